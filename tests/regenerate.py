@@ -46,7 +46,7 @@ SAMPLE = RUNS / "first-screen.jsonl"
 """What `make run` makes of built-in rows, with one seed: it says nothing of methods, and is not on the page."""
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
-EVIDENCE = "bench claims --results leaderboards/runs/grid.jsonl --markdown"
+EVIDENCE_STORE = "leaderboards/runs/grid.jsonl"
 LADDER = RUNS / "ladder.jsonl"
 LADDER_PAGE = ROOT / "leaderboards" / "ladder.md"
 LADDER_TASK = "text"
@@ -57,6 +57,7 @@ CURVE_TASK = "text"
 """The task that the article speaks of."""
 DECODING = f"bench tradeoff --task {CURVE_TASK} --results docs/decoding_against_training.jsonl"
 FRONTS = CURVES.with_suffix(".svg")
+EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --curves docs/{CURVES.name} --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
@@ -260,13 +261,13 @@ def write_ladder(target: Path) -> None:
 
 def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
-    from bench.commands.claims import judged
+    from bench.commands.claims import beside_decoders, judged
     from bench.leaderboards.claim.claim_files import names, read
     from bench.leaderboards.claim.page_content import page_content
     from bench.store.store import Store
 
-    store = Store(ROOT / EVIDENCE.split()[3])
-    return page_content(judged([read(name) for name in names()], store, "small"), with_size)
+    papers = judged([read(name) for name in names()], Store(ROOT / EVIDENCE_STORE), "small")
+    return page_content(beside_decoders(papers, CURVES), with_size)
 
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:
