@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,17 @@ def test_the_quickstart_works(sandbox: Sandbox) -> None:
         for command in block.commands:
             if command in commands:
                 assert sandbox.tried(command) == ""
+
+
+def test_the_logger_of_ones_own_is_made_as_its_page_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLflow is not installed here, so its logger stands for itself."""
+    made: list[dict[str, str]] = []
+    monkeypatch.setattr("lightning.pytorch.loggers.MLFlowLogger", lambda **options: made.append(options))
+    files = dict(filter(None, (block.file for block in PAGES["docs/loggers.md"].blocks)))
+    names: dict[str, Any] = {}
+    exec(compile(files["my_loggers.py"], "my_loggers.py", "exec"), names)
+    names["mlflow"]("logs", "logicnlg/mle/1f0c")
+    assert made == [{"experiment_name": "objective-bench", "run_name": "logicnlg/mle/1f0c", "save_dir": "logs"}]
 
 
 @pytest.mark.slow
