@@ -172,7 +172,8 @@ def _decisions(decisions: Sequence[Decisions]) -> Iterator[str]:
         shares = [found.share for found in decisions if (found.lower, found.upper) == (lower, upper)]
         known = [found for found in shares if found is not None]
         reached = sum(found >= CEILING_GOAL for found in known)
-        yield f"Goal, set before: {share(CEILING_GOAL)} of the ceiling; {reached} of {len(known)} metrics reach it."
+        goal = f"Goal, set before: {share(CEILING_GOAL)} of the ceiling"
+        yield f"{goal}; before rounding {reached} of {len(known)} metrics reach it."
         yield ""
 
 

@@ -57,7 +57,7 @@ def test_rungs_scores_and_decisions(page):
     decisions = rows_of(page, "0.1M → 10M")["bleu"]
     assert decisions[:7] == ["3", "67 %", "100 %", "67 %", "3", "67 %", "67 %"]
     assert float(decisions[8].split(" ")[0]) == pytest.approx(60, abs=1)
-    reached = re.findall(r"Goal, set before: 90 % of the ceiling; (\d) of 2 metrics reach it\.", page)
+    reached = re.findall(r"Goal, set before: 90 % of the ceiling; before rounding (\d) of 2 metrics reach it\.", page)
     assert reached == ["1", "1", "0"]
     assert rows_of(page, "metric above")["ppl"][0] == "0.1M → 10M"
 
