@@ -225,3 +225,20 @@ def test_paper_shows_every_row_and_column(page):
     assert len(heads(page)) == 8
     page.eval("dispatchEvent(new Event('afterprint'))")
     assert len(heads(page)) == 2
+
+
+def test_paper_shows_what_is_folded_and_no_controls(browser, tmp_path):
+    write_page(tmp_path / "index.html", {**content(), **boards.around()})
+    browser.first_visit()
+    browser.size(1280, 900)
+    browser.open((tmp_path / "index.html").as_uri())
+    folded = "[...document.querySelectorAll('details.opens:not([open]) > :not(summary)')]"
+    seen = f"{folded}.filter((e) => e.checkVisibility()).length"
+    assert browser.eval(f"{folded}.length") > 2
+    assert browser.eval(seen) == 0
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.eval(seen) == browser.eval(f"{folded}.length")
+        assert not browser.eval("document.querySelector('#controls').checkVisibility()")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
