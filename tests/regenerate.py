@@ -3,7 +3,8 @@
     python -m tests.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
                                                      ladder.md, catalogue
     python -m tests.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
-    python -m tests.regenerate curves STORE          keep the decoders' curves of a store, and write their article alone
+    python -m tests.regenerate curves STORE          keep the decoders' curves of a store and a few of its texts, and
+                                                     write their article alone
     python -m tests.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tests.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tests.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
@@ -28,7 +29,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from tests import pictures
+from tests import decoding_samples, pictures
 
 if TYPE_CHECKING:
     from bench.ladder.reading import StoredLadder
@@ -57,6 +58,7 @@ CURVE_TASK = "text"
 """The task that the article speaks of."""
 DECODING = f"bench tradeoff --task {CURVE_TASK} --results docs/decoding_against_training.jsonl"
 FRONTS = CURVES.with_suffix(".svg")
+SAMPLES = CURVES.with_suffix(".samples.json")
 EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --curves docs/{CURVES.name} --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
@@ -106,6 +108,14 @@ def keep_curves(results: Path, target: Path) -> None:
     write_kept_board(target, records, {})
 
 
+def keep_samples(results: Path, target: Path) -> None:
+    """Keep a few of the texts that the curves are of."""
+    from bench.store.store import Store
+
+    content = decoding_samples.samples_of(Store(results), curve_sections(results))
+    target.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def shown(command: str) -> str:
     """Return what a command prints, as it stands on a page."""
     text = printed(command)
@@ -125,7 +135,9 @@ def printed(command: str) -> str:
 def article() -> str:
     """Return the article on decoding against training, of the kept curves."""
     picture = f"![fronts of objectives and of maximum likelihood]({FRONTS.name})"
-    return f"{printed(DECODING)}\n\n{picture}\n\nMade by `{DECODING}`; `make boards` makes it again.\n"
+    wrote = "\n".join(decoding_samples.lines(SAMPLES))
+    made = f"Made by `{DECODING}`; `make boards` makes it again."
+    return f"{printed(DECODING)}\n\n{picture}\n\n{wrote}\n\n{made}\n"
 
 
 def fronts() -> str:
@@ -307,6 +319,7 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["curves"]:
         keep_curves(Path(sys.argv[2]), CURVES)
+        keep_samples(Path(sys.argv[2]), SAMPLES)
         write_article()
         return
     if sys.argv[1:2] == ["keep"]:
