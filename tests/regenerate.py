@@ -48,10 +48,8 @@ SAMPLE = RUNS / "first-screen.jsonl"
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORE = "leaderboards/runs/grid.jsonl"
-LADDER = RUNS / "ladder.jsonl"
-LADDER_PAGE = ROOT / "leaderboards" / "ladder.md"
-LADDER_TASK = "text"
-LADDER_REPORT = f"bench ladder --task {LADDER_TASK} --results leaderboards/runs/ladder.jsonl --report --output"
+LADDERS = {"text": RUNS / "ladder.jsonl", "gigaword": RUNS / "ladder-gigaword.jsonl"}
+"""The board of each task's ladder, where one is kept; its page is `leaderboards/` and the board's name."""
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
 CURVE_TASK = "text"
@@ -196,7 +194,7 @@ def page() -> str:
     store_of = {}
     found = []
     for path in sorted(RUNS.glob("*.jsonl")):
-        if path in (LADDER, SAMPLE):
+        if path in (*LADDERS.values(), SAMPLE):
             continue
         store = Store(path)
         for table in map(without_sweeps, tables(store)[0]):
@@ -207,9 +205,13 @@ def page() -> str:
     if CURVES.exists():
         extras["decoding"] = decoding_content(curve_sections(CURVES))
     words: dict[str, str] = {}
-    ladder = kept_ladder()
-    if ladder is not None:
-        extras["ladder"], words = ladder_content(ladder)
+    extras["ladder"] = []
+    for task in LADDERS:
+        ladder = kept_ladder(task)
+        if ladder is not None:
+            made, of_claims = ladder_content(task, ladder)
+            extras["ladder"].append(made)
+            words |= of_claims
     extras["claims"] = claims_content(words)
     return written(board(leaderboards, extras))
 
@@ -242,33 +244,39 @@ def decoding_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 
 @cache
-def kept_ladder() -> StoredLadder | None:
-    """Return the kept ladder; nothing while none of its rungs is whole."""
+def kept_ladder(task: str) -> StoredLadder | None:
+    """Return the kept ladder of a task; nothing while none of its rungs is whole."""
     from bench.errors import MissingError
     from bench.ladder.reading import stored_ladder
     from bench.store.store import Store
 
-    if not LADDER.exists():
+    if not LADDERS[task].exists():
         return None
     try:
-        return stored_ladder(Store(LADDER), LADDER_TASK)
+        return stored_ladder(Store(LADDERS[task]), task)
     except MissingError:
         return None
 
 
-def ladder_content(stored: StoredLadder) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def ladder_content(task: str, stored: StoredLadder) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what the page shows of a ladder, and what it says of each claim."""
     from bench.ladder.reading import stored_forecasts
     from bench.leaderboards.ladder.page_content import claim_words, page_content
 
-    forecasts = stored_forecasts(LADDER, LADDER_TASK).forecasts
-    return [page_content(stored.ladder, stored.claims, forecasts)], claim_words(stored.ladder, stored.claims)
+    forecasts = stored_forecasts(LADDERS[task], task).forecasts
+    made = page_content(stored.ladder, stored.claims, forecasts)
+    return made, claim_words(stored.ladder, stored.claims)
 
 
-def write_ladder(target: Path) -> None:
-    """Write the page of the kept ladder, and its picture beside it; nothing while no rung is whole."""
-    if kept_ladder() is not None:
-        printed(f"{LADDER_REPORT} {target}")
+def write_ladders(folder: Path) -> list[Path]:
+    """Write the page of each kept ladder into a folder, and its picture beside it; return the pages."""
+    pages = []
+    for task, board in LADDERS.items():
+        if kept_ladder(task) is not None:
+            pages.append(folder / f"{board.stem}.md")
+            store = board.relative_to(ROOT).as_posix()
+            printed(f"bench ladder --task {task} --results {store} --report --output {pages[-1]}")
+    return pages
 
 
 def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -331,7 +339,7 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
-    write_ladder(LADDER_PAGE)
+    write_ladders(PAGE.parent)
     if CURVES.exists():
         write_article()
     write_pages()  # verdicts are on the pages of methods

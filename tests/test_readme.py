@@ -21,7 +21,6 @@ from tests.regenerate import (
     CLAIMS,
     CURVES,
     FRONTS,
-    LADDER_PAGE,
     PAGE,
     ROOT,
     RUNS,
@@ -33,7 +32,7 @@ from tests.regenerate import (
     opened,
     page,
     survivals,
-    write_ladder,
+    write_ladders,
 )
 from tests.site.pages import pages
 
@@ -98,20 +97,24 @@ def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pyte
         assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
 
 
-def test_the_committed_ladder_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_committed_ladders_are_made_of_the_committed_records(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(ROOT)
-    made = tmp_path / LADDER_PAGE.name
-    write_ladder(made)
-    assert LADDER_PAGE.exists() == made.exists(), "leaderboards/ladder.md is behind: make boards"
-    if made.exists():
+    made = write_ladders(tmp_path)
+    kept = sorted(path.name for path in PAGE.parent.glob("ladder*.md"))
+    assert kept == sorted(path.name for path in made), "pages of ladders: make boards"
+    for path in made:
         for suffix in (".md", ".svg"):
-            kept = LADDER_PAGE.with_suffix(suffix).read_text(encoding="utf-8")
-            assert kept == made.with_suffix(suffix).read_text(encoding="utf-8"), f"ladder{suffix}: make boards"
+            committed = (PAGE.parent / path.name).with_suffix(suffix).read_text(encoding="utf-8")
+            assert committed == path.with_suffix(suffix).read_text(encoding="utf-8"), (
+                f"{path.stem}{suffix}: make boards"
+            )
 
 
 def test_records_hold_no_weights_and_no_texts() -> None:
     boards = sorted(RUNS.glob("*.jsonl"))
-    beside = [path for path in RUNS.glob("ladder.*.json") if re.search(r"\.(plan|forecast-\w+)\.json$", path.name)]
+    beside = [path for path in RUNS.glob("ladder*.*.json") if re.search(r"\.(plan|forecast-\w+)\.json$", path.name)]
     assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards), *beside])
     for board in boards:
         lines = board.read_text(encoding="utf-8").splitlines()
