@@ -102,8 +102,8 @@ def test_the_committed_ladders_are_made_of_the_committed_records(
 ) -> None:
     monkeypatch.chdir(ROOT)
     made = write_ladders(tmp_path)
-    kept = sorted(path.name for path in PAGE.parent.glob("ladder*.md"))
-    assert kept == sorted(path.name for path in made), "pages of ladders: make boards"
+    pages = sorted(path.name for path in PAGE.parent.glob("ladder*.md"))
+    assert pages == sorted(path.name for path in made), "pages of ladders: make boards"
     for path in made:
         for suffix in (".md", ".svg"):
             committed = (PAGE.parent / path.name).with_suffix(suffix).read_text(encoding="utf-8")
