@@ -131,11 +131,16 @@ def _seeds_line(verdict: Verdict) -> str:
     return f"about {verdict.needs} seeds would decide it (an estimate)"
 
 
-def evidence_lines(verdict: Verdict) -> list[str]:
-    """Return what stored runs say of a claim, as lines."""
+def evidence_lines(verdict: Verdict, *, short: bool = False) -> list[str]:
+    """Return what stored runs say of a claim, as lines.
+
+    Args:
+        verdict: on it.
+        short: name the seeds, without the effect of each.
+    """
     evidence, lines = verdict.evidence, []
     if evidence.by_seed:
-        lines.append(_effect_line(verdict))
+        lines.append(_effect_line(verdict, short))
     for label, share in (verdict.shares or {}).items():
         lines.append(_control_line(label, share, verdict.interval))
     if verdict.decoders:
@@ -152,13 +157,13 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     return lines
 
 
-def _effect_line(verdict: Verdict) -> str:
+def _effect_line(verdict: Verdict, short: bool) -> str:
     """Return the effect over seeds, its interval and its tests in one line."""
     claim, evidence = verdict.claim, verdict.evidence
     assert evidence.effect is not None
     if verdict.gap_is_open:
         return f"{_subject(claim)}: a share of the gap is {OPEN_GAP} (n={len(evidence.by_seed)}), {evidence.n:,} rows"
-    details = [_by_seed(claim, evidence)]
+    details = [seeds_text(list(evidence.by_seed)) if short else _by_seed(claim, evidence)]
     if verdict.effect is not None:
         details.append(f"{verdict.effect.degrees:.1f} degrees")
     tests = []

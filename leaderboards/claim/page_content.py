@@ -54,7 +54,7 @@ def _claim(verdict: Verdict, with_size: str) -> dict[str, Any]:
         "control": _control(verdict),
         "with_size": with_size,
         "paper": paper_line(verdict.claim),
-        "evidence": evidence_lines(verdict),
+        "evidence": evidence_lines(verdict, short=True),
         "on": verdict.evidence.on,
     }
 

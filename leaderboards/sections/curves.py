@@ -15,7 +15,7 @@ from bench.leaderboards.sections.scatter import line_style, swatch
 __all__ = ["curves_section"]
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 320, 150, 34, 20, 8, 8
-POINTS = 9
+POINTS = 7
 """Of a line, at most; its steps are evenly picked."""
 TABLES = 6
 """At most so many are drawn; with scripts, each table has its own curves below it."""

@@ -68,6 +68,7 @@ def _figure(found: Mapping[str, Any]) -> str:
 
 def _table(objectives: Sequence[Mapping[str, Any]]) -> str:
     lines = []
+    equal = sorted({share["at"] for objective in objectives for share in objective["shares"]})
     for objective in objectives:
         shares = objective["shares"]
         for place, share in enumerate(shares):
@@ -75,12 +76,16 @@ def _table(objectives: Sequence[Mapping[str, Any]]) -> str:
             if place == 0:
                 beside = f"<span class=sub>beside {escaped(objective['baseline'])}</span>"
                 name = f"<th scope=row rowspan={len(shares)}>{escaped(objective['method'])}{beside}"
+            what = share["column"]
+            if len(equal) > 1:
+                what += f" at equal {share['at']}"
             lines.append(
-                f"<tr>{name}<td>{escaped(share['column'])} at equal {escaped(share['at'])}"
-                f"<td class=num>{_gain(share)}<td class=num>{_share(share)}<td><b>{escaped(share['verdict'])}</b>"
+                f"<tr>{name}<td>{escaped(what)}<td class=num>{_gain(share)}<td class=num>{_share(share)}"
+                f"<td><b>{escaped(share['verdict'])}</b>"
             )
+    where = f", at equal {escaped(equal[0])}" if len(equal) == 1 else ""
     head = (
-        "<th scope=col>Objective<th scope=col class=num>Gain in<th scope=col class=num>Gain"
+        f"<th scope=col>Objective<th scope=col>Gain in{where}<th scope=col class=num>Gain"
         "<th scope=col class=num>Share of decoders<th scope=col>Says"
     )
     return wide_table("Shares of decoders", "claims", head, "".join(lines))

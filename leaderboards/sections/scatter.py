@@ -72,8 +72,8 @@ def scatter(
         ys.append(level)
     across, upwards = Axis.around(xs, LEFT, WIDTH - RIGHT), Axis.around(ys, HEIGHT - BOTTOM, TOP)
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        return round(across.at(x), 1), round(upwards.at(y), 1)
+    def place(x: float, y: float) -> tuple[int, int]:
+        return round(across.at(x)), round(upwards.at(y))
 
     parts = [*_axes(across, upwards, names)]
     if len(front) > 1:

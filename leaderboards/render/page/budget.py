@@ -22,7 +22,7 @@ CHARACTERS = 60_000
 """Of all samples of a page together. Deflated and in base85 they take about half as many bytes."""
 KEY = 8
 """Digits of a cell's key where no link needs all of them."""
-POINTS = 9
+POINTS = 7
 """Of a curve."""
 SEEDS = 3
 """Of a row that have a curve; `charts.js` says so."""

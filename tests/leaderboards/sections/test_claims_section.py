@@ -28,7 +28,7 @@ def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_p
         f"<th scope=row><details class=opens><summary>{said}</summary><ul><li>the paper, section 6.4"
     )
     assert "In the meantime, HISTALIGN obtains the best BLEU scores." in name
-    assert "seeds 0 to 2: +3.00, +3.20, +3.40" in name
+    assert "(seeds 0 to 2; 2.0 degrees)" in name
     assert (verdict, direction) == ("<b>established</b>", "▲ as claimed")
     assert control.startswith("trime (greedy) has 81%")
 
