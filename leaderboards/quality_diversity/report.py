@@ -89,6 +89,7 @@ def _section(section: Section) -> Iterable[str]:
 
 def _conclusions(compared: Sequence[Objective]) -> Iterable[str]:
     """Yield what is said of all objectives: a line for each question, with who has which verdict."""
+    verdicts: list[tuple[str, str]]
     for place, axes in enumerate(CLAIMED):
         verdicts = [(objective.method, objective.shares[place].verdict) for objective in compared]
         yield f"- Gain in {axes.column}, what decoders have of it at equal {axes.at}: {_by_verdict(verdicts)}."

@@ -92,9 +92,9 @@ def scatter(
             f"<circle class=people-dot cx={x} cy={y} r=5 /><text x={x} y={y - 9} text-anchor=middle>human</text>"
         )
     if level is not None:
-        y = round(upwards.at(level), 1)
-        parts.append(f"<path class=front d='M{LEFT} {y}H{WIDTH - RIGHT}'/>")
-        parts.append(f"<text x={WIDTH - RIGHT} y={y - 5} text-anchor=end>human</text>")
+        high = round(upwards.at(level))
+        parts.append(f"<path class=front d='M{LEFT} {high}H{WIDTH - RIGHT}'/>")
+        parts.append(f"<text x={WIDTH - RIGHT} y={high - 5} text-anchor=end>human</text>")
     said = f"{names[1]} by {names[0]}: {len({*dots, *joined})} points"
     head = f"<svg class='curves scatter' viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{escaped(said)}'>"
     return f"{head}{''.join(parts)}</svg>"
