@@ -34,11 +34,13 @@ def run(given: argparse.Namespace) -> int:
     tasks = tasks_of(given)
     new = known = 0
     failures: list[tuple[str, BenchError]] = []
-    files = [(cell, name) for cell in cells_of(cell_folders(given)) for name in cell.names("rows-*.jsonl.gz")]
+    files = []
+    for cell in cells_of(cell_folders(given)):
+        cell.files.check_writable()
+        files += [(cell, name) for name in cell.names("rows-*.jsonl.gz")]
     with Progress() as progress:
         for done, (cell, name) in enumerate(files):
             progress.rows("rows files scored", done, len(files))
-            cell.files.check_writable()
             try:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)
