@@ -74,10 +74,7 @@ def _answer(asked: Crossover, cards: Sequence[TransferCard]) -> str:
         sign = turned.get((card.question.better, card.question.than))
         if sign is None or card.question.claim:
             continue
-        word: str = card.word
-        if card.crossing is not None:
-            word = f"crossing, {card.crossing[0]} to {card.crossing[1]}"
-        words.setdefault(word, []).append(card.question.metric)
+        words.setdefault(card.said, []).append(card.question.metric)
         orders = {sign * found.direction for found in card.rungs.values() if found is not None}
         if len(card.rungs) > 1 and orders in ({1}, {-1}) and None not in card.rungs.values():
             ahead["ahead" if orders == {1} else "behind"].append(card.question.metric)

@@ -35,7 +35,7 @@ SAID = (
 
 
 GAIN, COVERED = 0.2, (0.75, 0.85)
-"""What was hoped for before any rung was run: how far below the naive Brier score, and the share within 80 %."""
+"""What the suite hopes for: how far below the naive Brier score, and the share within 80 %."""
 
 
 def forecast_lines(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _one(ladder: Ladder, forecast: Forecast) -> Iterator[str]:
 
 
 def _goals(score: ForecastScore) -> Iterator[str]:
-    """Yield whether the goals that were set before are reached over all pairs."""
+    """Yield whether the suite's goals are reached over all pairs."""
     parts = []
     if score.gain is not None:
         parts.append(f"a gain of {share(GAIN)}, {_reached(score.gain >= GAIN)} with {share(score.gain)}")
@@ -84,7 +84,7 @@ def _goals(score: ForecastScore) -> Iterator[str]:
         known = _reached(low <= score.coverage <= high)
         parts.append(f"{share(low)} to {share(high)} within the intervals, {known} with {share(score.coverage)}")
     if parts:
-        yield from [f"Goals, set before, over {escaped(score.of)}: {'; '.join(parts)}.", ""]
+        yield from [f"Goals of this suite over {escaped(score.of)}: {'; '.join(parts)}.", ""]
 
 
 def _reached(reached: bool) -> str:

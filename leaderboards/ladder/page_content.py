@@ -68,7 +68,7 @@ def _forecast(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
 
 def claim_words(ladder: Ladder, claims: Sequence[Question]) -> dict[str, str]:
     """Return what a ladder says of each claim as models grow, by the name of the claim."""
-    return {card.question.claim: _word(card) for card in _cards(ladder, claims) if card.question.claim}
+    return {card.question.claim: card.said for card in _cards(ladder, claims) if card.question.claim}
 
 
 def _cards(ladder: Ladder, claims: Sequence[Question]) -> list[TransferCard]:
@@ -91,7 +91,7 @@ def _card(card: TransferCard, ladder: Ladder) -> dict[str, Any]:
         "where": card.question.where,
         "rungs": [effect_cell(found) for found in card.rungs.values()],
         "tenfold": tenfold,
-        "word": _word(card),
+        "word": card.said,
         "known": card.word != "not within these sizes",
     }
 
@@ -103,10 +103,3 @@ def _primary(ladder: Ladder) -> str:
         if metric_name(metric) == primary:
             return metric
     return next(iter(ladder.metrics), "")
-
-
-def _word(card: TransferCard) -> str:
-    """Return what becomes of a difference, and between which rungs it turns."""
-    if card.crossing is not None:
-        return f"crossing, {card.crossing[0]} to {card.crossing[1]}"
-    return card.word

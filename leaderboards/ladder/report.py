@@ -44,7 +44,7 @@ ORDERS_SAID = (
     "best on the lower rung loses at the upper one, in the metric's unit and in standard deviations of a seed."
 )
 CEILING_GOAL = 0.9
-"""Share of the ceiling that was hoped for before any rung was run."""
+"""Share of the ceiling that the suite hopes for."""
 SIGNAL_SAID = "Standard deviation of the methods' means over that of one seed."
 PREDICTORS_SAID = (
     "Of several metrics the best is picked after the fact, so its share is above what another ladder would give."
@@ -172,7 +172,7 @@ def _decisions(decisions: Sequence[Decisions]) -> Iterator[str]:
         shares = [found.share for found in decisions if (found.lower, found.upper) == (lower, upper)]
         known = [found for found in shares if found is not None]
         reached = sum(found >= CEILING_GOAL for found in known)
-        goal = f"Goal, set before: {share(CEILING_GOAL)} of the ceiling"
+        goal = f"Goal of this suite: {share(CEILING_GOAL)} of the ceiling"
         yield f"{goal}; before rounding {reached} of {len(known)} metrics reach it."
         yield ""
 
@@ -251,10 +251,7 @@ def _card_cells(card: TransferCard) -> list[str]:
     slope = NONE
     if card.trend is not None:
         slope = interval_cell(card.trend.slope.interval())
-    word: str = card.word
-    if card.crossing is not None:
-        word = f"crossing, {escaped(card.crossing[0])} to {escaped(card.crossing[1])}"
-    return [*(effect_cell(found) for found in card.rungs.values()), slope, word]
+    return [*(effect_cell(found) for found in card.rungs.values()), slope, escaped(card.said)]
 
 
 def _claims(ladder: Ladder, cards: Sequence[TransferCard]) -> Iterator[str]:

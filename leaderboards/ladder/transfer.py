@@ -122,6 +122,13 @@ class TransferCard:
             return "growing"
         return "shrinking"
 
+    @property
+    def said(self) -> str:
+        """The word and, of a crossing, between which rungs it is."""
+        if self.crossing is not None:
+            return f"crossing, {self.crossing[0]} to {self.crossing[1]}"
+        return self.word
+
 
 def method_questions(ladder: Ladder) -> list[Question]:
     """Return each method against the maximum-likelihood model to compare it with, then its own controls, by metric."""

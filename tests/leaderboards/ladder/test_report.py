@@ -57,7 +57,7 @@ def test_rungs_scores_and_decisions(page):
     decisions = rows_of(page, "0.1M → 10M")["bleu"]
     assert decisions[:7] == ["3", "67 %", "100 %", "67 %", "3", "67 %", "67 %"]
     assert float(decisions[8].split(" ")[0]) == pytest.approx(60, abs=1)
-    reached = re.findall(r"Goal, set before: 90 % of the ceiling; before rounding (\d) of 2 metrics reach it\.", page)
+    reached = re.findall(r"Goal of this suite: 90 % of the ceiling; before rounding (\d) of 2 metrics reach it\.", page)
     assert reached == ["1", "1", "0"]
     assert rows_of(page, "metric above")["ppl"][0] == "0.1M → 10M"
 
@@ -78,7 +78,8 @@ def test_forecasts_are_named_and_scored(page, ladder):
     assert f"SHA-256 `{made.sha256}`. Whoever picks methods by one metric is to take bleu." in page
     assert "All pairs, leaving out one method at a time: gain from " in page
     assert (
-        len(re.findall(r"Goals, set before, over all pairs: a gain of 20 %, (?:reached|missed) with -?−?\d", page)) == 2
+        len(re.findall(r"Goals of this suite over all pairs: a gain of 20 %, (?:reached|missed) with -?−?\d", page))
+        == 2
     )
     assert float(rows_of(page, " | predictions")["**bleu**"][6]) > 0  # the width
     assert rows_of(page, " | predictions")["**bleu**"][0] == "3"
