@@ -3,7 +3,7 @@
     loss = sum over rows r with m(r) < cut of -log p(r),    m(r) the mean of -log p over the targets of r
     cut  = the 1 - dropped quantile of m over the last `size` rows
 
-Kang and Hashimoto 2020. The functions are in `bench.models.functional.recent_losses`.
+Kang and Hashimoto 2020. The last losses and the cut are in `bench.models.functional.recent_losses`.
 
 Shapes: B batch rows, T positions of a row, n positions of a slice.
 """
@@ -26,7 +26,7 @@ from bench.models.core.head import Head
 from bench.models.core.host import to_device
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, Rows, States
-from bench.models.functional.recent_losses import cut_of, pushed
+from bench.models.functional.recent_losses import RecentLosses
 
 
 class LossTruncation(Objective):
@@ -64,11 +64,6 @@ class LossTruncation(Objective):
     version: ClassVar[int] = 1
     two_passes: ClassVar[bool] = True
 
-    recent: Tensor  # [size] losses of the last rows, the oldest first; the same on all ranks, as all buffers
-    n_seen: Tensor  # int64, how many there were
-    n_new: Tensor  # int64, how many since the cut last moved
-    cut: Tensor
-
     def __init__(
         self,
         backbone: Backbone,
@@ -79,12 +74,8 @@ class LossTruncation(Objective):
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
         super().__init__(backbone)
-        self.dropped, self.size, self.min_count, self.variant = dropped, size, min_count, variant
-        self.batch_invariant = variant == "paper"
-        self.register_buffer("recent", torch.zeros(size))
-        self.register_buffer("n_seen", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("n_new", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("cut", torch.tensor(torch.inf))
+        self.variant, self.batch_invariant = variant, variant == "paper"
+        self.recent = RecentLosses(size, dropped, min_count, renewed=variant == "released")  # the same on all ranks
         self.pending: list[Tensor] = []  # losses of this rank in this step, a tensor each micro-batch
         self.n_too_late = 0  # rows of the last step that came too late for the cut of its own losses
         self.is_dropped: Tensor | None = None  # [B] of the batch whose loss is being summed
@@ -100,22 +91,20 @@ class LossTruncation(Objective):
 
     def training_note(self) -> str | None:
         """That it begins as maximum likelihood, and for how long."""
-        return f"maximum likelihood until the losses of {self.min_count:,} rows are known; then rows are left out"
+        needed = self.recent.min_count
+        return f"maximum likelihood until the losses of {needed:,} rows are known; then rows are left out"
 
     def remarks(self) -> list[str]:
         """That no row was left out, where the training ended before the first cut, or with it."""
-        if not self.dropped:
+        recent = self.recent
+        if not recent.dropped:
             return []
         said = "no row was left out, so this is maximum likelihood: "
-        if not bool(self.cut.isfinite()):
-            return [f"{said}its training saw {int(self.n_seen):,} rows, and the first cut needs {self.min_count:,}"]
-        if not self._may_cut(int(self.n_seen) - self.n_too_late):
-            return [f"{said}the first cut, which needs {self.min_count:,} rows, came behind the last step"]
+        if not bool(recent.cut.isfinite()):
+            return [f"{said}its training saw {int(recent.n_seen):,} rows, and the first cut needs {recent.min_count:,}"]
+        if not recent.has_cut(int(recent.n_seen) - self.n_too_late):
+            return [f"{said}the first cut, which needs {recent.min_count:,} rows, came behind the last step"]
         return []
-
-    def _may_cut(self, n_seen: int) -> bool:
-        """Whether the first cut has been made once so many rows were seen."""
-        return n_seen >= self.min_count and (self.variant == "paper" or n_seen > self.size)
 
     def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
@@ -127,12 +116,12 @@ class LossTruncation(Objective):
 
     def loss(self, states: States) -> LossSum:
         """Sum over the targets of rows below the cut."""
-        means, cut = self._means(states), self.cut
+        means, cut = self._means(states), self.recent.cut
         if self.training:
             has_target = np.flatnonzero((states.on_host().targets != IGNORED).any(1))
             self.pending.append(means[to_device({"rows": has_target}, means.device)["rows"]])
             if self.variant == "released":
-                cut = self._after(torch.cat(self.pending))["cut"]
+                cut = self.recent.after(torch.cat(self.pending))["cut"]
         self.is_dropped = means >= cut
         try:
             return super().loss(states)
@@ -147,19 +136,9 @@ class LossTruncation(Objective):
         self.n_too_late = len(new)
         if self.variant == "released":
             self.n_too_late -= sum(map(len, self.pending))
-        for name, value in self._after(new).items():
-            getattr(self, name).copy_(value)
+        self.recent.keep(new)
         self.pending = []
 
     def _means(self, states: States) -> Tensor:
         """Mean of -log p over the targets of each row, [B]; 0 for a row without a target."""
         return self.target_nll(states).sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
-
-    def _after(self, new: Tensor) -> dict[str, Tensor]:
-        """The buffers once new losses are kept."""
-        recent, n_seen, n_new = pushed(self.recent, new), self.n_seen + len(new), self.n_new + len(new)
-        moves = n_seen >= self.min_count
-        if self.variant == "released":
-            moves = moves & (n_new > self.size)
-        cut = torch.where(moves, cut_of(recent, self.dropped), self.cut)
-        return {"recent": recent, "n_seen": n_seen, "n_new": torch.where(moves, 0, n_new), "cut": cut}

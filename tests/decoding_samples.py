@@ -35,7 +35,7 @@ def samples_of(store: Store, found: Sequence[Section]) -> dict[str, Any]:
                 written[f"{model.method}, {setting}"] = texts_of(store, section.table, row)
     shared = set.intersection(*(set(texts) for texts in written.values()))
     name = min(shared)
-    prompt, human = _asked(store, name)
+    prompt, human = asked(store, name)
     lengths = {model.conditions.max_new_tokens for model in section.models}
     return {
         "id": name,
@@ -51,7 +51,7 @@ def _order(item: tuple[str, Mapping[str, str]]) -> tuple[bool, str]:
     return not item[0].startswith("mle,"), item[0]
 
 
-def _asked(store: Store, name: str) -> tuple[str, str]:
+def asked(store: Store, name: str) -> tuple[str, str]:
     """Return the prompt of a row and how people go on."""
     for cell in store.cells():
         for path in cell.names("rows-*.jsonl.gz"):

@@ -138,6 +138,8 @@ class Progress:
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Advance training; `values` has the loss, and the tokens that were read so far where they are known."""
+        if self.name != TRAINING and TRAINING in self.pace.stages:  # in other processes, which share the cell
+            self.stage(TRAINING)
         self.of = steps
         self.about_step = about_step(values, self.rate)
         self.advance(TRAINING, step, steps)

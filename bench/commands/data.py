@@ -89,8 +89,15 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
         if row["revision"] == "unpinned":
             hub += " (unpinned)"
         lines.append((row["task"], row["language"], sizes, row["from"], hub))
-    print(columns(LIST_HEADINGS, lines))
+    print_table(LIST_HEADINGS, lines, texts=len(LIST_HEADINGS))
     return 0
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> None:
+    """Print a table as wide as the terminal; its first columns are texts."""
+    from bench.leaderboards.render.aligned import aligned
+
+    print("\n".join(aligned(headings, rows, texts=texts)))
 
 
 def revision_of(kind: type[Task]) -> str:
@@ -156,7 +163,7 @@ def count_splits(given: argparse.Namespace, names: list[str]) -> int:
     if given.json:
         print(json.dumps(rows, indent=1))
         return 0
-    print(columns(STATS_HEADINGS, [stats_line(row) for row in rows]))
+    print_table(STATS_HEADINGS, [stats_line(row) for row in rows], texts=3)
     for name, split, why in missing:
         print(f"{name} {split}: {why}")
     return 0
@@ -273,21 +280,6 @@ def lengths(words: Mapping[str, Any] | None) -> str:
     if words is None:
         return "-"
     return f"{words['mean']:g} (most {words['longest']:,})"
-
-
-def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return cells under headings, aligned.
-
-    >>> print(columns(["task", "n"], [["text", "1"]]))
-    task  n
-    text  1
-    """
-    widths = [max(map(len, cells)) for cells in zip(headings, *rows, strict=True)]
-    lines = []
-    for row in (headings, *rows):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def number(n: int | None) -> str:

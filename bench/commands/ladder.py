@@ -129,6 +129,7 @@ def report(given: argparse.Namespace) -> int:
     from bench.cli_options import say_damaged
     from bench.ladder.reading import stored_forecasts, stored_ladder
     from bench.ladder.report import report_text, write_report
+    from bench.leaderboards.render.terminal_markdown import for_stdout
     from bench.store.store import Store
 
     results = Path(given.results)
@@ -139,7 +140,7 @@ def report(given: argparse.Namespace) -> int:
         picture = write_report(stored, forecasts, given.output)
         print(f"wrote {given.output} and {picture}")
     else:
-        write_styled(report_text(stored, forecasts))
+        write_styled(for_stdout(report_text(stored, forecasts)))
     for why in forecasts.unreadable.values():
         print(f"bench: {why}", file=sys.stderr)
     return max(say_damaged(store), int(bool(forecasts.unreadable)))

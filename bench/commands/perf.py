@@ -70,45 +70,45 @@ def run(given: argparse.Namespace) -> int:
 
 def text_of(content: dict[str, Any]) -> str:
     """Return the measurements as lines."""
+    from bench.leaderboards.render.aligned import aligned
+
     size = content["size"]
     lines = [
         f"head: {size['batch']} x {size['positions']} positions, width {size['width']}, vocabulary "
         f"{size['vocabulary']:,}; {content['threads']} thread(s), {content['device']}, shortest of several turns",
-        f"{'':36}{'ms':>8}{'x mle':>8}{'MB':>8}{'d loss':>10}{'d grad':>10}",
-    ]
-    for row in content["head"]:
-        differences = f"{row['loss_difference']:10.0e}{row['gradient_difference']:10.0e}"
-        lines.append(f"{times_of(row)}{number(row['peak_mb']):>8}{differences}")
-    lines.append(
+        *aligned(("", "ms", "x mle", "MB", "d loss", "d grad"), map(head_cells, content["head"])),
         "x mle: time over that of 'mle fused'; MB: peak above the gradients, alone in a fresh process; "
-        "d: relative difference to the method's plain form"
-    )
+        "d: relative difference to the method's plain form",
+    ]
     if content["step"]:
-        lines += steps_text(content)
+        headings = ("", "ms", "x mle", "tokens/s", "TFLOP/s", "MB", "kernels", "waits")
+        lines.append(f"step: the same with {content['layers']} GPT-2 layers and AdamW, {content['precision']}")
+        lines += aligned(headings, map(step_cells, content["step"]))
     if content["samples"]:
         first = content["samples"][0]
         lines.append(
             f"texts: {first['samples']:,} of {first['tokens']} tokens, {first['decoding']}, "
             f"{size['batch']} at once, {content['precision']}"
         )
-        for row in content["samples"]:
-            lines.append(
-                f"{row['what']:36}{row['seconds']:7.1f}s{row['of_mle']:8.2f}{row['tokens_per_second']:12,.0f}/s"
-            )
+        lines += aligned(("", "s", "x mle", "tokens/s"), map(sample_cells, content["samples"]))
     return "\n".join(lines)
 
 
-def steps_text(content: dict[str, Any]) -> list[str]:
-    """Return the lines of whole steps."""
-    lines = [
-        f"step: the same with {content['layers']} GPT-2 layers and AdamW, {content['precision']}",
-        f"{'':36}{'ms':>8}{'x mle':>8}{'tokens/s':>12}{'TFLOP/s':>10}{'MB':>8}{'kernels':>9}{'waits':>7}",
-    ]
-    for row in content["step"]:
-        speed = f"{row['tokens_per_second']:12,.0f}{row['flops_per_second'] / 1e12:10.2f}"
-        device = f"{number(row['peak_mb']):>8}{number(row['kernels']):>9}{number(row['waits']):>7}"
-        lines.append(times_of(row) + speed + device)
-    return lines
+def head_cells(row: dict[str, Any]) -> list[str]:
+    """Return the cells of a head."""
+    differences = [f"{row['loss_difference']:.0e}", f"{row['gradient_difference']:.0e}"]
+    return [*times_of(row), number(row["peak_mb"]), *differences]
+
+
+def step_cells(row: dict[str, Any]) -> list[str]:
+    """Return the cells of a whole step."""
+    speed = [f"{row['tokens_per_second']:,.0f}", f"{row['flops_per_second'] / 1e12:.2f}"]
+    return [*times_of(row), *speed, number(row["peak_mb"]), number(row["kernels"]), number(row["waits"])]
+
+
+def sample_cells(row: dict[str, Any]) -> list[str]:
+    """Return the cells of texts."""
+    return [row["what"], f"{row['seconds']:.1f}", f"{row['of_mle']:.2f}", f"{row['tokens_per_second']:,.0f}"]
 
 
 def number(value: float | None) -> str:
@@ -118,6 +118,6 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}"
 
 
-def times_of(row: dict[str, Any]) -> str:
+def times_of(row: dict[str, Any]) -> list[str]:
     """Return what was measured, its milliseconds and its time over that of plain cross-entropy."""
-    return f"{row['what']:36}{row['seconds'] * 1000:8.0f}{row['of_mle']:8.2f}"
+    return [row["what"], f"{row['seconds'] * 1000:.0f}", f"{row['of_mle']:.2f}"]

@@ -65,6 +65,7 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.quality_diversity.content import content
     from bench.leaderboards.quality_diversity.report import report
     from bench.leaderboards.quality_diversity.section import sections
+    from bench.leaderboards.render.terminal_markdown import for_stdout
 
     if not given.run and (given.more or given.dry_run):
         raise UsageError("--dry-run and options behind -- are for --run")
@@ -82,7 +83,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(content(found), indent=1))
     else:
-        print(report(found))
+        print(for_stdout(report(found)))
     return max(code, say_damaged(store))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 
 from bench.ladder.asked import Asked
 from bench.ladder.decision import Decision
 from bench.ladder.rungs import PlannedRung
+from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.statistics.baseline import BASELINE
 
 __all__ = ["decision_text"]
@@ -30,9 +30,9 @@ RUNG_COLUMNS = (
 
 def decision_text(asked: Asked, decision: Decision) -> str:
     """Return what a ladder runs, and how long it takes, for people."""
-    rows = [RUNG_COLUMNS, *(rung_line(asked, rung, decision) for rung in decision.rungs)]
+    rows = [rung_line(asked, rung, decision) for rung in decision.rungs]
     hours = sum(decision.rung_hours(rung.size.name) for rung in decision.rungs) / asked.jobs
-    lines = [*columns(rows), ""]
+    lines = [*aligned(RUNG_COLUMNS, rows), ""]
     lines.append("parameters are without embeddings; epochs are passes over the training text")
     if any(rung.finetuned_steps for rung in decision.rungs):
         more = ", ".join(f"{rung.most_epochs:.2f}" for rung in decision.rungs)
@@ -63,17 +63,3 @@ def rung_line(asked: Asked, rung: PlannedRung, decision: Decision) -> tuple[str,
         f"{timing.step_s:.3g}",
         f"{decision.rung_hours(size.name) / asked.jobs:.2f}",
     )
-
-
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table, every column as wide as its widest text, numbers to the right.
-
-    >>> columns([("rung", "steps"), ("1M", "7")])
-    ['rung  steps', '1M        7']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [text.rjust(width) for text, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return lines

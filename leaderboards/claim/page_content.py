@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.claim.counts import summary
-from bench.leaderboards.claim.lines import evidence_lines, paper_line, share_text
+from bench.leaderboards.claim.lines import evidence_lines, published_text, share_text
 from bench.leaderboards.claim.verdicts import Paper, Verdict
 
 __all__ = ["page_content"]
@@ -53,7 +53,8 @@ def _claim(verdict: Verdict, with_size: str) -> dict[str, Any]:
         "size": size,
         "control": _control(verdict),
         "with_size": with_size,
-        "paper": paper_line(verdict.claim),
+        "paper": published_text(verdict.claim),
+        "quote": verdict.claim.quote,
         "evidence": evidence_lines(verdict, short=True),
         "on": verdict.evidence.on,
     }

@@ -16,6 +16,7 @@ from bench.leaderboards.claim.lines import (
     verdict_line,
 )
 from bench.leaderboards.claim.verdicts import KINDS, Paper
+from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.markdown_table import markdown_table
 
 __all__ = ["claim_cells", "markdown", "terminal"]
@@ -54,10 +55,8 @@ def _terminal_paper(paper: Paper) -> str:
 
 
 def _terminal_counts(papers: Sequence[Paper]) -> str:
-    rows = counted(papers)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([*lines, "", _stopped(papers), *_not_run(papers)])
+    headings, *rows = counted(papers)
+    return "\n".join([*aligned(headings, rows), "", _stopped(papers), *_not_run(papers)])
 
 
 def _not_run(papers: Sequence[Paper]) -> list[str]:

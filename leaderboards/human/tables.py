@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bench.base.outward import plain
 from bench.leaderboards.human.results import Difference, HumanResults, Pair, Votes
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table
+from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.statistics.significance import ALPHA
@@ -61,18 +62,9 @@ def terminal(results: HumanResults) -> str:
     """Return the tables as aligned text, the first column to the left."""
     parts = []
     for table in tables(results):
-        rows = [list(map(plain, row)) for row in (table.headings, *table.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        head, *body = [_aligned(row, widths) for row in rows]
-        rule = "-" * max(map(len, (head, *body)))
-        parts.append("\n".join([plain(table.title), head, rule, *body]) + "\n")
+        head, *rows = [list(map(plain, row)) for row in (table.headings, *table.rows)]
+        parts.append("\n".join([plain(table.title), *aligned(head, rows)]) + "\n")
     return "\n".join(parts) + "".join(f"  {plain(remark)}\n" for remark in remarks(results))
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-    cells[0] = row[0].ljust(widths[0])
-    return "  ".join(cells).rstrip()
 
 
 def markdown(results: HumanResults) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.figures.exemplar_probe import MEASURES, ExemplarProbe, measures
-from bench.leaderboards.render.figures import columns
+from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
 __all__ = ["probe_content", "probe_markdown", "probe_text"]
@@ -78,7 +78,8 @@ def probe_text(probe: ExemplarProbe, ours: Written, reasons: Mapping[str, str]) 
         for place, exemplar in enumerate(source.exemplars):
             lines += [f"exemplar {place + 1}: {exemplar}", f"  {PRINTED}: {source.printed[place]}"]
             lines += [f"  {writer}: {written[number][place]}" for writer, written in ours.items()]
-    lines += ["", columns(measure_lines(probe, ours)), "", *remarks_of(probe, reasons)]
+    headings, *rows = measure_lines(probe, ours)
+    lines += ["", *aligned(headings, rows), "", *remarks_of(probe, reasons)]
     return "\n".join(lines) + "\n"
 
 

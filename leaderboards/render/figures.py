@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from bench.leaderboards.figures.filled import FilledFigure, FilledPoint
+from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 
@@ -57,13 +57,18 @@ def printed_of(filled: FilledFigure, series: str) -> dict[str, str]:
     return {}
 
 
-def lines_of(filled: FilledFigure) -> list[list[str]]:
-    """Return heading and lines: a line for our numbers of each point, one for the paper's where it prints some."""
+def lines_of(filled: FilledFigure, *, reasons: bool = True) -> list[list[str]]:
+    """Return heading and lines: a line for our numbers of each point, one for the paper's where it prints some.
+
+    Args:
+        filled: the figure.
+        reasons: whether the first cell of a point without numbers says why.
+    """
     figure = filled.figure
     lines = [["", figure.horizontal, *(column.label for column in figure.columns)]]
     for label in [series.label for series in figure.series]:
         for point in filled.of_series(label):
-            lines.append([f"{label}, ours", _place(point), *_ours(filled, point)])
+            lines.append([f"{label}, ours", _place(point), *_ours(filled, point, reasons)])
         printed = printed_of(filled, label)
         if printed:
             lines.append([f"{label}, printed", "", *(printed.get(column.label, "") for column in figure.columns)])
@@ -78,9 +83,19 @@ def _place(point: FilledPoint) -> str:
     return f"{point.at:g}"
 
 
-def _ours(filled: FilledFigure, point: FilledPoint) -> list[str]:
+def _reasons(filled: FilledFigure) -> list[str]:
+    """Say why points have no numbers."""
+    lines = []
+    for point in filled.points:
+        if point.reason:
+            named = " ".join([point.point.series, _place(point)]).rstrip()
+            lines.append(f"{named}: {point.reason}")
+    return lines
+
+
+def _ours(filled: FilledFigure, point: FilledPoint, reasons: bool) -> list[str]:
     """Return our numbers of a point as text, or why there are none."""
-    if point.reason:
+    if point.reason and reasons:
         return [point.reason, *[""] * (len(filled.figure.columns) - 1)]
     shown = []
     for column in filled.figure.columns:
@@ -117,18 +132,6 @@ def figure_markdown(filled: FilledFigure) -> str:
 def figure_text(filled: FilledFigure) -> str:
     """Return a figure as plain text for a terminal."""
     figure = filled.figure
-    table = columns(lines_of(filled))
-    remarks = "\n".join(remarks_of(filled))
-    return f"{figure.address} · {figure.title} · preset {filled.preset}\n{figure.about}\n\n{table}\n\n{remarks}\n"
-
-
-def columns(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of cells, each column as wide as its widest cell; a reason may run over into empty cells."""
-    widths = [0] * len(lines[0])
-    for line in lines:
-        for place, cell in enumerate(line):
-            runs_over = place > 0 and not any(line[place + 1 :])
-            if not runs_over:
-                widths[place] = max(widths[place], len(cell))
-    padded = [[f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)] for line in lines]
-    return "\n".join("  ".join(line).rstrip() for line in padded)
+    headings, *lines = lines_of(filled, reasons=False)
+    said = "\n".join([*aligned(headings, lines), "", *_reasons(filled), *remarks_of(filled)])
+    return f"{figure.address} · {figure.title} · preset {filled.preset}\n{figure.about}\n\n{said}\n"

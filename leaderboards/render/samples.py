@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from bench.base.outward import plain
+from bench.leaderboards.render.text_table import broken, console_of
 from bench.leaderboards.samples import Sample, marked
 
 __all__ = ["shown"]
@@ -20,18 +20,16 @@ STYLES = {(True, False): "red", (False, True): "cyan underline", (True, True): "
 BRACKETS = {(True, False): "⟦⟧", (False, True): "‹›", (True, True): "⟦⟧", (False, False): ("", "")}
 """How (repeated, copied) spans are marked, with colours and without."""
 
-SIDE_BY_SIDE = 4
-"""Most methods that stand in columns; more stand below each other."""
+NARROWEST_COLUMN = 30
+"""Characters that a text has beside others; where there is less room, methods stand below each other."""
 
 
 def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:
     """Render samples for a terminal; without colours, marks are brackets."""
-    from rich.console import Console
     from rich.text import Text
 
     colours, stream = sys.stdout.isatty(), io.StringIO()
-    width = max(120, shutil.get_terminal_size((150, 24)).columns)
-    console = Console(file=stream, force_terminal=colours, width=width, highlight=False)
+    console = console_of(stream)
     for line in headings:
         console.print(Text(clean(line), style="bold"))
     repeated, copied = "⟦ ⟧", "‹ ›"
@@ -45,29 +43,36 @@ def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[st
         for label, text in (("prompt", sample.prompt), ("reference", sample.reference)):
             if text:
                 console.print(Text(f"{label}: {cut(clean(text))}", style="dim"))
-        console.print(grid_of(sample, colours))
+        console.print(grid_of(sample, colours, console.width))
     for note in notes:
         console.print(Text(clean(note)))
     return stream.getvalue()
 
 
-def grid_of(sample: Sample, colours: bool) -> Any:
-    """Return a rich table of what methods wrote: a column for each, or a line where they are many."""
+def grid_of(sample: Sample, colours: bool, width: int) -> Any:
+    """Return a rich table of what methods wrote: a column for each, or a line where there is no room for all.
+
+    Args:
+        sample: of all methods.
+        colours: whether marks are colours, else brackets.
+        width: characters of a line.
+    """
     from rich.table import Table
     from rich.text import Text
 
     texts = {name: painted(text, sample.prompt, colours) for name, text in sample.texts.items()}
-    if len(texts) <= SIDE_BY_SIDE:
+    if len(texts) * NARROWEST_COLUMN <= width:
         grid = Table(pad_edge=False, expand=True)
         for name in texts:
             grid.add_column(Text(clean(name)), overflow="fold", ratio=1)
         grid.add_row(*texts.values())
         return grid
     grid = Table(show_header=False, pad_edge=False, show_lines=True)
-    for name in ("method", "text"):
-        grid.add_column(name, overflow="fold")
+    longest = width // 3
+    grid.add_column("method", overflow="fold")
+    grid.add_column("text", overflow="fold")
     for name, text in texts.items():
-        grid.add_row(Text(clean(name)), text)
+        grid.add_row(Text(broken(clean(name), longest)), text)
     return grid
 
 

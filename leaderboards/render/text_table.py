@@ -25,8 +25,8 @@ WIDE = 200
 """Characters of a line where there is no terminal and COLUMNS is not set."""
 LONG = 9
 """A longer heading is broken at its first hyphen."""
-BETWEEN, EDGES = 3, 2
-"""Characters of the frame between two columns, and at both ends."""
+FRAMED, PLAIN = (3, 2), (2, 0)
+"""Characters between two columns and at both ends together: with a frame, and without one."""
 PIECES = re.compile(r"(?<=[\s+:,/])")
 """A label may be broken behind these: between words, and within settings, decodings and hub ids."""
 
@@ -99,6 +99,7 @@ class TextTable:
         labels: how many of the first columns are labels, on the left; they are broken where the table is too wide.
         repeated: how many of the first columns stand in every part of a table that is split.
         order: of the other columns where the table is split; that of the headings where none is given.
+        framed: whether lines are drawn around cells; else two spaces are between columns.
     """
 
     title: str
@@ -107,25 +108,27 @@ class TextTable:
     labels: int
     repeated: int
     order: Sequence[int] = ()
+    framed: bool = True
 
     def print(self, console: Console) -> None:
         """Print it; where it is too wide its labels are broken, then it is split into parts by columns."""
         widths = self.natural
-        if total(self.columns, widths) > console.width:
+        if self.total(self.columns, widths) > console.width:
             widths = self.narrowed(console.width)
         parts = [self.columns]
-        if total(self.columns, widths) > console.width:
+        if self.total(self.columns, widths) > console.width:
             parts = self.parts(console.width, widths)
         for number, part in enumerate(parts, start=1):
             title = self.title
             if len(parts) > 1:
-                title = f"part {number} of {len(parts)}: {title}"
-            console.print(Text(title, style="italic"))
+                title = f"part {number} of {len(parts)}: {title}".removesuffix(": ")
+            if title:
+                console.print(Text(title, style="italic"))
             # A single value may be wider than the terminal. Then its line is too: no digit is lost.
             whole = Console(
                 file=console.file,
                 force_terminal=console.is_terminal,
-                width=max(console.width, total(part, widths)),
+                width=max(console.width, self.total(part, widths)),
                 highlight=False,
             )
             whole.print(self.part(part, widths))
@@ -159,7 +162,7 @@ class TextTable:
             pieces = [piece for row in self.rows for piece in broken(row.cells[place].plain, 0).split("\n")]
             longest = max(map(cell_len, [self.headings[place], *pieces]))
             widths[place] = min(widths[place], max(longest, width // 3), width // 2)
-        left = width - EDGES - BETWEEN * self.repeated
+        left = width - self.total(self.columns[: self.repeated + 1], [0] * len(widths))
         repeated = self.columns[: self.repeated]
         fit(widths, repeated, left - max(widths[self.labels :], default=0))
         for place in range(self.repeated, self.labels):
@@ -171,14 +174,23 @@ class TextTable:
         repeated = self.columns[: self.repeated]
         parts = [repeated]
         for place in self.order or self.columns[self.repeated :]:
-            if parts[-1] != repeated and total([*parts[-1], place], widths) > width:
+            if parts[-1] != repeated and self.total([*parts[-1], place], widths) > width:
                 parts.append(repeated)
             parts[-1] = [*parts[-1], place]
         return parts
 
+    def total(self, columns: Sequence[int], widths: Sequence[int]) -> int:
+        """Return the characters that some columns take side by side, with what is between them."""
+        between, edges = PLAIN
+        if self.framed:
+            between, edges = FRAMED
+        return sum(widths[place] for place in columns) + between * (len(columns) - 1) + edges
+
     def part(self, columns: Sequence[int], widths: Sequence[int]) -> RichTable:
         """Return some columns as a table of `rich`."""
         table = RichTable(pad_edge=False)
+        if not self.framed:
+            table.box = None
         for place in columns:
             heading = Text(short(self.headings[place]))
             if place < self.labels:
@@ -211,8 +223,3 @@ def fit(widths: list[int], places: Sequence[int], room: int) -> None:
         share = room // (len(places) - done)
         widths[place] = min(widths[place], max(share, NARROWEST_LABEL))
         room -= widths[place]
-
-
-def total(columns: Sequence[int], widths: Sequence[int]) -> int:
-    """Return the characters that some columns take side by side, with their frame."""
-    return sum(widths[place] for place in columns) + BETWEEN * (len(columns) - 1) + EDGES

@@ -16,7 +16,7 @@ SIGNS = {"established": "▲ as claimed", "reversed": "▼ the other way", "open
 """What is said of a direction: a sign and words, so that nothing rests on colour."""
 SOMETIMES = {"Size": "size", "As models grow": "with_size"}
 """Columns of papers of which some claim has it: outside a paper's scale no size is judged."""
-SHARED_BY = 3
+SHARED_BY = 2
 """Claims that make a line of their evidence a note."""
 
 
@@ -42,10 +42,7 @@ def _paper(paper: Mapping[str, Any]) -> str:
     columns = {name: key for name, key in SOMETIMES.items() if any(claim[key] for claim in paper["claims"])}
     head = "".join(f"<th scope=col>{name}" for name in ("Claim", "Verdict", "Direction", "Control", *columns))
     notes = _notes(paper["claims"])
-    lines, above = [], ""
-    for claim in paper["claims"]:
-        lines.append(_claim(claim, list(columns.values()), notes, claim["paper"] == above))
-        above = claim["paper"]
+    lines = [_claim(claim, list(columns.values()), notes) for claim in paper["claims"]]
     parts = [f"<h3>{escaped(paper['paper'])}</h3><p class=soft>{escaped(paper['summary'])}</p>"]
     parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, "".join(lines)))
     if notes:
@@ -61,28 +58,27 @@ def _paper(paper: Mapping[str, Any]) -> str:
 
 
 def _notes(claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of evidence that several claims share, such as the rows they are judged on: said once."""
+    """Return what several claims share, such as the rows they are judged on or words of the paper: said once."""
     counts = Counter(line for claim in claims for line in _evidence(claim))
     return [line for line, n in counts.items() if n >= SHARED_BY]
 
 
 def _evidence(claim: Mapping[str, Any]) -> list[str]:
-    return [*claim["evidence"], f"on {claim['on']}"]
+    quoted = []
+    if claim["quote"]:
+        quoted.append(f'the paper: "{claim["quote"]}"')
+    return [*quoted, *claim["evidence"], f"on {claim['on']}"]
 
 
-def _claim(claim: Mapping[str, Any], columns: Sequence[str], notes: Sequence[str], as_above: bool) -> str:
+def _claim(claim: Mapping[str, Any], columns: Sequence[str], notes: Sequence[str]) -> str:
     """Return a claim's row.
 
     Args:
         claim: its texts.
         columns: keys of the columns that only some papers have.
         notes: of all claims of the paper.
-        as_above: whether the claim above rests on the same words of the paper.
     """
-    said = claim["paper"]
-    if as_above:
-        said = "as above"
-    lines = [f"the paper, {claim['where']}: {said}"]
+    lines = [": ".join(filter(None, [f"the paper, {claim['where']}", claim["paper"]]))]
     lines += [line for line in _evidence(claim) if line not in notes]
     numbers = [str(notes.index(line) + 1) for line in _evidence(claim) if line in notes]
     if numbers:

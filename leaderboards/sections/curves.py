@@ -10,7 +10,7 @@ from typing import Any
 from bench.leaderboards.even_points import even_points
 from bench.leaderboards.sections.axes import Axis, ticks
 from bench.leaderboards.sections.markup import escaped, folded, link, section, table_anchor
-from bench.leaderboards.sections.scatter import line_style, swatch
+from bench.leaderboards.sections.scatter import line_style, line_through, swatch
 
 __all__ = ["curves_section"]
 
@@ -118,7 +118,7 @@ def _drawn(lines: Sequence[tuple[int, Line]], kind: str) -> str:
         parts.append(f"<text x={LEFT - 5} y={y + 4} text-anchor=end>{tick:g}</text>")
     parts.append(f"<text x={WIDTH - RIGHT} y={HEIGHT - 5} text-anchor=end>{max(steps):g} steps</text>")
     for number, line in lines:
-        points = " ".join(f"{across.at(step):.0f},{upwards.at(loss):.0f}" for step, loss in line)
-        parts.append(f"<polyline class='curve {line_style(number)}' points='{points}'/>")
+        points = [(round(across.at(step)), round(upwards.at(loss))) for step, loss in line]
+        parts.append(line_through(f"curve {line_style(number)}", points))
     said = f"{kind} loss by step of {len(lines)} rows"
     return f"<svg class=curves viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{said}'>{''.join(parts)}</svg>"

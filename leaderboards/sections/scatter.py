@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bench.leaderboards.sections.axes import Axis, ticks
 from bench.leaderboards.sections.markup import escaped
 
-__all__ = ["COLOURS", "SHAPES", "Dot", "front_of", "line_style", "marker", "scatter", "swatch"]
+__all__ = ["COLOURS", "SHAPES", "Dot", "front_of", "line_style", "line_through", "marker", "scatter", "swatch"]
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 300, 48, 44, 12, 16
 COLOURS = 8
@@ -77,12 +78,12 @@ def scatter(
 
     parts = [*_axes(across, upwards, names)]
     if len(front) > 1:
-        parts.append(_path("front", [place(dot.x, dot.y) for dot in sorted(front, key=lambda dot: dot.x)]))
+        parts.append(line_through("front", [place(dot.x, dot.y) for dot in sorted(front, key=lambda dot: dot.x)]))
     for line in sorted({dot.line for dot in joined}):
         of_line = sorted((dot for dot in joined if dot.line == line), key=lambda dot: dot.x)
         if len(of_line) > 1:
             name = line_names[line] if line_names else ""
-            parts.append(_path(f"curve {line_style(line)}", [place(dot.x, dot.y) for dot in of_line], name))
+            parts.append(line_through(f"curve {line_style(line)}", [place(dot.x, dot.y) for dot in of_line], name))
     for dot in dots:
         title = f"<title>{escaped(dot.title)}</title>"
         parts.append(f"<g class='shape {line_style(dot.line)}'>{title}{marker(dot.shape, *place(dot.x, dot.y))}</g>")
@@ -144,11 +145,23 @@ def swatch(number: int, name: str) -> str:
     return f"<span class='key {line_style(number)}'><span class=swatch></span>{escaped(name)}</span>"
 
 
-def _path(style: str, points: Sequence[tuple[float, float]], name: str = "") -> str:
-    joined = " ".join(f"{x},{y}" for x, y in points)
+def line_through(style: str, points: Sequence[tuple[int, int]], name: str = "") -> str:
+    """Return a line through two or more places; each is written as its distance to the one before, which is short.
+
+    Args:
+        style: classes.
+        points: x and y of each.
+        name: shown where the pointer rests; none by default.
+
+    >>> line_through("curve c0", [(37, 54), (84, 119), (131, 110)])
+    "<path class='curve c0' d='M37 54l47 65 47-9'/>"
+    """
+    steps = [f"{x - x0} {y - y0}" for (x0, y0), (x, y) in pairwise(points)]
+    start = f"M{points[0][0]} {points[0][1]}"
+    path = f"{start}l{' '.join(steps)}".replace(" -", "-")
     if name:
-        return f"<polyline class='{style}' points='{joined}'><title>{escaped(name)}</title></polyline>"
-    return f"<polyline class='{style}' points='{joined}'/>"
+        return f"<path class='{style}' d='{path}'><title>{escaped(name)}</title></path>"
+    return f"<path class='{style}' d='{path}'/>"
 
 
 def _axes(across: Axis, upwards: Axis, names: tuple[str, str]) -> list[str]:

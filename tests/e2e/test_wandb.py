@@ -18,6 +18,7 @@ import pytest
 from bench.cells.job import cell_of
 from bench.cells.loggers import wandb_logger
 from bench.cells.shared import workers
+from bench.cells.shared.steps import no_step
 from bench.processes.heartbeat import no_beat
 from tests.conftest import Ended
 from tests.e2e import stores
@@ -189,7 +190,7 @@ class TestOffline:
         """They know nothing of W&B; the command sends the curve that they have stored. Here they are this process."""
 
         def in_this_process(target: str, job: dict[str, Any], world: int, scratch: Path, **_: Any) -> None:
-            workers.do_work(cell_of(job["cell"]), job, 0, world, scratch, no_beat)
+            workers.do_work(cell_of(job["cell"]), job, 0, world, scratch, no_beat, no_step)
 
         monkeypatch.setenv("WANDB_MODE", "offline")
         monkeypatch.setattr(workers, "run_group", in_this_process)

@@ -65,7 +65,7 @@ class TestGolden:
             total, kept = step(objective, losses)
             assert torch.equal(kept.double(), mask)
             torch.testing.assert_close(total, float((losses * mask).sum()), **EXACT)
-            torch.testing.assert_close(objective.cut, cut, **EXACT)
+            torch.testing.assert_close(objective.recent.cut, cut, **EXACT)
 
     @pytest.mark.parametrize("name", CASES)
     def test_paper(self, name: str) -> None:
@@ -82,7 +82,7 @@ class TestGolden:
             _, kept = step(objective, losses)
             assert torch.equal(kept, losses < cut)
             before = torch.cat([before, losses])
-        assert objective.n_seen == 48
+        assert objective.recent.n_seen == 48
 
 
 class TestLosses:
@@ -98,9 +98,9 @@ class TestLosses:
         """Their sum, to be divided by the targets of all rows."""
         objective = LossTruncation(still.backbone(kind)).double()
         means = row_means(objective, kind)
-        objective.cut.copy_(means.sort().values[2:4].mean())
+        objective.recent.cut.copy_(means.sort().values[2:4].mean())
         found, given = objective.step_loss(batch(kind)), batch(kind)
-        given["labels"][means >= objective.cut] = IGNORED
+        given["labels"][means >= objective.recent.cut] = IGNORED
         expected = MLE(objective.backbone).step_loss(given)
         still.assert_same_gradients(objective, found.total, expected.total)
         assert found.n_target_tokens > expected.n_target_tokens
@@ -109,8 +109,8 @@ class TestLosses:
     def test_batch_invariance(self, variant: Any) -> None:
         """The released cut moves with the batch, and says so."""
         objective = LossTruncation(still.backbone("gpt2"), **SMALL, variant=variant).double()
-        objective.n_seen.fill_(4)
-        objective.cut.copy_(row_means(objective, "gpt2").sort().values[:2].mean())
+        objective.recent.n_seen.fill_(4)
+        objective.recent.cut.copy_(row_means(objective, "gpt2").sort().values[:2].mean())
         whole = objective.step_loss(batch("gpt2")).total
         parts = []
         for at in range(5):
@@ -124,11 +124,11 @@ class TestLosses:
         given["labels"][1:] = IGNORED
         objective.step_loss(given)
         objective.end_of_step(identity)
-        assert objective.n_seen == 1
+        assert objective.recent.n_seen == 1
         given["labels"][:] = IGNORED
         found = objective.step_loss(given)
         objective.end_of_step(identity)
-        assert (found.total, objective.n_seen) == (0, 1)
+        assert (found.total, objective.recent.n_seen) == (0, 1)
         assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
 
 
@@ -143,7 +143,7 @@ class TestCounting:
         objective = LossTruncation(still.backbone("gpt2"), **SMALL).eval()
         objective.step_loss(batch("gpt2"))
         objective.end_of_step(identity)
-        assert objective.n_seen == 0
+        assert objective.recent.n_seen == 0
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_micro_batches_and_ranks(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,17 +160,17 @@ class TestCounting:
         for number, rank in enumerate(ranks):
             monkeypatch.setattr(rank, "rank_and_world", lambda number=number: (number, 2))
         together(lambda number, reduce: ranks[number].end_of_step(reduce), 2)
-        assert whole.cut.isfinite()
+        assert whole.recent.cut.isfinite()
         for other in (micro, *ranks):
-            for name in ("recent", "n_seen", "n_new", "cut"):
-                torch.testing.assert_close(getattr(other, name), getattr(whole, name), **EXACT)
+            for name in ("losses", "n_seen", "n_new", "cut"):
+                torch.testing.assert_close(getattr(other.recent, name), getattr(whole.recent, name), **EXACT)
 
     def test_losses_of_a_rank_are_no_buffer(self) -> None:
         """Data-parallel training overwrites buffers with those of the first rank."""
         objective = LossTruncation(still.backbone("gpt2"))
         objective.step_loss(batch("gpt2"))
         own = {name for name, _ in objective.named_buffers() if not name.startswith("backbone.")}
-        assert own == {"recent", "n_seen", "n_new", "cut"}
+        assert own == {f"recent.{name}" for name in ("losses", "n_seen", "n_new", "cut")}
 
     def test_a_loaded_model_goes_on_as_the_stored_one_does(self) -> None:
         objective = LossTruncation(still.backbone("gpt2"), **SMALL)
@@ -245,7 +245,7 @@ def test_of_two_ranks_the_released_cut_may_come_behind_the_last_step(monkeypatch
         monkeypatch.setattr(rank, "rank_and_world", lambda number=number: (number, 2))
     together(lambda number, reduce: ranks[number].end_of_step(reduce), 2)
     for rank in ranks:
-        assert rank.cut.isfinite()
+        assert rank.recent.cut.isfinite()
         (remark,) = rank.remarks()
         assert remark.endswith("came behind the last step")
 
@@ -261,4 +261,4 @@ def test_a_model_in_half_precision_has_a_cut(kind: torch.dtype) -> None:
     for _ in range(3):
         objective.step_loss(batch("gpt2"))
         objective.end_of_step(lambda tensor: tensor)
-    assert torch.isfinite(objective.cut)
+    assert torch.isfinite(objective.recent.cut)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.job import cell_of
+from bench.cells.shared.steps import no_step
 from bench.cells.shared.workers import SharedCell, do_work
 from bench.config.arguments import threads_of
 from bench.processes.heartbeat import no_beat
@@ -36,7 +37,7 @@ def share_with_members(shared: SharedCell, member: Member, accumulate: int, out_
         }
 
         def act() -> None:
-            do_work(cell, job, member.rank, member.world, scratch, shared.progress.beat)
+            do_work(cell, job, member.rank, member.world, scratch, shared.progress.beat, shared.progress.step)
 
         member.together(job, act, arguments.stall_timeout or GROUP_TIMEOUT_S)
 
@@ -46,6 +47,6 @@ def follow(member: Member) -> int:
 
     def do(job: dict[str, Any]) -> None:
         use_threads(job["threads"])
-        do_work(cell_of(job["cell"]), job, member.rank, member.world, Path(job["scratch"]), no_beat)
+        do_work(cell_of(job["cell"]), job, member.rank, member.world, Path(job["scratch"]), no_beat, no_step)
 
     return member.follow(do)

@@ -18,6 +18,7 @@ from bench.cells.cell import Cell
 from bench.cells.how import How
 from bench.cells.job import cell_of, content_of
 from bench.cells.progress import Reports
+from bench.cells.shared.steps import Steps
 from bench.cells.work import store_rows, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError
@@ -26,6 +27,7 @@ from bench.processes.heartbeat import OnBeat, read_beat
 from bench.processes.rank import Rank
 from bench.processes.trainer import GROUP_TIMEOUT_S
 from bench.processes.watch import Limits
+from bench.training.recorder import OnStep
 
 NOTES = "notes"
 """File of a scratch folder: a line for each thing that workers want a user to know."""
@@ -97,9 +99,14 @@ def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
     with shared.done_in(world) as scratch:
         shared.progress.stage(stage)
 
+        steps = Steps(scratch)
+
         def look() -> None:
+            point = steps.news()
             beat = read_beat(scratch / "heartbeat.0")
-            if beat is None:
+            if point is not None:
+                shared.progress.step(*point)
+            elif beat is None:
                 shared.progress.beat(stage, 0)
             else:
                 shared.progress.beat(beat.stage, beat.step)
@@ -132,11 +139,23 @@ def do_share(job: dict[str, Any], rank: Rank) -> None:
     """Do one process' share of a job."""
     rank.heartbeat("reading the data")
     cell = cell_of(job["cell"], lambda what, done, of: rank.heartbeat(what, done))
-    do_work(cell, job, rank.number, rank.world, rank.scratch, rank.heartbeat)
+    do_work(cell, job, rank.number, rank.world, rank.scratch, rank.heartbeat, Steps(rank.scratch).note)
 
 
-def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Path, on_beat: OnBeat) -> None:
-    """Train and evaluate as one of several processes; what a user should know goes to the notes."""
+def do_work(
+    cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Path, on_beat: OnBeat, on_step: OnStep
+) -> None:
+    """Train and evaluate as one of several processes; what a user should know goes to the notes.
+
+    Args:
+        cell: what.
+        job: as `SharedCell.job`.
+        rank: number of this process, from 0.
+        world: number of processes.
+        scratch: folder that all of them share.
+        on_beat: told that this process goes on.
+        on_step: told about training steps, on the first rank.
+    """
     with open(scratch / NOTES, "a") as notes:
         work(
             cell,
@@ -145,6 +164,7 @@ def do_work(cell: Cell, job: dict[str, Any], rank: int, world: int, scratch: Pat
             world=world,
             how=How(**job["how"]),
             scratch=scratch,
+            on_step=on_step,
             on_stage=lambda stage: on_beat(stage, 0),
             on_note=lambda note: print(safe(note), file=notes),
             on_beat=on_beat,

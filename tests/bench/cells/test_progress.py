@@ -171,6 +171,19 @@ def test_processes_that_share_a_cell_are_shown_by_their_signs_of_life(clock: Clo
             assert progress.bar.tasks[0].fields["note"].removeprefix("[1/1] ").startswith(shown)
 
 
+def test_processes_that_share_a_cell_say_loss_and_speed(clock: Clock) -> None:
+    with Progress(stream=Screen(), clock=clock) as progress:
+        progress.begin([CELL])
+        progress.cell(1, 1, "t · m")
+        progress.stage("on 2 processes")
+        for step in (10, 20):
+            clock.now += 1.0
+            progress.step(step, 100, {"loss": 2.5, "tokens": 50 * step})
+        clock.now += 1.0
+        progress.beat("training, backward", 25)
+        assert "training 25 of 100, loss 2.500, 500 tokens/s" in progress.bar.tasks[0].fields["note"]
+
+
 def test_a_question_takes_y_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     with Progress(quiet=True) as progress:
         for answer, taken in (("y\n", True), ("Yes\n", True), ("\n", False), ("n\n", False), ("", False)):

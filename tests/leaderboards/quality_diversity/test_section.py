@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from bench.store.store import Store
 from tests import regenerate
 from tests.leaderboards.quality_diversity.records import store_models
 from tests.leaderboards.quality_diversity.worlds import model
+from tests.leaderboards.sections.lines import lines_of
 
 STORED = (*FAMILIES["topk"], *FAMILIES["min_p"])
 """Two families are enough to be shown."""
@@ -43,10 +43,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def places(markup: str) -> list[float]:
+def places(markup: str) -> list[int]:
     """Where the points of all lines are, from left to right."""
-    lines = re.findall(r"points='([^']+)'", markup)
-    return [float(point.partition(",")[0]) for line in lines for point in line.split()]
+    return [x for _, line in lines_of(markup) for x, _ in line]
 
 
 def of(results: Path) -> Sequence[Section]:
@@ -160,7 +159,7 @@ def test_the_page_draws_the_front_of_every_objective_and_of_its_baseline_once(fo
     made["drawn"]["f2softmax"][0]["x"] = 9.0  # beyond all marks
     markup = decoding_section([made])
     assert markup.count("<g class='shape") == len(STORED)
-    assert markup.count("<polyline") == 3
+    assert len(lines_of(markup)) == 3
     assert "<title>ul_token</title>" in markup
     assert (made["human"], ">human</text>" in markup) == (None, False)
     assert decoding_section([{**made, "human": 31.0}]).count(">human</text>") == 1

@@ -27,7 +27,9 @@ def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_p
     assert name.startswith(
         f"<th scope=row><details class=opens><summary>{said}</summary><ul><li>the paper, section 6.4"
     )
-    assert "In the meantime, HISTALIGN obtains the best BLEU scores." in name
+    quoted = "In the meantime, HISTALIGN obtains the best BLEU scores."
+    assert quoted not in name, "another claim rests on it, so it is a note"
+    assert f"<li>the paper: &quot;{quoted}" in markup.partition("Notes of HistAlign's claims")[2]
     assert "(seeds 0 to 2; 2.0 degrees)" in name
     assert (verdict, direction) == ("<b>established</b>", "▲ as claimed")
     assert control.startswith("trime (greedy) has 81%")
@@ -46,10 +48,13 @@ def test_sizes_have_a_column_where_some_claim_has_one(tmp_path):
 def test_the_same_words_of_a_paper_stand_once(tmp_path):
     (paper, _) = papers(tmp_path)
     first, second = paper["claims"][:2]
-    paper["claims"] = [first, {**second, "paper": first["paper"]}, second]
+    alone, shared = "words of one claim", "words of two claims"
+    paper["claims"] = [{**first, "quote": alone}, {**first, "quote": shared}, {**second, "quote": shared}]
     markup = claims_section([paper])
-    assert markup.count("as above") == 1
-    assert f"the paper, {second['where']}: as above" in markup
+    assert markup.count(alone) == markup.count(shared) == 1
+    table, _, notes = markup.partition("Notes of HistAlign's claims")
+    assert f"<li>the paper: &quot;{alone}&quot;" in table
+    assert f"<li>the paper: &quot;{shared}&quot;" in notes
 
 
 def test_what_was_not_run_is_counted_and_a_paper_without_a_run_is_named(tmp_path):
@@ -78,7 +83,8 @@ def test_a_share_without_a_bound_is_no_number_of_a_control(tmp_path):
 
 def test_no_text_of_a_claim_is_markup():
     bad = "".join(boards.ATTACKS)
-    claim = dict.fromkeys(("says", "where", "verdict", "direction", "size", "control", "with_size", "paper", "on"), bad)
+    names = ("says", "where", "verdict", "direction", "size", "control", "with_size", "paper", "quote", "on")
+    claim = dict.fromkeys(names, bad)
     paper = {"paper": bad, "summary": bad, "rebuttal": bad, "not_run": [bad], "costs": [bad]}
     markup = claims_section([{**paper, "claims": [{**claim, "evidence": [bad]}]}, {**paper, "claims": []}])
     for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):

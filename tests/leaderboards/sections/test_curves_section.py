@@ -1,21 +1,15 @@
 """Small curves of the page: means over seeds, validation where there is some, and not more than fit."""
 
-import re
-
 from bench.leaderboards.sections.curves import POINTS, TABLES, curves_section
 from tests.leaderboards import boards
-
-
-def lines_of(markup):
-    return re.findall(r"<polyline class='curve ([^']*)' points='([^']*)'", markup)
+from tests.leaderboards.sections.lines import lines_of
 
 
 def test_a_line_is_the_mean_of_the_seeds_of_a_row():
     curves = [{"id": "mle-0abc12", "seed": seed, "points": [[0, 4.0 + seed], [100, 2.0 + seed]]} for seed in (0, 2)]
     made = curves_section([boards.table([boards.row("mle", {})], curves=curves)])
-    ((style, points),) = lines_of(made)
+    ((style, ((x0, y0), (x1, y1))),) = lines_of(made)
     assert style == "c0"
-    (x0, y0), (x1, y1) = (map(int, point.split(",")) for point in points.split())
     assert (x0, x1) == (34, 312), "from no step to the last one"
     assert y0 < y1, "a loss of 5 stands above one of 3"
     assert "100 steps" in made
@@ -71,7 +65,7 @@ def test_methods_keep_their_colour_and_long_curves_are_thinned():
         tables.append(boards.table(rows, f"t{place}", curves=curves))
     made = curves_section(tables)
     assert made.count("<figure") == TABLES
-    assert {len(points.split()) for _, points in lines_of(made)} == {POINTS}
+    assert {len(points) for _, points in lines_of(made)} == {POINTS}
     assert [style for style, _ in lines_of(made)][:4] == ["c0", "c1", "c1", "c0"]
     assert len(made) < 700 * TABLES + 900
 

@@ -5,14 +5,14 @@ import re
 from bench.leaderboards.sections.scatter import SHAPES, Dot, front_of, marker, scatter
 from bench.leaderboards.sections.tradeoff import axes_of, family_of, tradeoff_section
 from tests.leaderboards import boards
+from tests.leaderboards.sections.lines import lines_of
 
 SWEPT = boards.swept()["tables"]
 
 
 def test_decodings_of_a_method_make_a_line():
     markup = tradeoff_section(SWEPT)
-    lines = re.findall(r"<polyline class='curve [^']*' points='([^']*)'", markup)
-    assert sorted(len(line.split()) for line in lines) == [2, 3], "one decoding makes no line"
+    assert sorted(len(places) for _, places in lines_of(markup)) == [2, 3], "one decoding makes no line"
     assert len(re.findall(r"<g class='shape", markup)) == 6
     assert markup.count("people-dot") == 1
     assert "aria-label='kld (lower is better) by self-bleu-2 (lower is better): 6 points'" in markup

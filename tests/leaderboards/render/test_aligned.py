@@ -1,0 +1,86 @@
+"""Aligned tables and reports: whole at every width of a terminal, with every digit."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from bench.leaderboards.render.aligned import aligned
+from bench.leaderboards.render.samples import shown
+from bench.leaderboards.render.terminal_markdown import for_stdout, terminal_markdown
+from bench.leaderboards.samples import Sample
+from tests.regenerate import PAGE
+
+HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")
+ROWS = [["mle.continued", "1,250", "0.0587", "12.31", "1,234,567"], ["tailr.power", "7", "1.5", "0.02", "5"]]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_parts_have_every_number_once_and_the_first_column_each(width: int) -> None:
+    rows = [[*row, *row[1:], *row[1:]] for row in ROWS]
+    headings = [*HEADINGS, *(f"{name} again" for name in HEADINGS[1:]), *(f"{name} last" for name in HEADINGS[1:])]
+    lines = aligned(headings, rows, width=width)
+    assert max(map(len, lines)) <= width
+    parts = [line for line in lines if line.startswith("part ")]
+    assert len(parts) >= 2
+    of_mle = [line.split()[1:] for line in lines if line.startswith("mle.continued")]
+    assert len(of_mle) == len(parts)
+    assert [cell for cells in of_mle for cell in cells] == rows[0][1:]
+
+
+def test_what_fits_is_one_part_without_a_title() -> None:
+    assert aligned(("a", "n"), [["x", "1"], ["yy", "100"]]) == ["a     n", "x     1", "yy  100"]
+
+
+def test_a_long_text_goes_on_below_itself() -> None:
+    lines = aligned(("task", "from", "n"), [["text", "a folder with a very long name " * 3, "12"]], texts=2, width=60)
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines[1:]).split()).count("folder with") == 3
+
+
+def test_a_number_wider_than_the_line_is_whole() -> None:
+    assert any("9" * 90 in line for line in aligned(("a", "n"), [["x", "9" * 90]], width=60))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("page", ["ladder.md", "../docs/decoding_against_training.md"])
+def test_kept_reports_fit_a_terminal(page: str, width: int) -> None:
+    text = (PAGE.parent / page).read_text()
+    text = re.sub(r"!\[.*?\]\(.*?\)", "", text)
+    shown_text = terminal_markdown(text, width)
+    assert all(len(line) <= width or " " not in line.strip() for line in shown_text.splitlines()), "a hash is one word"
+    numbers = re.findall(r"[-+]?\d[\d.,]*", text)
+    assert len(numbers) > 500
+    for number in set(numbers):
+        assert number in shown_text
+
+
+def test_a_report_is_markdown_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "| a | n |\n|---|---:|\n| x\\_y | 1 |"
+    assert for_stdout(text) == text
+    monkeypatch.setattr("sys.stdout", Screen())
+    assert for_stdout(text) == "a    n\nx_y  1"
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("width", "side_by_side"), [(60, 2), (80, 2), (120, 4)])
+def test_samples_stand_side_by_side_where_there_is_room(
+    monkeypatch: pytest.MonkeyPatch, width: int, side_by_side: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    for methods in (2, 3, 4, 5):
+        names = [f"method_{number}.released" for number in range(methods)]
+        texts = dict.fromkeys(names, "word and " * 30)
+        lines = shown(["a board"], [Sample("row 1", "a prompt", "", texts)], []).splitlines()
+        assert max(map(len, lines)) <= width
+        heads = [line for line in lines if all(name in line for name in names)]
+        assert bool(heads) == (methods <= side_by_side)
+        assert all(any(name in line for line in lines) for name in names)
