@@ -50,7 +50,7 @@ KEPT_K = "topk=3+"
 EVIDENCE_STORE = "leaderboards/runs/grid.jsonl"
 LADDERS = {"text": RUNS / "ladder.jsonl", "gigaword": RUNS / "ladder-gigaword.jsonl"}
 """The board of each task's ladder, where one is kept; its page is `leaderboards/` and the board's name."""
-SAMPLE_TEXTS = RUNS / "grid.samples.json"
+SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tests.kept_samples` keeps them."""
 CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
 ARTICLE = CURVES.with_suffix(".md")
@@ -205,7 +205,7 @@ def page() -> str:
     leaderboards = replace(with_statistics(found, cached=False), overall=()).for_readers()
     extras: dict[str, Any] = table_extras(leaderboards.tables, store_of)
     if SAMPLE_TEXTS.exists():
-        extras["samples"] = json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
+        extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
     if CURVES.exists():
         extras["decoding"] = decoding_content(curve_sections(CURVES))
     words: dict[str, str] = {}

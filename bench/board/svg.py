@@ -37,6 +37,15 @@ class Drawing:
         return Path(path)
 
 
+def short(place: float) -> str:
+    """Return a place with a digit behind the point, or none.
+
+    >>> short(10.04), short(-0.04), short(2.25)
+    ('10', '0', '2.2')
+    """
+    return f"{round(place, 1) + 0.0:g}"
+
+
 @dataclass
 class Canvas:
     """A drawing in the making, in pixels from the upper left corner."""
@@ -50,14 +59,14 @@ class Canvas:
         weight = " font-weight='bold'" if bold else ""
         shown = html.escape(plain(text))
         self.parts.append(
-            f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' font-size='{size}'{weight}>{shown}</text>"
+            f"<text x='{short(x)}' y='{short(y)}' text-anchor='{anchor}' font-size='{size}'{weight}>{shown}</text>"
         )
 
     def line(
         self, points: Sequence[tuple[float, float]], colour: str = "#999", width: float = 1.0, dashes: str = ""
     ) -> None:
         """Draw a line through points; dashes as in `stroke-dasharray`."""
-        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        joined = " ".join(f"{short(x)},{short(y)}" for x, y in points)
         style = f"stroke='{colour}'"
         if len(points) > 2:
             style += " fill='none'"  # two points have no inside
@@ -70,7 +79,7 @@ class Canvas:
     def upright(self, lines: Sequence[tuple[float, float, float]], colour: str) -> None:
         """Draw lines from below to above, of one method's intervals: each is (x, y, other y)."""
         if lines:
-            joined = "".join(f"M{x:.1f} {y:.1f}V{other:.1f}" for x, y, other in lines)
+            joined = "".join(f"M{short(x)} {short(y)}V{short(other)}" for x, y, other in lines)
             self.parts.append(f"<path d='{joined}' stroke='{colour}'/>")
 
     def dot(self, x: float, y: float, colour: str, title: str = "", hollow: bool = False) -> None:
@@ -79,18 +88,20 @@ class Canvas:
         look = f"r='4' fill='{colour}'"
         if hollow:
             look = f"r='3.5' fill='white' stroke='{colour}' stroke-width='1.5'"
-        self.parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}><title>{said}</title></circle>")
+        self.parts.append(f"<circle cx='{short(x)}' cy='{short(y)}' {look}><title>{said}</title></circle>")
 
     def specks(self, places: Sequence[tuple[float, float]], colour: str, width: float = 4) -> None:
         """Draw small dots in one colour."""
         if places:
-            joined = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+            joined = "".join(f"M{short(x)} {short(y)}h0" for x, y in places)
             style = f"stroke='{colour}' stroke-width='{width:g}' stroke-linecap='round'"
             self.parts.append(f"<path d='{joined}' {style}/>")
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Fill a rectangle."""
-        self.parts.append(f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{height:.1f}' fill='{colour}'/>")
+        self.parts.append(
+            f"<rect x='{short(x)}' y='{short(y)}' width='{short(width)}' height='{short(height)}' fill='{colour}'/>"
+        )
 
     def across(self, axis: Axis, y: float) -> None:
         """Draw an axis from left to right with its numbers."""

@@ -95,7 +95,7 @@ def list_sources(given: argparse.Namespace, names: list[str]) -> int:
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int) -> None:
     """Print a table as wide as the terminal; its first columns are texts."""
-    from bench.leaderboards.render.aligned import aligned
+    from bench.leaderboards.render.text.aligned import aligned
 
     print("\n".join(aligned(headings, rows, texts=texts)))
 

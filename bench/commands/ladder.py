@@ -129,7 +129,7 @@ def report(given: argparse.Namespace) -> int:
     from bench.cli_options import say_damaged
     from bench.ladder.reading import stored_forecasts, stored_ladder
     from bench.ladder.report import report_text, write_report
-    from bench.leaderboards.render.terminal_markdown import for_stdout
+    from bench.leaderboards.render.text.terminal_markdown import for_stdout
     from bench.store.store import Store
 
     results = Path(given.results)

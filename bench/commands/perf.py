@@ -70,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
 
 def text_of(content: dict[str, Any]) -> str:
     """Return the measurements as lines."""
-    from bench.leaderboards.render.aligned import aligned
+    from bench.leaderboards.render.text.aligned import aligned
 
     size = content["size"]
     lines = [

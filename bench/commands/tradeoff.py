@@ -65,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.quality_diversity.content import content
     from bench.leaderboards.quality_diversity.report import report
     from bench.leaderboards.quality_diversity.section import sections
-    from bench.leaderboards.render.terminal_markdown import for_stdout
+    from bench.leaderboards.render.text.terminal_markdown import for_stdout
 
     if not given.run and (given.more or given.dry_run):
         raise UsageError("--dry-run and options behind -- are for --run")

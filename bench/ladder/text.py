@@ -7,7 +7,7 @@ import shlex
 from bench.ladder.asked import Asked
 from bench.ladder.decision import Decision
 from bench.ladder.rungs import PlannedRung
-from bench.leaderboards.render.aligned import aligned
+from bench.leaderboards.render.text.aligned import aligned
 from bench.leaderboards.statistics.baseline import BASELINE
 
 __all__ = ["decision_text"]

@@ -16,8 +16,8 @@ from bench.leaderboards.claim.lines import (
     verdict_line,
 )
 from bench.leaderboards.claim.verdicts import KINDS, Paper
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.render.text.aligned import aligned
 
 __all__ = ["claim_cells", "markdown", "terminal"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from bench.base.outward import plain
 from bench.leaderboards.human.results import Difference, HumanResults, Pair, Votes
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_table
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.render.text.aligned import aligned
 from bench.leaderboards.statistics.significance import ALPHA
 
 __all__ = ["HumanTable", "markdown", "tables", "terminal"]

@@ -20,6 +20,9 @@ from bench.leaderboards.statistics.seed_spread import spread_ratio
 
 __all__ = ["Decisions", "Regret", "accuracy_between", "decide_between", "decisions_of", "rung_pairs", "signal_to_noise"]
 
+COIN = 0.5
+"""The smallest ceiling: seeds order the methods of a rung no better than a coin."""
+
 
 @dataclass(frozen=True)
 class Regret:
@@ -72,7 +75,10 @@ class Decisions:
 
     @property
     def share(self) -> float | None:
-        """Decision accuracy over its ceiling; above 1 where the rungs agree better than two draws are expected to."""
+        """Decision accuracy over its ceiling; above 1 where the rungs agree better than two draws are expected to.
+
+        None where seeds order the methods of the upper rung no better than a coin.
+        """
         return _ratio(self.accuracy, self.ceiling)
 
     @property
@@ -128,7 +134,8 @@ def decide_between(
 
 
 def _ratio(accuracy: float | None, ceiling: float | None) -> float | None:
-    if accuracy is None or ceiling is None:
+    """Return the share; None where the ceiling is a coin's, since there is no order that a lower rung could know."""
+    if accuracy is None or ceiling is None or ceiling <= COIN:
         return None
     return accuracy / ceiling
 

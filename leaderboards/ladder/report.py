@@ -40,7 +40,8 @@ ORDERS_SAID = (
     "many seeds would order the pairs of the upper rung alike, estimated by leaving seeds out. Established are pairs "
     "whose order at the upper rung holds after Holm over all pairs of all metrics and rungs; the next number is the "
     "share of these that the lower rung has right, then what that is of their ceiling. A share of the ceiling can be "
-    "above 100 %, since the ceiling is an estimate. Tau is Kendall's, of the means. Regret is what the method that is "
+    "above 100 %, since the ceiling is an estimate; where the ceiling is 50 %, seeds order methods as a coin does, and "
+    "there is no share. Tau is Kendall's, of the means. Regret is what the method that is "
     "best on the lower rung loses at the upper one, in the metric's unit and in standard deviations of a seed."
 )
 CEILING_GOAL = 0.9

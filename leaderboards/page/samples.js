@@ -64,6 +64,7 @@ function samplesNode(table) {
       el("button", { type: "button", "data-go": "on", "aria-label": "Next example", onclick: () => go(at + 1, "[data-go=on]") }, "→"),
       el("span", { class: "soft" }, `${at + 1} of ${table.samples.length}${table.samples_left_out ? `, ${table.samples_left_out} left out; bench samples shows them` : ""}`),
       markSwitch(table, "r", "repeat", "Repeats"), sample.prompt ? markSwitch(table, "c", "copied", "Copied from the prompt") : null),
+    table.samples_note && el("p", { class: "soft" }, table.samples_note),
     sample.prompt && el("blockquote", { class: "prompt" }, el("span", { class: "soft" }, "Prompt"), el("p", {}, sample.prompt)),
     el("div", { class: "cards" }, cards.length ? cards : el("p", { class: "soft" }, "No text of the rows shown.")));
 }

@@ -42,9 +42,8 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     Args:
         leaderboards: as they are shown.
         extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
-            "curves": {table id: [...]}, "samples": {table id: [...]}, "costs": {table id: {row id: {...}}}}`; each may
-            be missing. Parts of `PARTS` are put
-            in as they are.
+            "curves": {table id: [...]}, "samples": {table id: [...]}, "samples_note": {table id: text}, "costs": {table
+            id: {row id: {...}}}}`; each may be missing. Parts of `PARTS` are put in as they are.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -58,6 +57,8 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         content = _table(name, names[place], grid_of(table, statistics), statistics)
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
+        if note := extras.get("samples_note", {}).get(name):
+            content["samples_note"] = note
         add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
     parts = {name: extras[name] for name in PARTS if name in extras}

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.figures.exemplar_probe import MEASURES, ExemplarProbe, measures
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.render.text.aligned import aligned
 
 __all__ = ["probe_content", "probe_markdown", "probe_text"]
 

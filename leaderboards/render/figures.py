@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from bench.leaderboards.figures.filled import FilledFigure, FilledPoint
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.render.text.aligned import aligned
 
 __all__ = ["figure_content", "figure_markdown", "figure_text"]
 

@@ -28,7 +28,7 @@ from bench.leaderboards.render.reproduction_notes import (
     spans,
     spread_text,
 )
-from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}

@@ -10,7 +10,7 @@ from bench.base.outward import plain
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
-from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
 from bench.leaderboards.table import metric_name
 
 __all__ = ["terminal"]

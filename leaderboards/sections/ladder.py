@@ -16,6 +16,11 @@ SAID = (
     "change where parameters are ten times as many; –: not known within these sizes.</p>"
 )
 
+NOTHING = (
+    "None of its {n} differences has an established direction on a rung, or changes with size in a known way; the "
+    "ladder's own page has them."
+)
+
 
 def ladder_section(ladders: Sequence[Mapping[str, Any]]) -> str:
     """Return the section of ladders, as `ladder.page_content` has them; nothing without one."""
@@ -33,19 +38,34 @@ def _ladder(ladder: Mapping[str, Any]) -> str:
     parts.append(f"<p class=soft>Parameters without embeddings: {escaped(sizes)}</p>")
     if ladder["said"]:
         parts.append(f"<ul>{''.join(f'<li>{escaped(line)}' for line in ladder['said'])}</ul>")
-    primary = [card for card in plain if card["metric"] == ladder["primary"]]
-    if primary:
-        table = _table(f"{ladder['primary']} as models grow", ladder, _by_method(ladder, primary), "Method")
-        parts.append(f"<p><b>{escaped(_directed(primary[0]))}</b></p>{table}")
-    others = [card for card in plain if card["metric"] != ladder["primary"]]
-    if others:
-        known = sum(card["known"] for card in others)
-        title = f"Other metrics: {known} of {len(others)} differences change with size in a known way"
-        parts.append(folded(title, _words(ladder, others)))
+    if plain and not any(map(_says_something, plain)):
+        parts.append(f"<p class=soft>{NOTHING.format(n=len(plain))}</p>")
+    else:
+        parts += _by_metric(ladder, plain)
     if claimed:
         said = [(f"{card['says']} ({card['where']}; {card['metric']})", card) for card in claimed]
         parts.append(folded(f"{len(claimed)} claims of papers", _table("Claims as models grow", ladder, said, "Claim")))
     return "".join(parts)
+
+
+def _says_something(card: Mapping[str, Any]) -> bool:
+    """Return whether a difference has a direction on some rung, or changes with size in a known way."""
+    return card["known"] or any(effect.startswith("**") for effect in card["rungs"])
+
+
+def _by_metric(ladder: Mapping[str, Any], cards: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the tables of cards: that of the primary metric, and a folded one of the others."""
+    parts = []
+    primary = [card for card in cards if card["metric"] == ladder["primary"]]
+    if primary:
+        table = _table(f"{ladder['primary']} as models grow", ladder, _by_method(ladder, primary), "Method")
+        parts.append(f"<p><b>{escaped(_directed(primary[0]))}</b></p>{table}")
+    others = [card for card in cards if card["metric"] != ladder["primary"]]
+    if others:
+        known = sum(card["known"] for card in others)
+        title = f"Other metrics: {known} of {len(others)} differences change with size in a known way"
+        parts.append(folded(title, _words(ladder, others)))
+    return parts
 
 
 def _directed(card: Mapping[str, Any]) -> str:

@@ -98,6 +98,7 @@ def example() -> dict[str, Any]:
     people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
     first = table(methods, published=[paper], human=[people],
                   wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,
+                  samples_note="Texts of the first seed.",
                   frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
                   name="Your text",
@@ -191,7 +192,8 @@ def hostile() -> dict[str, Any]:
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     bad = "".join(ATTACKS)
     made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,
-                 samples=samples, wins=wins, curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS],
+                 samples=samples, samples_note=bad, wins=wins,
+                 curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS],
                  frequency=[{"id": a, "shares": shares} for a in ATTACKS])  # fmt: skip
     made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
     return {**board(made), "notes": list(ATTACKS), "records": "javascript:window.hit=1"}

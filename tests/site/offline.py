@@ -32,9 +32,12 @@ PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
 """Of code: names, punctuation and white space, which have the colour of text without it, too."""
 TO_THE_RIGHT = ' style="text-align: right;"', " class=right"
 """What numbers of tables have; `docs/assets/site.css` knows the class."""
+TABLE, CELL = re.compile(r"<table>.*?</table>"), re.compile(r"<t[dh]( class=right)?>")
 NOT_SEARCHED = ("CHANGELOG.html", "leaderboards/claims.html", "leaderboards/ladder.html",
-                "docs/decoding_against_training.html")  # fmt: skip
+                "leaderboards/ladder-gigaword.html", "docs/decoding_against_training.html")  # fmt: skip
 """Pages of figures: they would be most of what a search finds."""
+TITLE = re.compile(r"<title>[^<]*</title>")
+"""Of a mark in a picture: pages show pictures as images, which say no titles; the files of the repository have them."""
 TAG = re.compile(r"</?[a-z][^>]*>")
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 SHARED = "assets/javascripts/shared-{}.js"
@@ -57,6 +60,8 @@ def make_whole(site: Path) -> None:
             text = with_own_worker(path.read_text(encoding="utf-8"), len(path.relative_to(site).parts) - 1)
             refuse_requests(text, path)
             path.write_text(without_needless(text), encoding="utf-8")
+    for path in sorted(site.rglob("*.svg")):
+        path.write_text(TITLE.sub("", path.read_text(encoding="utf-8")), encoding="utf-8")
     share_scripts(site)
     keep_one_index(site)
     shutil.rmtree(site / "assets" / "stylesheets" / "classic")  # of a theme that is not used
@@ -87,8 +92,22 @@ def without_needless(text: str) -> str:
         if place % 2:
             parts[place] = PLAIN.sub(r"\1", part)
         else:
-            parts[place] = NEEDLESS.sub("", BLOCK.sub(r"\1", re.sub(r"\s+", " ", part))).replace(*TO_THE_RIGHT)
+            loose = NEEDLESS.sub("", BLOCK.sub(r"\1", re.sub(r"\s+", " ", part))).replace(*TO_THE_RIGHT)
+            parts[place] = TABLE.sub(lambda found: with_numbers(found[0]), loose)
     return "".join(parts)
+
+
+def with_numbers(table: str) -> str:
+    """Return a table that says once that all its columns but the first are numbers, where they are.
+
+    >>> with_numbers("<table><tr><th>a<th class=right>n<tr><td>x<td class=right>1</table>")
+    '<table class=numbers><tr><th>a<th>n<tr><td>x<td>1</table>'
+    """
+    for row in table.split("<tr>")[1:]:
+        first, *others = CELL.findall(row)
+        if first or not all(others):
+            return table
+    return table.replace(" class=right", "").replace("<table>", "<table class=numbers>", 1)
 
 
 def share_scripts(site: Path) -> None:

@@ -203,26 +203,6 @@ def test_the_page_and_its_picture_are_written(ladder: Run, tmp_path: Path) -> No
     assert (tmp_path / "ladder.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_a_task_of_pairs_has_a_ladder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_data(monkeypatch, tmp_path / "no-cache")
-    monkeypatch.setattr(timing, "STEPS", 2)
-    words = ("ladder", "--task", "gigaword", "--methods", "label_smoothing", "--sizes", "0.013M,0.05M", "--seeds", "2")
-    words += ("--epochs", "0.1,0.1", "--results", str(tmp_path / "results"), "--quiet")
-    ended = call(*words, "--set", "backbone.vocabulary=300", "trainer.batch_size=8", "evaluation.rows=12")
-    assert ended.code == 0, ended.err
-    found = stored_ladder(Store(tmp_path / "results"), "gigaword")
-    assert [rung.name for rung in found.ladder.rungs] == ["0.013M", "0.05M"]
-    for rung in found.ladder.rungs:
-        for metric in ("rouge-1", "rouge-2", "rouge-l", "ppl/token"):
-            assert {method: set(seeds) for method, seeds in rung.of(metric).items()} == {
-                "mle": {0, 1},
-                "label_smoothing": {0, 1},
-            }
-    assert "# Ladder of gigaword" in ended.out
-    assert "rouge-l" in ended.out
-    assert len(list((tmp_path / "results" / "ladder").glob("gigaword-*.forecast-0.05M.json"))) == 1
-
-
 def picked_cell(run: Run, millions: float, method: str, seed: int) -> CellFolder:
     """The picked cell of a method and seed on one rung."""
     for cell, record in cells_of(run, millions):

@@ -137,6 +137,17 @@ def test_without_true_differences_the_ceiling_is_near_chance_and_needs_two_seeds
     assert stepped_up(1.0, 3) == 1.0
 
 
+def test_there_is_no_share_of_a_ceiling_that_is_a_coins():
+    """Two seeds order the methods of the upper rung in opposite ways."""
+    rungs = (
+        Rung("0.1M", 100, 1.0, {"bleu": {"mle": {0: 1.0, 1: 1.0}, "emo": {0: 2.0, 1: 2.0}, "gem": {0: 3.0, 1: 3.0}}}),
+        Rung("1M", 1000, 1.0, {"bleu": {"mle": {0: 1.0, 1: 4.0}, "emo": {0: 2.0, 1: 2.5}, "gem": {0: 3.0, 1: 0.5}}}),
+    )
+    found = between(Ladder("text", "mle", rungs, {"bleu": True}))
+    assert (found.pairs, found.ceiling, found.share) == (3, 0.5, None)
+    assert found.accuracy is not None
+
+
 def test_methods_that_share_one_model_do_not_lower_the_ceiling():
     """Accuracy leaves out a pair that is equal above, so the ceiling does."""
     found = between(ladder_of({"bleu": [[1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 2.0, 3.0]]}))

@@ -226,6 +226,9 @@ def test_samples_are_the_same_ids_for_all_rows_of_their_first_seed(tmp_path):
     found, _ = tables(Store(tmp_path))
     asked = {"logicnlg/test": {"b": ("p" * 700 + "!", "r")}}
     made = extras_of(Store(tmp_path), found, asked, records="../results")
+    noted = board(leaderboards_of(Store(tmp_path)), {**made, "samples_note": dict.fromkeys(made["samples"], "again")})
+    assert [table["samples_note"] for table in noted["tables"]] == ["again"]
+    assert "samples_note" not in board(leaderboards_of(Store(tmp_path)), made)["tables"][0]
     (samples,) = made["samples"].values()
     assert made["records"] == "../results"
     assert [s["id"] for s in samples] == ["b", "c"]

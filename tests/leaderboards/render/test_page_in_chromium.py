@@ -215,6 +215,7 @@ def test_samples_side_by_side_with_repeats_and_copies_marked(page):
     page.click(f"{FIRST} [data-open=samples]")
     cards = page.eval(f"[...document.querySelectorAll('{FIRST} .card h3')].map((e) => e.textContent)")
     assert cards == ["reference", "mle", "trime", "histalign"]
+    assert "Texts of the first seed." in page.text(f"{FIRST} .samples")
     marks = "[...document.querySelectorAll('%s .card:nth-child(2) mark%s')].map((e) => e.textContent)"
     assert page.eval(marks % (FIRST, ".copied")) == ["the old mill"]
     assert page.eval(marks % (FIRST, ".repeat")) == ["by the sea"]

@@ -60,6 +60,15 @@ def test_it_says_how_well_lower_rungs_decide_and_forecast(ladder):
     assert len(said) == 3
 
 
+def test_a_ladder_that_says_nothing_of_size_says_so_in_a_line():
+    made = page_content(ladder_of({"bleu": [[0, 0], [0, 0], [0, 0]], "kld": [[9, 9], [9, 9], [9, 9]]}, noise=9.0))
+    markup = ladder_section([made])
+    assert "<table" not in markup
+    assert f"None of its {len(made['cards'])} differences has an established direction" in markup
+    made["cards"][-1]["rungs"][0] = "**+1.0**"
+    assert "<table" in ladder_section([made])
+
+
 def test_without_kept_files_nothing_is_shown():
     assert ladder_section([]) == decoding_section([]) == ""
 

@@ -13,7 +13,7 @@ from bench.base.outward import plain
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
 from bench.leaderboards.render.terminal import text_table
-from bench.leaderboards.render.text_table import TextRow, TextTable, broken, console_of, short, width_of
+from bench.leaderboards.render.text.text_table import TextRow, TextTable, broken, console_of, short, width_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store

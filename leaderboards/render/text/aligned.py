@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from bench.leaderboards.render.text_table import TextRow, TextTable, width_of
+from bench.leaderboards.render.text.text_table import TextRow, TextTable, width_of
 
 __all__ = ["aligned"]
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.samples import shown
-from bench.leaderboards.render.terminal_markdown import for_stdout, terminal_markdown
+from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text.terminal_markdown import for_stdout, terminal_markdown
 from bench.leaderboards.samples import Sample
 from tests.regenerate import PAGE
 

@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from bench.leaderboards.render.aligned import aligned
 from bench.leaderboards.render.markdown_table import SPECIAL
-from bench.leaderboards.render.text_table import width_of
+from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text.text_table import width_of
 
 __all__ = ["for_stdout", "terminal_markdown"]
 

@@ -1,0 +1,1 @@
+"""Tables and reports as text for a terminal of any width."""
