@@ -74,7 +74,7 @@ def _has_weights(folder: CellFolder) -> bool:
     """Return whether rows can be made: a baseline needs no weights, and a cell to be trained will have them."""
     trained = folder.trained()
     digest = (trained or {}).get("model", {}).get("checkpoint_sha256")
-    return digest is None or folder.has(folder.checkpoint(digest).name)
+    return digest is None or folder.has_checkpoint(digest)
 
 
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:

@@ -96,6 +96,10 @@ class CellFolder:
             )
         return self.path / f"model-{digest[:16]}.safetensors"
 
+    def has_checkpoint(self, digest: str) -> bool:
+        """Return whether the checkpoint with a SHA-256 is there; a kept board has none."""
+        return isinstance(self.files, Disk) and self.has(self.checkpoint(digest).name)
+
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the cell is not trained."""
         return read_record(self.path / "trained.json", "trained", self.files)

@@ -33,9 +33,7 @@ LEAST = 1.0
 ONE_SEED, CANNOT_RANK = "one seed", "cannot rank here"
 """Why a column has no marks: nobody has run a second seed, or seeds do not tell its rows apart."""
 MEANINGS: Mapping[str, str] = {
-    ONE_SEED: (
-        "nobody has a second one, and nothing says how far it would lie from the first (bench run --seeds 0,1,2)"
-    ),
+    ONE_SEED: "no other was run, and how far it would lie from this one is not known (bench run --seeds 0,1,2)",
     CANNOT_RANK: (
         "seeds do not tell the rows apart (over rows with three seeds or more: sd of their means below that of a seed, "
         "F test p > 0.05, or too few such rows)"

@@ -9,6 +9,7 @@ from bench.leaderboards.figures.exemplar_probe import probes
 from bench.leaderboards.figures.figure_files import figures
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import STRICT_EXIT
+from bench.store.keep import keep
 from tests.leaderboards.handmade import manifest, scored, trained
 
 TINY = ("--preset", "small", "--quiet", "--limit", "16",
@@ -63,6 +64,21 @@ def test_without_a_run_nothing_is_made_and_strictness_says_so(bench, tmp_path):
     assert "32 not run, 22 not comparable (n.c.)" in ended.out
     assert bench("reproduce", "histalign/table1", *TINY, "--no-run", "--strict", *where).code == STRICT_EXIT
     assert not (tmp_path / "none").exists()
+
+
+def test_a_kept_board_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
+    """Its cells of this decoding have no texts under another one, and no weights to make them with."""
+    words = ("run", "--task", "logicnlg", "--method", "mle", "--quiet", "--results", str(tmp_path / "made"))
+    assert bench(*words, *TINY).code == 0
+    keep(tmp_path / "made", tmp_path / "kept.jsonl")
+    ended = bench("reproduce", "histalign/table7", *TINY, "--no-run", "--results", str(tmp_path / "kept.jsonl"))
+    assert (ended.code, ended.err) == (0, "")
+    assert "not run" in ended.out
+    keep(made[0], tmp_path / "whole.jsonl")
+    ended = bench(
+        "reproduce", "histalign/table1", *TINY, "--no-run", "--json", "--results", str(tmp_path / "whole.jsonl")
+    )
+    assert json.loads(ended.out)["tables"][0]["rows"] == made[1]["rows"]
 
 
 def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):

@@ -24,7 +24,7 @@ def oneline(text: str) -> str:
 @pytest.mark.parametrize(
     ("seeds", "why"),
     [
-        (range(1), "one seed, since nobody has a second one"),
+        (range(1), "one seed, since no other was run"),
         (range(3), "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: "),
     ],
 )
