@@ -117,8 +117,9 @@ class Sandbox:
         return words
 
     def _key(self, found: re.Match[str]) -> str:
-        """Return the folder of the first cell of a task and a method."""
-        (first, *_) = sorted((self.folder / "results" / found[1] / found[2]).iterdir())
+        """Return the folder of the first cell of a task and a method that has test rows."""
+        cells = sorted((self.folder / "results" / found[1] / found[2]).iterdir())
+        (first, *_) = (cell for cell in cells if "evaluation.split: test" in (cell / "config.yaml").read_text())
         return first.relative_to(self.folder).as_posix()
 
 

@@ -140,6 +140,19 @@ def test_its_search_works(way: str, built: tuple[Path, float], served: str, brow
 
 
 @in_a_browser
+@pytest.mark.parametrize(
+    ("page", "cell"),
+    [("index.html", ".right"), ("leaderboards/ladder.html", "[data-numbers] td + td")],
+)
+def test_numbers_stand_to_the_right(built: tuple[Path, float], browser: Chromium, page: str, cell: str) -> None:
+    """The theme puts all cells to the left, and says so with many conditions."""
+    browser.open((built[0] / page).as_uri(), drawn=False)
+    aligned = f"[...document.querySelectorAll('{cell}')].map((cell) => getComputedStyle(cell).textAlign)"
+    assert set(browser.eval(aligned)) == {"right"}
+    assert browser.eval("getComputedStyle(document.querySelector('td')).textAlign") == "left"
+
+
+@in_a_browser
 def test_no_page_is_wider_than_a_phone(built: tuple[Path, float], browser: Chromium) -> None:
     site, _ = built
     browser.size(400, 800)
