@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -24,9 +24,6 @@ from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
 from tests.decoding_samples import asked
 from tests.regenerate import RUNS, SAMPLE_TEXTS, without_sweeps
-
-if TYPE_CHECKING:
-    from bench.leaderboards.render.extras import Asked
 
 TASK = "text"
 BOARD = RUNS / "grid.jsonl"
@@ -144,9 +141,8 @@ def samples_of(store: Store, table: Table) -> list[dict[str, Any]]:
 
     found = samples(store, replace(table, rows=shown_rows(table)), {})
     chosen = [found[place * len(found) // N] for place in range(N)]
-    known: Asked = {"": {sample["id"]: asked(store, sample["id"]) for sample in chosen}}
     for sample in chosen:
-        sample["prompt"], sample["reference"] = known[""][sample["id"]]
+        sample["prompt"], sample["reference"] = asked(store, sample["id"])
     return chosen
 
 

@@ -141,10 +141,10 @@ def article() -> str:
 
 
 def fronts() -> str:
-    """Return the picture of the article, which shows it as an image: without titles, which nobody would see there."""
+    """Return the picture of the article."""
     from bench.board.front_drawing import draw_fronts
 
-    return re.sub("<title>[^<]*</title>", "", draw_fronts(curve_sections(CURVES)).svg)
+    return draw_fronts(curve_sections(CURVES)).svg
 
 
 def write_article() -> None:

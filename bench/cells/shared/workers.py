@@ -98,7 +98,6 @@ def share(shared: SharedCell, accumulate: int, out_of_memory: bool) -> None:
     stage = f"on {world} processes"
     with shared.done_in(world) as scratch:
         shared.progress.stage(stage)
-
         steps = Steps(scratch)
 
         def look() -> None:
