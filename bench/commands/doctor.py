@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.version import Version
+
 from bench.base.cores import cores
 from bench.cli_options import json_option
 from bench.errors import MissingError
@@ -44,6 +46,18 @@ OPTIONAL = {
 }
 DISTRIBUTIONS = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
 """Names to install by, where they differ from the name of the module."""
+
+TRIED = {
+    "torch": "2.13.0",
+    "lightning": "2.6.6",
+    "torchmetrics": "1.9.0",
+    "transformers": "5.24.0",
+    "tokenizers": "0.23.3",
+    "datasets": "5.2.0",
+    "sacrebleu": "2.6.0",
+    "wandb": "0.31.0",
+}
+"""Newest versions that the tests ran with. constraints.txt has them too, and those of everything else."""
 
 BAD_LIGHTNING = ("2.6.2", "2.6.3")
 FREE_GIB = 2
@@ -103,7 +117,11 @@ def package(name: str, state: str, how: str) -> Finding:
     """Check one package: its version, or the state of a machine without it and how to install it."""
     if importlib.util.find_spec(name) is None:
         return Finding(state, name, how)
-    return Finding("ok", name, version_of(name))
+    version = version_of(name)
+    if name in TRIED and version != "?" and Version(version) > Version(TRIED[name]):
+        back = f"pip install '{name}=={TRIED[name]}'"
+        return Finding("untried", name, f"{version} is newer than any that the tests ran with; if a run fails, {back}")
+    return Finding("ok", name, version)
 
 
 def version_of(module: str) -> str:

@@ -31,6 +31,7 @@ from bench.generation.row_cache import RowCache, SharedByBeams
 from bench.generation.sampling import SeededSampler
 from bench.generation.second_reader import SecondReader, new_caches
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.cache_keyword import LIBRARY_KEYWORD
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
 
@@ -127,9 +128,9 @@ class Generator(PreTrainedModel, GenerationMixin):
         texts: Tensor = self.generate(
             input_ids=ids,
             attention_mask=mask,
-            past_key_values=cache,
             generation_config=settings,
             logits_processor=processors,
+            **{LIBRARY_KEYWORD: cache},
             **given,
         )
         return texts[:, start:]
@@ -145,6 +146,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
         past_key_values: Any = None,
+        cache: Any = None,
         decoder_input_ids: Tensor | None = None,
         decoder_source_ids: Tensor | None = None,
         decoder_exemplar_ids: Tensor | None = None,
@@ -154,7 +156,9 @@ class Generator(PreTrainedModel, GenerationMixin):
         use_cache: bool = True,
         return_dict: bool = True,
     ) -> CausalLMOutputWithPast:
-        """Log-probabilities of the next token of each row, [B, 1, V]."""
+        """Log-probabilities of the next token of each row, [B, 1, V]; the cache comes by either of its names."""
+        if cache is None:
+            cache = past_key_values
         ids = input_ids if decoder_input_ids is None else decoder_input_ids
         assert ids is not None
         history = None
@@ -162,7 +166,7 @@ class Generator(PreTrainedModel, GenerationMixin):
             history = history_of(so_far, attention_mask, self.prompt, reads_source=self.config.is_encoder_decoder)
         step = Step(
             ids=ids,
-            cache=past_key_values,
+            cache=cache,
             mask=attention_mask,
             positions=position_ids,
             source=decoder_source_ids,
@@ -175,7 +179,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         if self.reader is not None and so_far is not None:
             rows = replace(rows, second_rows=partial(self.reader.rows, step, so_far))
         log_probs = self.objective.decode_log_probs(rows, self.decoding)
-        return CausalLMOutputWithPast(logits=log_probs[:, None], past_key_values=past_key_values)
+        return CausalLMOutputWithPast(logits=log_probs[:, None], **{LIBRARY_KEYWORD: cache})
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
         """Return the backbone's encoder; the library runs it once per call."""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.backbones.room import refuse_longer
 from bench.models.core.history import History
@@ -65,12 +66,13 @@ class Causal(Backbone):
         attention = step.mask
         if attention is not None and takes_ready_masks(self.model.config):
             attention = causal_mask(attention, step.ids.shape[1])
-        hidden = self.body(
+        body = self.body
+        hidden = body(
             input_ids=step.ids,
             attention_mask=attention,
             position_ids=step.positions,
-            past_key_values=step.cache,
             use_cache=True,
+            **{cache_keyword(body): step.cache},
         ).last_hidden_state
         hidden = self.logit_rule.scaled(hidden)
         states, tokens = step.cache.append("hidden", hidden), step.cache.append("tokens", step.ids)  # [B, T, D], [B, T]

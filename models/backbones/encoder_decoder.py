@@ -20,6 +20,7 @@ from bench.models.backbones.backbone import (
     output_embedding,
     source_on_host,
 )
+from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
 from bench.models.backbones.room import refuse_longer
 from bench.models.core.history import History
@@ -86,12 +87,13 @@ class EncoderDecoder(Backbone):
         masks = {"attention_mask": mask}
         if takes_ready_masks(self.model.config):
             masks = ready_masks(ids, mask, cache)
-        out = self.model.base_model(
+        body = self.model.base_model
+        out = body(
             input_ids=source,
             decoder_input_ids=ids,
             encoder_outputs=encoded,
-            past_key_values=cache,
             use_cache=cache is not None,
+            **{cache_keyword(body): cache},
             **masks,
         )
         return out.last_hidden_state, out.encoder_last_hidden_state
@@ -131,12 +133,13 @@ class T5(EncoderDecoder):
         if encoded is None:
             encoded = self.model.get_encoder()(input_ids=source, attention_mask=mask)
         memory = encoded.last_hidden_state
-        out = self.model.get_decoder()(
+        decoder = self.model.get_decoder()
+        out = decoder(
             input_ids=ids,
             encoder_hidden_states=memory,
             encoder_attention_mask=mask,
-            past_key_values=cache,
             use_cache=cache is not None,
+            **{cache_keyword(decoder): cache},
         )
         return out.last_hidden_state, memory
 
