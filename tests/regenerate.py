@@ -268,8 +268,7 @@ def ladder_content(task: str, stored: StoredLadder) -> tuple[dict[str, Any], dic
     from bench.leaderboards.ladder.page_content import claim_words, page_content
 
     forecasts = stored_forecasts(LADDERS[task], task).forecasts
-    made = page_content(stored.ladder, stored.claims, forecasts)
-    return made, claim_words(stored.ladder, stored.claims)
+    return page_content(stored.findings, forecasts), claim_words(stored.findings)
 
 
 def write_ladders(folder: Path) -> list[Path]:

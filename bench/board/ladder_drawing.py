@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from bench.board.decisions_drawing import draw_decisions
 from bench.board.svg import COLOURS, Axis, Canvas, Drawing
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards.ladder.decisions import decisions_of, rung_pairs
-from bench.leaderboards.ladder.pairs import pair_effects
+from bench.leaderboards.ladder.decisions import rung_pairs
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.scores import Ladder
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 
@@ -95,16 +95,17 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in found if low <= tick <= high]
 
 
-def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
+def draw_ladder(findings: Findings, metrics: Sequence[str] = ()) -> Drawing:
     """Return the drawing of a ladder: a line for each method, 95 % intervals over seeds where there are three.
 
     Args:
-        ladder: with a rung or more.
+        findings: of a ladder with a rung or more.
         metrics: to draw, from above; all with a better direction when empty.
 
     Raises:
         UsageError: no rungs, or a metric that the ladder does not have.
     """
+    ladder = findings.ladder
     wanted = list(metrics) or ladder.metrics
     for metric in wanted:
         if metric not in ladder.metrics:
@@ -122,19 +123,19 @@ def draw_ladder(ladder: Ladder, metrics: Sequence[str] = ()) -> Drawing:
         line, column = divmod(place, COLUMNS)
         _panel(canvas, ladder, metric, (ACROSS * column, top + DOWN * line))
     if len(ladder.rungs) > 1:
-        _decisions(canvas, ladder, wanted)
+        _decisions(canvas, findings, wanted)
     return canvas.drawing(f"Ladder of {ladder.task}: {', '.join(wanted)}")
 
 
-def _decisions(canvas: Canvas, ladder: Ladder, metrics: Sequence[str]) -> None:
+def _decisions(canvas: Canvas, findings: Findings, metrics: Sequence[str]) -> None:
     """Draw below all else whether a lower rung decides as an upper one, and make the canvas as high as that takes."""
-    every = decisions_of(ladder, pair_effects(ladder))
     said = "Pairs of methods that both rungs order alike (dot), and how many a second draw of seeds would (upright)"
     canvas.text(10, canvas.height + 14, said, size=11)
     top = canvas.height + DECISIONS
-    for place, (lower, upper) in enumerate(rung_pairs(ladder)):
+    for place, (lower, upper) in enumerate(rung_pairs(findings.ladder)):
         line, column = divmod(place, max(1, canvas.width // ACROSS))
-        found = [one for one in every if (one.lower, one.upper) == (lower.name, upper.name) and one.metric in metrics]
+        of_rungs = [one for one in findings.decisions if (one.lower, one.upper) == (lower.name, upper.name)]
+        found = [one for one in of_rungs if one.metric in metrics]
         if column == 0 and line:
             top = canvas.height
         high = draw_decisions(canvas, found, (ACROSS * column, top), ACROSS)

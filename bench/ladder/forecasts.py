@@ -65,7 +65,7 @@ def write(path: Path, asked: Asked, size: Size, methods: Sequence[str]) -> str:
     """
     stored = stored_ladder(Store(Path(asked.results)), asked.task)
     rung = (size.name, size.parameters)
-    return forecast_to(path, stored.ladder, rung, seeds=asked.seeds, methods=methods, claims=stored.claims)
+    return forecast_to(path, stored.ladder, rung, seeds=asked.seeds, methods=methods, claims=stored.findings.claims)
 
 
 def diverged_below(asked: Asked, rungs: Sequence[PlannedRung], methods: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from bench.config.resolve import find_method
@@ -14,10 +15,10 @@ from bench.ladder.stored_cells import Shape, StoredCells, stored_cells
 from bench.ladder.wholeness import expected, found_on
 from bench.leaderboards.claim.claim_files import names, read
 from bench.leaderboards.ladder.claims import claim_questions
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_files import read_forecast
 from bench.leaderboards.ladder.scores import Ladder, Rung
-from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.store.store import Store
@@ -44,10 +45,10 @@ class StoredLadder:
     rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     decodings: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def claims(self) -> list[Question]:
-        """What papers say of its methods."""
-        return claim_questions(map(read, names()), self.ladder, self.decodings)
+    @cached_property
+    def findings(self) -> Findings:
+        """What follows from it, with what papers say of its methods."""
+        return Findings(self.ladder, claim_questions(map(read, names()), self.ladder, self.decodings))
 
 
 def stored_ladder(store: Store, task: str) -> StoredLadder:

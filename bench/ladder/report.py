@@ -27,7 +27,7 @@ def report_text(stored: StoredLadder, forecasts: StoredForecasts, picture: str =
         forecasts: of its rungs.
         picture: where its drawing is, seen from the page; none by default.
     """
-    lines = [markdown(stored.ladder, stored.claims, forecasts.forecasts, picture), *rate_lines(stored)]
+    lines = [markdown(stored.findings, forecasts.forecasts, picture), *rate_lines(stored)]
     left_out = [*stored.notes, *(f"forecast {escaped(name)} cannot be read" for name in forecasts.unreadable)]
     if left_out:
         lines += ["## Left out", "", *(f"- {note}" for note in left_out), ""]
@@ -55,6 +55,6 @@ def write_report(stored: StoredLadder, forecasts: StoredForecasts, path: Path) -
     Raises:
         StoreError: a file cannot be written.
     """
-    picture = draw_ladder(stored.ladder).save(path.with_suffix(".svg"))
+    picture = draw_ladder(stored.findings).save(path.with_suffix(".svg"))
     write_atomic(path, report_text(stored, forecasts, picture.name).encode(), replace=True)
     return picture

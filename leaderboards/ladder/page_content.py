@@ -8,45 +8,42 @@ from typing import Any
 
 from bench.errors import UsageError
 from bench.leaderboards.ladder.cells import NONE, effect_cell, interval_cell, share
-from bench.leaderboards.ladder.decisions import decisions_of
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_scores import scores_of
-from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.scores import Ladder
-from bench.leaderboards.ladder.transfer import Question, TransferCard, method_questions, transfer_cards
+from bench.leaderboards.ladder.transfer import TransferCard
 from bench.leaderboards.table import columns_of, metric_name
 
 __all__ = ["claim_words", "page_content"]
 
 
-def page_content(ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = ()) -> dict[str, Any]:
+def page_content(findings: Findings, forecasts: Sequence[Forecast] = ()) -> dict[str, Any]:
     """Return what the page shows of a ladder: JSON types only.
 
     Args:
-        ladder: with a rung or more.
-        claims: of papers, as `StoredLadder.claims`.
+        findings: of a ladder with a rung or more, and of claims of papers.
         forecasts: of its rungs.
 
     Returns:
         Its task and rungs, how well lower rungs decide and forecast, and a card for each method and metric, then for
         each claim. An effect in bold has stars around it, as in Markdown.
     """
-    cards = _cards(ladder, claims)
+    ladder = findings.ladder
     return {
         "task": ladder.task,
         "baseline": ladder.baseline,
         "primary": _primary(ladder),
         "rungs": [{"name": rung.name, "parameters": rung.parameters} for rung in ladder.rungs],
-        "said": [*_decided(ladder), *_forecast(ladder, forecasts)],
-        "cards": [_card(card, ladder) for card in cards],
+        "said": [*_decided(findings), *_forecast(ladder, forecasts)],
+        "cards": [_card(card, ladder) for card in findings.cards],
     }
 
 
-def _decided(ladder: Ladder) -> Iterator[str]:
+def _decided(findings: Findings) -> Iterator[str]:
     """Yield how well each rung decides as the next one does, over all metrics."""
-    decisions = decisions_of(ladder, pair_effects(ladder))
-    for lower, upper in pairwise(rung.name for rung in ladder.rungs):
-        shares = [found.share for found in decisions if (found.lower, found.upper) == (lower, upper)]
+    for lower, upper in pairwise(rung.name for rung in findings.ladder.rungs):
+        shares = [found.share for found in findings.decisions if (found.lower, found.upper) == (lower, upper)]
         known = [found for found in shares if found is not None]
         if known:
             ends = f"{share(min(known))} to {share(max(known))}"
@@ -66,15 +63,9 @@ def _forecast(ladder: Ladder, forecasts: Sequence[Forecast]) -> Iterator[str]:
         )
 
 
-def claim_words(ladder: Ladder, claims: Sequence[Question]) -> dict[str, str]:
+def claim_words(findings: Findings) -> dict[str, str]:
     """Return what a ladder says of each claim as models grow, by the name of the claim."""
-    return {card.question.claim: card.said for card in _cards(ladder, claims) if card.question.claim}
-
-
-def _cards(ladder: Ladder, claims: Sequence[Question]) -> list[TransferCard]:
-    """Return all cards of a ladder at once: its error rate is over them."""
-    asked = [*method_questions(ladder), *(claim for claim in claims if claim.metric in ladder.metrics)]
-    return transfer_cards(ladder, pair_effects(ladder), asked)
+    return {card.question.claim: card.said for card in findings.claim_cards}
 
 
 def _card(card: TransferCard, ladder: Ladder) -> dict[str, Any]:

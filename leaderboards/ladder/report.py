@@ -17,19 +17,13 @@ from bench.leaderboards.ladder.cells import (
     share,
 )
 from bench.leaderboards.ladder.crossovers import crossover_lines
-from bench.leaderboards.ladder.decisions import Decisions, decisions_of, signal_to_noise
+from bench.leaderboards.ladder.decisions import Decisions, signal_to_noise
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast import Forecast
 from bench.leaderboards.ladder.forecast_report import forecast_lines
-from bench.leaderboards.ladder.pairs import pair_effects
 from bench.leaderboards.ladder.predictors import Predictors, predictors_of
 from bench.leaderboards.ladder.scores import Ladder
-from bench.leaderboards.ladder.transfer import (
-    Question,
-    TransferCard,
-    method_questions,
-    transfer_cards,
-    without_control,
-)
+from bench.leaderboards.ladder.transfer import Question, TransferCard, without_control
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.statistics.intervals import seed_mean
 
@@ -79,38 +73,32 @@ CLAIMS_SAID = (
 )
 
 
-def markdown(
-    ladder: Ladder, claims: Sequence[Question] = (), forecasts: Sequence[Forecast] = (), picture: str = ""
-) -> str:
+def markdown(findings: Findings, forecasts: Sequence[Forecast] = (), picture: str = "") -> str:
     """Return the page of a ladder.
 
     Args:
-        ladder: with a rung or more.
-        claims: of papers, that get transfer cards of their own; those of other metrics are left out.
+        findings: of a ladder with a rung or more; claims of papers get transfer cards of their own.
         forecasts: of its rungs; those that have been run are scored, or it is said why they cannot be.
         picture: where its drawing is, seen from the page; none by default.
 
     Raises:
         UsageError: a ladder without rungs.
     """
+    ladder = findings.ladder
     if not ladder.rungs:
         raise UsageError("expected a ladder with a rung or more, got none; run its smallest rung first")
-    effects = pair_effects(ladder)
-    compared = method_questions(ladder)
-    claimed = [claim for claim in claims if claim.metric in ladder.metrics]
-    cards = transfer_cards(ladder, effects, [*compared, *claimed])
     lines = [f"# Ladder of {escaped(ladder.task)}", "", *_rungs(ladder)]
     if picture:
         lines += [f"![scores by parameters, a panel for each metric]({picture})", ""]
     lines += _scores(ladder)
     if len(ladder.rungs) > 1:
-        lines += _decisions(decisions_of(ladder, effects))
+        lines += _decisions(findings.decisions)
     lines += _signal(ladder)
     if len(ladder.rungs) > 1:
         lines += _predictors(predictors_of(ladder))
-    lines += crossover_lines(cards[: len(compared)])
-    lines += _cards(ladder, cards[: len(compared)])
-    lines += _claims(ladder, cards[len(compared) :])
+    lines += crossover_lines(findings.method_cards)
+    lines += _cards(ladder, findings.method_cards)
+    lines += _claims(ladder, findings.claim_cards)
     lines += forecast_lines(ladder, forecasts)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -4,12 +4,17 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from bench.board.ladder_drawing import draw_ladder
+from bench.board import ladder_drawing
 from bench.errors import UsageError
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from tests.leaderboards.ladder.ladders import ladder_of
 
 TRUE = {"bleu": [[1, 2, 3], [2, 3, 4], [3, 4, 5]], "ppl": [[9, 8, 7], [6, 5, 4], [3, 2, 1]]}
+
+
+def draw_ladder(ladder, metrics=()):
+    return ladder_drawing.draw_ladder(Findings(ladder), metrics)
 
 
 def parts(drawing, name):

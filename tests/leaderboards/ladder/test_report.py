@@ -6,14 +6,19 @@ from dataclasses import replace
 import pytest
 
 from bench.errors import UsageError
+from bench.leaderboards.ladder import report
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast import forecast
-from bench.leaderboards.ladder.report import markdown
 from bench.leaderboards.ladder.scores import Ladder, Rung
 from bench.leaderboards.ladder.transfer import Question
 from tests.leaderboards.ladder.ladders import SIZES, below, ladder_of
 
 TRUE = {"bleu": [[0, 30, 20], [5, 30, 60], [10, 30, 90]], "ppl": [[90, 90, 90], [50, 50, 50], [20, 20, 20]]}
 CLAIM = Question("bleu", "emo", "gem", "paper/1", "EMO beats GEM", "section 4", "EMO is the best")
+
+
+def markdown(ladder, claims=(), forecasts=()):
+    return report.markdown(Findings(ladder, claims), forecasts)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from bench.leaderboards.ladder import page_content as content
+from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast import forecast
-from bench.leaderboards.ladder.page_content import claim_words, page_content
+from bench.leaderboards.ladder.page_content import claim_words
 from bench.leaderboards.ladder.transfer import Question
 from bench.leaderboards.sections.decoding import decoding_section
 from bench.leaderboards.sections.ladder import ladder_section
@@ -16,6 +18,10 @@ from tests.leaderboards.ladder.ladders import SIZES, below, ladder_of
 
 TRUE = {"bleu": [[0, 30, 20], [5, 30, 60], [10, 30, 90]], "kld": [[90, 90, 90], [50, 50, 50], [20, 20, 20]]}
 CLAIM = Question("bleu", "emo", "gem", "paper/1", "EMO beats GEM", "section 4", "EMO is the best")
+
+
+def page_content(ladder, claims=(), forecasts=()):
+    return content.page_content(Findings(ladder, claims), forecasts)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,7 @@ def test_effects_words_and_bold_are_those_of_the_cards(ladder):
     assert "<td>growing" in line
     others = ladder_section([page_content(ladder)]).split("Other metrics: ")[1]
     assert "<tr><th scope=row>gem<td>growing" in others
-    assert claim_words(ladder, [CLAIM]) == {"paper/1": "crossing, 0.1M to 1M"}
+    assert claim_words(Findings(ladder, [CLAIM])) == {"paper/1": "crossing, 0.1M to 1M"}
 
 
 def test_it_says_how_well_lower_rungs_decide_and_forecast(ladder):
