@@ -120,4 +120,16 @@ def number(value: float | None) -> str:
 
 def times_of(row: dict[str, Any]) -> list[str]:
     """Return what was measured, its milliseconds and its time over that of plain cross-entropy."""
-    return [row["what"], f"{row['seconds'] * 1000:.0f}", f"{row['of_mle']:.2f}"]
+    return [row["what"], milliseconds(row["seconds"]), f"{row['of_mle']:.2f}"]
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a time in milliseconds, with two digits at least.
+
+    >>> milliseconds(0.00034), milliseconds(0.0061), milliseconds(0.25)
+    ('0.34', '6.1', '250')
+    """
+    thousand = seconds * 1000
+    if thousand < 10:
+        return f"{thousand:.2g}"
+    return f"{thousand:.0f}"

@@ -47,8 +47,6 @@ def _line(claim: Claim, found: Sequence[Section]) -> str:
 
 def _said(share: Share) -> str:
     ratio = ""
-    if share.share is not None and share.share.low is not None and share.share.high is not None:
-        bound = "at least " if share.gains.at_least else ""
-        ends = f"{share.share.low:.0%} to {share.share.high:.0%}"
-        ratio = f", {bound}{share.share.value:.0%} ({ends}) of the gain with nothing trained"
+    if share.is_bounded:
+        ratio = f", {share.said} of the gain with nothing trained"
     return f"decoders, in {share.axes.column} at equal {share.axes.at}: {share.verdict}{ratio}"

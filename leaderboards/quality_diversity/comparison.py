@@ -119,6 +119,21 @@ class Share:
     families: Mapping[str, Interval]
     verdict: ShareVerdict
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a share, and its interval has both ends."""
+        return self.share is not None and self.share.low is not None and self.share.high is not None
+
+    @property
+    def said(self) -> str:
+        """The share with its interval, such as `at least 34% (20% to 50%)`, or why there is none if that is known."""
+        if self.share is None:
+            return self.gains.why
+        if not self.is_bounded:
+            return "no interval"
+        bound = "at least " if self.gains.at_least else ""
+        return f"{bound}{self.share.value:.0%} ({self.share.low:.0%} to {self.share.high:.0%})"
+
 
 def pair_of(ours: Model, theirs: Model, axes: Axes) -> CurvePair:
     """Return what two models reach in two metrics, cut to the settings and seeds that both have."""

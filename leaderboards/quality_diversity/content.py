@@ -51,6 +51,7 @@ def _share_content(share: Share) -> dict[str, Any]:
         "gain_of_decoders": _keyed(share.gains.decoders),
         "share": ratio,
         "at_least": share.gains.at_least,
+        "said": share.said,
         "families": families,
         "verdict": share.verdict,
         "why": share.gains.why,

@@ -11,7 +11,6 @@ from bench.leaderboards.quality_diversity.curves import Axes, axis_name
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, REFERENCE
 from bench.leaderboards.quality_diversity.section import Objective, Section
 from bench.leaderboards.render.markdown_table import markdown_table
-from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.statistics.moderated import FEWEST
 from bench.leaderboards.statistics.share import EXPLAINED
 from bench.leaderboards.statistics.tradeoff import shown
@@ -107,12 +106,6 @@ def _by_verdict(verdicts: Sequence[tuple[str, str]]) -> str:
     return "; ".join(f"**{verdict}** {', '.join(of_verdict)}" for verdict, of_verdict in ordered)
 
 
-def _bound(share: Share) -> str:
-    if share.gains.at_least:
-        return "at least "
-    return ""
-
-
 def _lacking(section: Section) -> Iterable[str]:
     """Yield what is not there."""
     notes: dict[str, None] = {}  # a baseline's once, for all its objectives
@@ -129,13 +122,12 @@ def _lacking(section: Section) -> Iterable[str]:
 
 
 def _share_cells(objective: Objective, share: Share) -> list[str]:
-    gain, ratio = "-", share.gains.why or "-"
+    gain = "-"
     by_seed = share.gains.objective
     if by_seed:
         gain = f"{sum(by_seed.values()) / len(by_seed):+.3f} (n={len(by_seed)})"
-    if share.share is not None:
-        ratio = _bound(share) + _percent(share.share)
-    return [objective.method, objective.baseline, share.axes.at, share.axes.column, gain, ratio, f"**{share.verdict}**"]
+    named = [objective.method, objective.baseline, share.axes.at, share.axes.column]
+    return [*named, gain, share.said or "-", f"**{share.verdict}**"]
 
 
 def _family_cells(objective: Objective, share: Share) -> list[str]:
@@ -172,12 +164,6 @@ def _settings() -> Iterable[str]:
     for family, settings in FAMILIES.items():
         rows.append([family, ", ".join(f"`{setting}`" for setting in settings)])
     yield from ["## Decoders", "", *markdown_table(["family", "settings"], rows)]
-
-
-def _percent(share: Interval) -> str:
-    if share.low is None or share.high is None:
-        return "no interval"
-    return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
 def _named(axes: Axes) -> str:

@@ -79,8 +79,9 @@ def _table(objectives: Sequence[Mapping[str, Any]]) -> str:
             what = share["column"]
             if len(equal) > 1:
                 what += f" at equal {share['at']}"
+            said = escaped(share["said"] or "–")
             lines.append(
-                f"<tr>{name}<td>{escaped(what)}<td class=num>{_gain(share)}<td class=num>{_share(share)}"
+                f"<tr>{name}<td>{escaped(what)}<td class=num>{_gain(share)}<td class=num>{said}"
                 f"<td><b>{escaped(share['verdict'])}</b>"
             )
     where = f", at equal {escaped(equal[0])}" if len(equal) == 1 else ""
@@ -97,14 +98,3 @@ def _gain(share: Mapping[str, Any]) -> str:
     if not by_seed:
         return "–"
     return f"{sum(by_seed) / len(by_seed):+.2f}, n={len(by_seed)}"
-
-
-def _share(share: Mapping[str, Any]) -> str:
-    """Return the share of decoders with its interval, or why there is none."""
-    ratio = share["share"]
-    if ratio is None:
-        return escaped(share["why"] or "–")
-    bound = "at least " if share["at_least"] else ""
-    if ratio["low"] is None:
-        return "no interval"
-    return f"{bound}{ratio['value']:.0%} ({ratio['low']:.0%} to {ratio['high']:.0%})"

@@ -27,6 +27,8 @@ LONG = 9
 """A longer heading is broken at its first hyphen."""
 FRAMED, PLAIN = (3, 2), (2, 0)
 """Characters between two columns and at both ends together: with a frame, and without one."""
+UNDER = re.compile(r"/(?=\w\w)")
+"""The stroke of a heading is a new line, but not before a unit of one letter."""
 PIECES = re.compile(r"(?<=[\s+:,/])")
 """A label may be broken behind these: between words, and within settings, decodings and hub ids."""
 
@@ -49,10 +51,10 @@ def console_of(stream: io.StringIO, width: int | None = None) -> Console:
 def short(heading: str) -> str:
     """Return a column's heading on two narrow lines where it is long.
 
-    >>> short("sentence-bleu-1"), short("ms-jaccard-1"), short("ppl/word"), short("bleu-1")
-    ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1')
+    >>> short("sentence-bleu-1"), short("ms-jaccard-1"), short("ppl/word"), short("bleu-1"), short("tokens/s")
+    ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1', 'tokens/s')
     """
-    name = heading.replace("sentence-", "sent-").replace("/", "\n")
+    name = UNDER.sub("\n", heading.replace("sentence-", "sent-"))
     if len(name) > LONG and "\n" not in name:
         return name.replace("-", "-\n", 1)
     return name

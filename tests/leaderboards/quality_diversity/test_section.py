@@ -11,6 +11,7 @@ import pytest
 from bench.board.front_drawing import draw_fronts
 from bench.errors import MissingError
 from bench.leaderboards.controls import rivals_of_decoders, trained_as_long
+from bench.leaderboards.quality_diversity.comparison import Gains
 from bench.leaderboards.quality_diversity.content import content
 from bench.leaderboards.quality_diversity.decoders import FAMILIES, SETTINGS
 from bench.leaderboards.quality_diversity.page_content import page_content
@@ -149,7 +150,17 @@ def test_the_content_has_the_numbers_of_every_seed(found: Sequence[Section]) -> 
     share = by_method["f2softmax"]["shares"][0]
     assert list(share["gain"]) == list(share["gain_of_decoders"]) == ["0", "1", "2"]
     assert share["share"]["value"] == pytest.approx(0.5)
+    low, high = (f"{share['share'][end]:.0%}" for end in ("low", "high"))
+    assert share["said"] == f"50% ({low} to {high})"
     assert list(share["families"]) == ["topk", "min_p"]
+
+
+def test_a_share_is_said_in_one_way(found: Sequence[Section]) -> None:
+    (share, *_) = next(one for one in found[0].objectives if one.method == "f2softmax").shares
+    assert share.said.startswith("50% (")
+    assert replace(share, gains=replace(share.gains, at_least=True)).said == f"at least {share.said}"
+    assert replace(share, share=replace(share.share, low=None)).said == "no interval"
+    assert replace(share, share=None, gains=Gains(why="no gain")).said == "no gain"
 
 
 def test_the_page_draws_the_front_of_every_objective_and_of_its_baseline_once(found: Sequence[Section]) -> None:

@@ -86,7 +86,8 @@ def test_no_text_is_markup():
             "rungs": [bad], "tenfold": bad, "word": bad, "known": True}  # fmt: skip
     ladder = {"task": bad, "baseline": bad, "primary": "", "rungs": [{"name": bad, "parameters": 1}],
               "said": [bad], "cards": [card, {**card, "claim": ""}]}  # fmt: skip
-    share = {"column": bad, "at": bad, "gain": {}, "share": None, "why": bad, "verdict": bad, "at_least": False}
+    share = {"column": bad, "at": bad, "gain": {}, "share": None, "why": bad, "verdict": bad, "at_least": False,
+             "said": bad}  # fmt: skip
     objective = {"method": bad, "baseline": bad, "why": "", "shares": [share]}
     point = {"setting": bad, "x": 1.0, "y": 2.0}
     section = {"title": bad, "watermark": bad, "backbone": bad, "conditions": bad, "axes": [bad, bad],
