@@ -28,8 +28,10 @@ NEEDLESS = re.compile(
     r"|</(?:td|th|tr|li)>"  # ends that HTML adds by itself
 )
 """Of each icon, five on every page, whose lines `docs/assets/site.css` draws; and of each table and list."""
-PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>')
-"""Of code: names, punctuation and white space, which have the colour of text without it, too."""
+PLAIN = re.compile(r'<span class="[npw]">([^<]*)</span>|(?<=<pre>)<span></span>')
+"""Of code: names, punctuation and white space, which have the colour of text without it, too; and what is empty."""
+LINK = re.compile(r'<span class="md-ellipsis"> (.*?) </span> ')
+"""The text of a link of a page's contents, with white space that shows nowhere: its lines are boxes."""
 TO_THE_RIGHT = ' style="text-align: right;"', " class=right"
 """What numbers of tables have; `docs/assets/site.css` knows the class."""
 TABLE, CELL = re.compile(r"<table>.*?</table>"), re.compile(r"<t[dh]( class=right)?>")
@@ -90,9 +92,10 @@ def without_needless(text: str) -> str:
     parts = KEPT.split(text)  # loose, kept, loose, kept, ..., loose
     for place, part in enumerate(parts):
         if place % 2:
-            parts[place] = PLAIN.sub(r"\1", part)
+            parts[place] = PLAIN.sub(lambda found: found[1] or "", part)
         else:
-            loose = NEEDLESS.sub("", BLOCK.sub(r"\1", re.sub(r"\s+", " ", part))).replace(*TO_THE_RIGHT)
+            loose = LINK.sub(r'<span class="md-ellipsis">\1</span>', re.sub(r"\s+", " ", part))
+            loose = NEEDLESS.sub("", BLOCK.sub(r"\1", loose)).replace(*TO_THE_RIGHT)
             parts[place] = TABLE.sub(lambda found: with_numbers(found[0]), loose)
     return "".join(parts)
 
