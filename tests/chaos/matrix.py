@@ -28,6 +28,7 @@ def run(results: Path, method: str = f"{METHODS},{TROUBLE}", **environment: str)
         SEEDS,
         "--stall-timeout",
         STALL_S,
+        "--yes",
         task="ambiguous_template",
         method=method,
         sets=("evaluation.rows=4", "backbone.dropout=0.0"),

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from tests.chaos import _runs as runs
 from tests.e2e import children
@@ -17,6 +18,11 @@ LIMIT_S = STALL_S + 15.0
 """From the stop to the note of the cell that failed."""
 
 DEVICES = 2
+
+
+def failures(results: Path) -> list[Path]:
+    """The records of failed cells; folders of work in progress come and go, so they are not looked into."""
+    return list(results.glob("[!.]*/*/*/failed.json"))
 
 
 def disturb(run: runs.Disturbance) -> str:
@@ -34,12 +40,12 @@ def disturb(run: runs.Disturbance) -> str:
         children.ended(child, 60)
         return f"rank {rank} had ended: code {child.exitcode}"
     stopped = time.monotonic()
-    wait_until(lambda: any(run.results.rglob("failed.json")) or child.exitcode is not None, 60)
+    wait_until(lambda: bool(failures(run.results)) or child.exitcode is not None, 60)
     run.found.seconds.append(time.monotonic() - stopped)
     run.end(child, f"rank {rank}")
     if child.exitcode == 0:
         return f"rank {rank} had done its share: code 0 after {run.found.seconds[-1]:.1f} s"
-    notes = [json.loads(path.read_text())["content"]["error"] for path in run.results.rglob("failed.json")]
+    notes = [json.loads(path.read_text())["content"]["error"] for path in failures(run.results)]
     failed = [note for note in notes if not note.startswith("is fine-tuned from")]  # a child is blocked
     named = len(failed) == 1 and failed[0].startswith(f"stalled: rank {rank} of {DEVICES}")
     run.found.expect(child.exitcode == 1 and named, f"rank {rank}: code {child.exitcode}, {notes}\n{run.log}")
