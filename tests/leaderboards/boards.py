@@ -146,7 +146,7 @@ def around() -> dict[str, Any]:
                         {**card, "claim": "x/1", "says": "FACE grows", "where": "section 4"}]}  # fmt: skip
     points = [{"setting": f"topk={k}", "x": 5.0 + k, "y": 40.0 - k, "front": k < 4} for k in (3, 20, 100)]
     share = {"column": "self-bleu-2", "at": "sample-ppl", "gain": {"0": 1.0}, "share": None, "why": "",
-             "verdict": "open", "at_least": False}  # fmt: skip
+             "verdict": "open", "at_least": False, "said": ""}  # fmt: skip
     objectives = [{"method": "face", "baseline": "mle", "why": "", "shares": [share]},
                   {"method": "emo", "baseline": "mle", "why": "not stored", "shares": []}]  # fmt: skip
     decoding = {"title": "text", "watermark": "own data", "backbone": "small-causal", "conditions": "64 tokens",
