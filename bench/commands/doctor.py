@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from packaging.version import Version
-
 from bench.base.cores import cores
 from bench.cli_options import json_option
 from bench.errors import MissingError
@@ -118,10 +116,17 @@ def package(name: str, state: str, how: str) -> Finding:
     if importlib.util.find_spec(name) is None:
         return Finding(state, name, how)
     version = version_of(name)
-    if name in TRIED and version != "?" and Version(version) > Version(TRIED[name]):
+    if name in TRIED and version != "?" and _release(version) > _release(TRIED[name]):
         back = f"pip install '{name}=={TRIED[name]}'"
         return Finding("untried", name, f"{version} is newer than any that the tests ran with; if a run fails, {back}")
     return Finding("ok", name, version)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, without what names a build: `2.13.0+cpu` is no newer than `2.13.0`."""
+    from packaging.version import Version
+
+    return Version(version).release
 
 
 def version_of(module: str) -> str:

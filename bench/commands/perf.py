@@ -124,7 +124,7 @@ def times_of(row: dict[str, Any]) -> list[str]:
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time in milliseconds, with two digits at least.
+    """Return a time in milliseconds, to two digits where it is below ten.
 
     >>> milliseconds(0.00034), milliseconds(0.0061), milliseconds(0.25)
     ('0.34', '6.1', '250')

@@ -18,7 +18,14 @@ def test_what_it_calls_tried_is_what_the_tests_install():
 
 @pytest.mark.parametrize(
     ("version", "state"),
-    [("5.24.0", "ok"), ("5.3.1", "ok"), ("5.24.0+local", "untried"), ("5.100.0", "untried"), ("?", "ok")],
+    [
+        ("5.24.0", "ok"),
+        ("5.3.1", "ok"),
+        ("5.24.0+cpu", "ok"),
+        ("5.24.1+cpu", "untried"),
+        ("5.100.0", "untried"),
+        ("?", "ok"),
+    ],
 )
 def test_a_newer_version_is_named_with_the_way_back(monkeypatch, version, state):
     monkeypatch.setattr(doctor, "version_of", lambda module: version)
