@@ -60,3 +60,11 @@ def test_impossible_degrees_and_levels_are_refused():
         t_quantile(0.0, 3)
     with pytest.raises(ValueError, match="degrees above 0"):
         t_quantile(0.05, [3, 0])
+
+
+@pytest.mark.parametrize(("t", "degrees"), [(0.3, 1.7), (2.1, 4.0), (4.4, 55.5), (9.0, 1999.0)])
+def test_a_single_number_has_the_bits_of_one_among_others(t: float, degrees: float) -> None:
+    alone, among = t_tail(t, degrees), t_tail([t, t], [degrees, degrees])
+    assert float(alone) == among[0] == among[1]
+    both = t_quantile(0.05, [degrees, degrees + 1e-9])
+    assert float(t_quantile(0.05, degrees)) == pytest.approx(both[0], rel=1e-12)
