@@ -89,7 +89,7 @@ def memory_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--micro-batch",
         metavar="ROWS",
-        help="most rows of a micro-batch; auto: as many as memory has room for. The batch of a step stays",
+        help="most rows of a micro-batch; auto: all rows of a step, halved where memory is too small",
     )
     group.add_argument(
         "--strategy",

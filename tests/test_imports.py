@@ -51,7 +51,6 @@ ALLOWED = {
     + ("bench.store", *GROUND),
 }
 EXTRA = {
-    "bench.cells.shared.memory": {"bench.cost.estimate"},  # inside a function, for `--micro-batch auto` alone
     # The tables of what there is; nothing is loaded.
     "bench.leaderboards.table": {"bench.tasks"},
     "bench.leaderboards.groups": {"bench.models"},

@@ -11,7 +11,6 @@ from pathlib import Path
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
-from bench.cells.how import How
 from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError
 from bench.processes.endings import is_out_of_memory
@@ -71,25 +70,19 @@ def evaluation_too_large(cell: Cell, why: str) -> str:
 def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:
     """Return how many micro-batches of a step to begin with; where memory is not enough, `within_memory` takes more.
 
-    The rows of a step, and so the result but for rounding, are the same for any number. A cell that is trained already
-    takes no steps, so nothing is estimated for it.
+    The rows of a step, and so the result but for rounding, are the same for any number.
 
     Args:
         cell: what.
         world: processes.
-        arguments: `--accumulate`, or `--micro-batch` in its place. `auto` begins with what is estimated, and with all
-            rows at once where nothing is known of the cell.
+        arguments: `--accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at once.
     """
     rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
-    if not asked or cell.method.is_baseline or cell.folder.trained() is not None:
+    if not asked or cell.method.is_baseline:
         return arguments.accumulate
     if asked == AUTO:
-        from bench.cost.estimate import micro_batches  # only here: the room of costs is below this one
-
-        needed = micro_batches(cell, world, how=How.of(arguments)) or 1
-    else:
-        needed = -(-rows // (int(asked) * world))
-    return max(1, min(needed, rows // world))  # each has a row at least
+        return 1
+    return max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each has a row at least
 
 
 def halved(cell: Cell, world: int, micro_batches: int, why: str) -> int:

@@ -11,11 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells.cell import Cell
 from bench.cells.shared import memory
 from bench.cli import parser
 from bench.config.arguments import collect
-from bench.cost import estimate
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from tests.conftest import Ended
@@ -101,13 +99,11 @@ def json_seed(results: Path, weights: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("asked", "estimated", "tries", "rows"),
+    ("asked", "tries", "rows"),
     [
-        ("auto", None, 1, 2),  # all four rows at once do not fit
-        ("auto", 2, 0, 2),
-        ("auto", 9, 0, 1),  # there are no more micro-batches than rows
-        ("1", None, 0, 1),
-        ("3", None, 0, 2),  # three and one would be a larger one than two and two
+        ("auto", 1, 2),  # all four rows at once do not fit
+        ("1", 0, 1),
+        ("3", 0, 2),  # three and one would be a larger one than two and two
     ],
 )
 def test_the_largest_micro_batch_that_fits(
@@ -116,13 +112,11 @@ def test_the_largest_micro_batch_that_fits(
     whole: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     asked: str,
-    estimated: int | None,
     tries: int,
     rows: int,
 ) -> None:
     """Memory has room for two rows; a step has four, whatever is asked for."""
     monkeypatch.setenv("FITS", "2")
-    monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, how: estimated)
     ended = bench(*arguments(tmp_path / "results", "--micro-batch", asked))
     assert (ended.code, ended.err.count(NOTE)) == (0, tries), ended.err
     ((provenance, weights),) = left(tmp_path / "results")
@@ -131,27 +125,14 @@ def test_the_largest_micro_batch_that_fits(
     assert_close(weights, whole)
 
 
-def test_nothing_is_estimated_for_a_trained_cell(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = tmp_path / "results"
-    assert bench(*arguments(results)).code == 0
+def test_how_many_micro_batches_to_begin_with(tmp_path: Path) -> None:
+    def begins(asked: str, world: int) -> int:
+        given = arguments(tmp_path / "results", "--micro-batch", asked)
+        (cell,) = stores.planned(given)
+        return memory.micro_batches_of(cell, world, collect(parser().parse_args(given)))
 
-    def refused(cell: Cell, world: int) -> int:
-        raise AssertionError(f"{cell.label} takes no more steps")
-
-    monkeypatch.setattr(estimate, "micro_batches", refused)
-    given = arguments(results, "--micro-batch", "auto")
-    (cell,), asked = stores.planned(given), collect(parser().parse_args(given))
-    assert memory.micro_batches_of(cell, 1, asked) == 1
-
-
-def test_how_many_micro_batches_to_begin_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = arguments(tmp_path / "results", "--micro-batch", "auto")
-    (cell,), auto = stores.planned(given), collect(parser().parse_args(given))
-    for estimated, begins in ((None, 1), (1, 1), (2, 2), (3, 2)):
-        monkeypatch.setattr(estimate, "micro_batches", lambda cell, world, how, found=estimated: found)
-        assert memory.micro_batches_of(cell, 2, auto) == begins
-    one = collect(parser().parse_args(arguments(tmp_path / "results", "--micro-batch", "1")))
-    assert [memory.micro_batches_of(cell, world, one) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
+    assert [begins("auto", world) for world in (1, 2)] == [1, 1]
+    assert [begins("1", world) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
 
 
 def test_one_option_says_how_large_a_micro_batch_is(bench: Bench, tmp_path: Path) -> None:
