@@ -23,7 +23,7 @@ TASK ?= logicnlg
 METHOD ?= papers
 ARGS ?=
 PART ?=
-RECORD ?= tests/gpu/measured.json
+RECORD ?= tools/gpu/measured.json
 BIN := .venv/bin
 
 .PHONY: run install test test-long chaos check types links docs boards gpu paper-rows grid perf clean
@@ -41,7 +41,7 @@ test-long: .venv/ready .venv-docs/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
 chaos: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.chaos $(PART)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.chaos $(PART)
 
 check: types
 	$(BIN)/ruff check .
@@ -59,7 +59,7 @@ links:
 
 # In an environment of its own: the generator needs none of the program, and no number depends on its packages.
 docs: .venv-docs/ready
-	.venv-docs/bin/python -m tests.site
+	.venv-docs/bin/python -m tools.site
 
 .venv-docs/ready: pyproject.toml constraints.txt
 	@$(HAS_PYTHON)
@@ -69,23 +69,23 @@ docs: .venv-docs/ready
 	touch $@
 
 boards: .venv/ready
-	$(BIN)/python -m tests.regenerate
+	$(BIN)/python -m tools.regenerate
 
 perf: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/bench perf --memory --layers 2
-	for benchmark in tests/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
+	for benchmark in tools/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
 
 # With the environment where there is one, else with PYTHON as it is: nothing is installed, and the package is found
 # through the links.
 gpu: links
 	PYTHONSAFEPATH=1 PYTHONPATH='$(CURDIR)/.types:$(CURDIR)' $(if $(wildcard .venv/ready),$(BIN)/python,$(PYTHON)) \
-		-m tests.gpu --record '$(RECORD)' $(PART) $(ARGS)
+		-m tools.gpu --record '$(RECORD)' $(PART) $(ARGS)
 
 paper-rows: .venv/ready
-	$(BIN)/python -m tests.paper_rows $(ARGS)
+	$(BIN)/python -m tools.paper_rows $(ARGS)
 
 grid: .venv/ready
-	$(BIN)/python -m tests.kept_grid $(ARGS)
+	$(BIN)/python -m tools.kept_grid $(ARGS)
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(HAS_PYTHON)

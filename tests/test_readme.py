@@ -15,7 +15,7 @@ from bench.cli import main
 from bench.store.keep import keep
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
-from tests.regenerate import (
+from tools.regenerate import (
     ARTICLE,
     BLOCK,
     CLAIMS,
@@ -34,7 +34,7 @@ from tests.regenerate import (
     survivals,
     write_ladders,
 )
-from tests.site.pages import pages
+from tools.site.pages import pages
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ MARGIN = 1.15
 
 HEAP = 0.5
 """Share of the activations that a CPU's allocator holds besides: what is freed between live blocks it does not give
-back. Measured for GPT-2 small by `tests/benchmarks/cost.py`; a GPU's allocator gives blocks out again. With shares it
+back. Measured for GPT-2 small by `tools/benchmarks/cost.py`; a GPU's allocator gives blocks out again. With shares it
 holds the buffers that weights came in, too."""
 
 

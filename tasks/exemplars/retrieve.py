@@ -68,7 +68,7 @@ def retrieve(
     shares no word with any training row it may have gets the lowest of these, with cosine 0. Texts are equal when they
     differ in white space only. The words of a bag are those of `bag_of_words.words`.
 
-    Time grows with rows times training rows (tests/benchmarks/full_size.py), memory with the number of words. Millions
+    Time grows with rows times training rows (tools/benchmarks/full_size.py), memory with the number of words. Millions
     of rows may be killed and go on where they were. A GPU is used where there is one and rows are many.
 
     Args:

@@ -19,7 +19,7 @@ from bench.errors import UsageError
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.models.backbones.folders import save_model
-from tests.regenerate import ROOT
+from tools.regenerate import ROOT
 
 Bench = Callable[..., Ended]
 Run = Callable[..., int]

@@ -21,7 +21,7 @@ from bench.tasks.fetch.sources import Source
 from tests.bench.own import Own
 from tests.conftest import Ended, call
 from tests.shipped import ROOT
-from tests.site.pages import page
+from tools.site.pages import page
 
 PAGE = (ROOT / "tasks" / "README.md").read_text(encoding="utf-8")
 

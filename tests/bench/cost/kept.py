@@ -1,4 +1,4 @@
-"""The traces of the package's own small recipes, which `bench/cost/kept.json` keeps (`tests.regenerate costs`)."""
+"""The traces of the package's own small recipes, which `bench/cost/kept.json` keeps (`tools.regenerate costs`)."""
 
 from __future__ import annotations
 

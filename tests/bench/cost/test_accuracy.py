@@ -1,8 +1,8 @@
-"""Peak memory of GPT-2 small as it is planned and as it is; the whole table is `tests/benchmarks/cost.py`."""
+"""Peak memory of GPT-2 small as it is planned and as it is; the whole table is `tools/benchmarks/cost.py`."""
 
 import pytest
 
-from tests.benchmarks.cost import FEW, GOAL, measure
+from tools.benchmarks.cost import FEW, GOAL, measure
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ def test_what_is_unknown_is_said(own):
 
 
 def test_small_recipes_need_no_library_of_models():
-    """What `python -m tests.regenerate costs` keeps is what would be found now."""
+    """What `python -m tools.regenerate costs` keeps is what would be found now."""
     (cell,) = make_plan(RunArguments(("logicnlg",), ("trime",))).cells
     tracer = Tracer("cpu")
     lengths, rows = longest(cell), cell.config.trainer.batch_size

@@ -11,7 +11,7 @@ import pytest
 from bench.ladder.reading import stored_forecasts
 from bench.leaderboards.ladder.findings import Findings
 from bench.leaderboards.ladder.forecast_scores import scores_of
-from tests.regenerate import LADDERS, kept_ladder
+from tools.regenerate import LADDERS, kept_ladder
 
 DOCS = Path(__file__).parents[3] / "docs" / "ladder.md"
 SAID = " ".join(DOCS.read_text(encoding="utf-8").split())

@@ -20,7 +20,7 @@ from bench.store.store import Store, cell_at, cells_below
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, SCORES, TRAINED
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
-from tests.regenerate import opened
+from tools.regenerate import opened
 
 METHODS = ("mle", "trime")
 GRID = {"tried": [{"trainer.lr": 0.1}]}

@@ -43,7 +43,7 @@ def kill_at_random(start: Start, run: Run, results: Path, expected: dict[str, by
 
 class TestRandomMoments:
     def test_some_kills(self, start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
-        """`python -m tests.chaos.kills` makes a hundred, and more suites."""
+        """`python -m tools.chaos.kills` makes a hundred, and more suites."""
         kill_at_random(start, run, tmp_path / "results", stores.contents(matrix), kills=2, seed=0)
 
     @pytest.mark.slow

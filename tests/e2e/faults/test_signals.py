@@ -122,7 +122,7 @@ def test_one_process_at_other_moments(
 @pytest.mark.parametrize(
     ("who", "number"),
     [
-        pytest.param("parent", signal.SIGINT, marks=pytest.mark.slow),  # tests.chaos.signals sends each to anybody
+        pytest.param("parent", signal.SIGINT, marks=pytest.mark.slow),  # tools.chaos.signals sends each to anybody
         ("parent", signal.SIGTERM),
         pytest.param("parent", signal.SIGUSR2, marks=pytest.mark.slow),
         ("0", signal.SIGUSR1),

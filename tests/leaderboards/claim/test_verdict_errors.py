@@ -5,7 +5,7 @@ import pytest
 
 from bench.leaderboards.statistics import significance
 from bench.leaderboards.statistics.moderated import Effect, prior_of
-from tests.benchmarks import verdict_errors as simulation
+from tools.benchmarks import verdict_errors as simulation
 
 NS = (2, 3, 5, 8, 12, 20)
 

@@ -22,10 +22,10 @@ from bench.leaderboards.sections.decoding import decoding_section
 from bench.leaderboards.table import tables
 from bench.models import METHODS
 from bench.store.store import Store
-from tests import regenerate
 from tests.leaderboards.quality_diversity.records import store_models
 from tests.leaderboards.quality_diversity.worlds import model
 from tests.leaderboards.sections.lines import lines_of
+from tools import regenerate
 
 STORED = (*FAMILIES["topk"], *FAMILIES["min_p"])
 """Two families are enough to be shown."""

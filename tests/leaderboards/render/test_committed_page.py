@@ -5,7 +5,7 @@ import pytest
 from tests.leaderboards.chromium import installed
 from tests.leaderboards.render.test_accessibility import AXE, CONTRAST, nameless, structure, views, violations
 from tests.leaderboards.render.test_small_screen import small
-from tests.regenerate import PAGE
+from tools.regenerate import PAGE
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
 

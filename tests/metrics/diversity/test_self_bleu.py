@@ -161,7 +161,7 @@ def test_the_signature_names_order_and_definition():
 
 @pytest.mark.slow
 def test_time_is_a_small_part_of_nltks():
-    """tests/benchmarks/self_bleu.py measures it; here only that it has not become quadratic."""
+    """tools/benchmarks/self_bleu.py measures it; here only that it has not become quadratic."""
     texts = zipf_texts(1000, 100, types=20_000)
     self_bleu(texts)
     times = []

@@ -1,6 +1,6 @@
 """Families: a tiny random model of each text family of the installed `transformers`, and what the forward check says.
 
-`python -m tests.regenerate families` writes docs/families.md of it.
+`python -m tools.regenerate families` writes docs/families.md of it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ the same comparison (`models/backbones/exactness.py`), so a family that is not l
   the cache. The number is the largest difference.
 - *refused*: the reason is what `bench` says.
 
-Made with transformers {version} by `python -m tests.regenerate families`; a test makes it again.
+Made with transformers {version} by `python -m tools.regenerate families`; a test makes it again.
 """
 
 

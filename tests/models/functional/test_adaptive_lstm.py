@@ -17,7 +17,7 @@ from bench.models.functional.adaptive_lstm import (
     exemplar_coefficients,
     orthogonal_columns,
 )
-from tests.benchmarks.adaptive_lstm import materialised, random_weights
+from tools.benchmarks.adaptive_lstm import materialised, random_weights
 
 FOLDER = Path(__file__).parents[2] / "golden" / "adadec"
 CASES = sorted(path.stem for path in FOLDER.glob("adadec_*.json"))

@@ -13,10 +13,10 @@ from torch import Tensor
 from bench.models.functional.cache import cache_nll, scaled_similarity
 from bench.models.functional.ranking import ranked_hinge, released_ranking
 from bench.models.functional.ranks import cosine_ranks
-from tests.benchmarks import histalign_ranking as benchmark
 from tests.models import golden_cases
 from tests.models.golden_cases import Case, hinge_of, position_ranks, target_cosines
 from tests.models.ranked_rows import SCOPES, SEEDS, Rows
+from tools.benchmarks import histalign_ranking as benchmark
 
 RELATIVE = {torch.float64: 1e-10, torch.float32: 1e-5}
 EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in RELATIVE]

@@ -1,4 +1,4 @@
-"""Real worker processes with real faults, in short; `python -m tests.chaos.leases` is the long form."""
+"""Real worker processes with real faults, in short; `python -m tools.chaos.leases` is the long form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.leases import SHORT, ChaosRun, Scenario
+from tools.chaos.leases import SHORT, ChaosRun, Scenario
 
 SHORTENED = [
     Scenario("kill and stop", kills=1, stops=1, is_odd=True, refuse=0.03),

@@ -11,7 +11,7 @@ from bench.leaderboards.render.samples import shown
 from bench.leaderboards.render.text.aligned import aligned
 from bench.leaderboards.render.text.terminal_markdown import for_stdout, terminal_markdown
 from bench.leaderboards.samples import Sample
-from tests.regenerate import PAGE
+from tools.regenerate import PAGE
 
 HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")
 ROWS = [["mle.continued", "1,250", "0.0587", "12.31", "1,234,567"], ["tailr.power", "7", "1.5", "0.02", "5"]]

@@ -17,7 +17,7 @@ from bench.leaderboards.render.text.text_table import TextRow, TextTable, broken
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
-from tests.regenerate import RUNS
+from tools.regenerate import RUNS
 
 WIDTHS = [60, 80, 100, 120, 150, 200]
 

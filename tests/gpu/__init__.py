@@ -1,1 +1,0 @@
-"""What is to be seen on a machine with a GPU: `python -m tests.gpu`."""

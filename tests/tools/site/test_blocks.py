@@ -1,0 +1,125 @@
+"""What pages show is run: every command and every block of Python, in order, small. Most of it takes long."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.cli import parser
+from tools.site.pages import ROOT, Page, page, pages
+from tools.site.running import FIRST, NOT_RUN, Sandbox, forget, why_not_run
+
+OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
+"""Pages whose commands another test runs."""
+GENERATED = ("docs/api/", "docs/catalogue/")
+"""Pages that are made of docstrings, whose examples the doctests run, and of `--help`."""
+PAGES = {found.path.as_posix(): found for found in pages() if not found.path.as_posix().startswith(GENERATED)}
+COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
+WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
+LOOSE = [name for name, found in PAGES.items() if any(b.kind == "python" and b.file is None for b in found.blocks)]
+"""Pages with Python that is run as it stands."""
+RUN_HERE = ("docs/quickstart.md", "tasks/README.md")
+"""Pages whose Python is run here, among their commands."""
+RUN_THERE = {
+    "docs/python.md": "tests/test_readme.py",
+    "docs/notebooks/own_objective.md": "tests/tools/site/test_notebooks.py",
+    "docs/notebooks/table_again.md": "tests/tools/site/test_notebooks.py",
+    "metrics/README.md": "tests/metrics/test_metrics_readme.py",
+    "models/README.md": "tests/test_models_readme.py",
+}
+"""Pages whose Python another test runs."""
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_data: None) -> Iterator[Sandbox]:
+    """An empty folder as the current one."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    made = Sandbox(folder)
+    made.prepare()
+    yield made
+    forget(folder)
+
+
+def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
+    """Run commands and loose Python of a page in order; return what went wrong."""
+    sandbox.write_files(found)
+    wrong = []
+    if found.path.as_posix() in FIRST:
+        assert sandbox.tried(FIRST[found.path.as_posix()]) == ""
+    for block in found.blocks:
+        wrong += sandbox.run(block)
+        is_run = found.path.as_posix() in RUN_HERE and "TaskEntry(" not in block.text  # a line of a list
+        if block.kind == "python" and block.file is None and is_run:
+            exec(compile(block.text, str(found.path), "exec"), {"__name__": "page"})
+    return wrong
+
+
+@pytest.mark.parametrize("name", WITH_COMMANDS)
+def test_commands_are_commands(name: str) -> None:
+    for command in COMMANDS[name]:
+        parser().parse_args(shlex.split(command)[1:])
+
+
+def test_every_kind_of_block_is_known() -> None:
+    kinds = {block.kind for found in PAGES.values() for block in found.blocks}
+    assert kinds <= {"", "sh", "python", "text", "json", "toml", "untested", "math"}
+
+
+def test_all_python_is_run_somewhere() -> None:
+    assert set(LOOSE) == {*RUN_HERE, *RUN_THERE}
+    for name, test in RUN_THERE.items():
+        assert Path(name).name in (ROOT / test).read_text(encoding="utf-8") or Path(name).parent.name in test
+
+
+def test_what_is_not_run_is_there() -> None:
+    commands = [command for some in COMMANDS.values() for command in some]
+    for part in NOT_RUN:
+        assert [command for command in commands if part in command], f"no page has '{part}' any more"
+    assert set(FIRST) <= set(WITH_COMMANDS)
+
+
+def test_most_of_it_is_run() -> None:
+    commands = [command for some in COMMANDS.values() for command in some]
+    left_out = [command for command in commands if why_not_run(command)]
+    assert len(left_out) < len(commands) / 6, left_out
+
+
+def test_the_quickstart_works(sandbox: Sandbox) -> None:
+    """The one page that every run of the tests goes through; one seed, since each cell takes a second."""
+    found = page("docs/quickstart.md")
+    commands = [c for block in found.blocks for c in block.commands if "--seeds" not in c]
+    assert len(commands) >= 7
+    for block in found.blocks:
+        if block.kind == "python":
+            exec(compile(block.text, str(found.path), "exec"), {"__name__": "page"})
+        for command in block.commands:
+            if command in commands:
+                assert sandbox.tried(command) == ""
+
+
+def test_the_logger_of_ones_own_is_made_as_its_page_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLflow is not installed here, so its logger stands for itself."""
+    made: list[dict[str, str]] = []
+    monkeypatch.setattr("lightning.pytorch.loggers.MLFlowLogger", lambda **options: made.append(options))
+    files = dict(filter(None, (block.file for block in PAGES["docs/loggers.md"].blocks)))
+    names: dict[str, Any] = {}
+    exec(compile(files["my_loggers.py"], "my_loggers.py", "exec"), names)
+    names["mlflow"]("logs", "logicnlg/mle/1f0c")
+    assert made == [{"experiment_name": "objective-bench", "run_name": "logicnlg/mle/1f0c", "save_dir": "logs"}]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in WITH_COMMANDS if name not in OWN_TEST])
+def test_a_page_works(name: str, sandbox: Sandbox) -> None:
+    wrong = run_whole(sandbox, PAGES[name])
+    if wrong:
+        pytest.fail("\n\n".join(wrong))

@@ -1,0 +1,62 @@
+"""Notebooks are their pages: the .ipynb beside each is made of it, and every cell runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.site.notebooks import FOLDER, cells, execute, notebook, sources
+from tools.site.pages import ROOT
+from tools.site.running import forget
+
+
+def test_there_are_two() -> None:
+    assert [path.name for path in sources()] == ["own_objective.md", "table_again.md"]
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.stem))
+def test_the_notebook_is_made_of_the_page(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    kept = path.with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert kept == notebook(text), f"{path.stem}.ipynb is behind: python -m tools.regenerate notebooks"
+    content = json.loads(kept)
+    assert (content["nbformat"], content["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in content["cells"]}) == len(content["cells"])
+    sources_of = ["".join(cell["source"]) for cell in content["cells"]]
+    assert sources_of == [part for _, part in cells(text)]
+
+
+def test_code_and_prose_are_told_apart() -> None:
+    made = cells("# A\n\n```python\nx = 1\n```\n\n```\nbench list\n```\n\n```python\nx += 1\n```\n")
+    assert made == [
+        ("markdown", "# A"),
+        ("code", "x = 1"),
+        ("markdown", "```\nbench list\n```"),
+        ("code", "x += 1"),
+    ]
+
+
+def test_cells_share_their_names_and_write_files(tmp_path: Path) -> None:
+    text = "```python\n%%writefile seven.py\nVALUE = 7\n```\n\n```python\nx = 3\n```\n\n```python\ny = x + 1\n```\n"
+    names = execute(text, "shared", tmp_path)
+    assert names["y"] == 4
+    assert (tmp_path / "seven.py").read_text() == "VALUE = 7\n"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("sample_data")
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.stem))
+def test_every_cell_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / FOLDER.relative_to(ROOT)
+    folder.mkdir(parents=True)
+    (tmp_path / "leaderboards").symlink_to(ROOT / "leaderboards")
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    try:
+        execute(path.read_text(encoding="utf-8"), path.stem, folder)
+    finally:
+        forget(folder)

@@ -1,0 +1,173 @@
+"""The pages hang together: links lead somewhere, each page has one title and its place, equations become MathML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bench.models import METHODS
+from tools.site.mathematics import typeset
+from tools.site.offline import refuse_requests, with_own_worker, without_needless
+from tools.site.pages import ROOT, Page, anchor_of, page, pages
+from tools.site.staging import ASSETS, CONFIGURATION, expanded, linked_files
+
+PAGES = pages()
+NAMES = [found.path.as_posix() for found in PAGES]
+CONFIG: dict[str, Any] = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
+PLACE = re.compile(r"/home/|/Users/|/tmp/\w|[A-Z]:\\\\")
+"""The beginning of a path on somebody's machine."""
+
+
+def entries(nav: list[Any]) -> Iterator[str]:
+    """Every page of a navigation."""
+    for entry in nav:
+        if isinstance(entry, str):
+            yield entry
+            continue
+        (inner,) = entry.values()
+        yield from entries(inner if isinstance(inner, list) else [inner])
+
+
+@pytest.mark.parametrize("found", PAGES, ids=NAMES)
+def test_links_lead_somewhere(found: Page) -> None:
+    for path, part in found.links:
+        assert (ROOT / path).exists(), f"{found.path} points at {path}, which is not there"
+        if part:
+            assert part in page(path).anchors, f"{found.path} points at #{part}, which {path} does not have"
+
+
+@pytest.mark.parametrize("found", PAGES, ids=NAMES)
+def test_a_page_has_one_title(found: Page) -> None:
+    assert len(found.titles) == 1, f"{found.path} has the titles {found.titles}; the first line is to be the only one"
+    assert found.text.startswith("# ")
+
+
+@pytest.mark.parametrize("found", PAGES, ids=NAMES)
+def test_a_page_names_no_place_of_a_machine(found: Page) -> None:
+    assert PLACE.search(found.text) is None
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    """But those of one entry of a catalogue, which a page of the navigation points at."""
+    listed = list(entries(expanded(CONFIG["nav"])))
+    assert sorted(listed) == sorted(set(listed))
+    assert set(listed) <= set(NAMES)
+    pointed_at = {path.as_posix() for name in listed for path, _ in page(name).links}
+    for name in set(NAMES) - set(listed):
+        assert name.startswith("docs/catalogue/"), f"{name} has no place in mkdocs.yml"
+        assert name in pointed_at, f"no page of the navigation points at {name}"
+
+
+def test_every_page_is_reached_from_readme() -> None:
+    """As on GitHub, which has no navigation."""
+    reached: set[str] = set()
+    beginning = ["README.md"]
+    while beginning:
+        name = beginning.pop()
+        if name in NAMES and name not in reached:
+            reached.add(name)
+            beginning += [path.as_posix() for path, _ in page(name).links]
+    assert sorted(set(NAMES) - reached) == []
+
+
+def test_pages_say_that_kept_runs_are_those_of_a_checkout() -> None:
+    """The installed package has none."""
+    found = [page for page in pages() if any("leaderboards/runs" in block.text for block in page.blocks)]
+    assert len(found) >= 5
+    assert [str(page.path) for page in found if "checkout" not in page.text] == []
+
+
+def test_every_control_is_explained() -> None:
+    text = page("docs/methods.md").text
+    controls = {control for entry in METHODS.values() for control in entry.controls}
+    assert [control for control in sorted(controls) if f"`{control}`" not in text] == []
+
+
+def test_a_star_stands_for_the_pages_that_match() -> None:
+    made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}])
+    assert made == [
+        {"A": ["docs/notebooks/own_objective.md", "docs/notebooks/table_again.md"]},
+        {"C": "README.md"},
+    ]
+    assert expanded(["docs/api/*.md"])[0] == "docs/api/bench.md"
+
+
+def test_files_that_pages_show_go_along() -> None:
+    files = linked_files(PAGES)
+    assert {Path("docs/pictures/page-1280-light.webp"), Path("leaderboards/index.html")} <= files
+    assert Path("docs/notebooks/own_objective.ipynb") in files
+    assert not [path for path in files if path.suffix == ".md"]
+
+
+def test_a_picture_that_is_not_there_ends_the_build() -> None:
+    with pytest.raises(SystemExit, match=r"docs/no\.png"):
+        linked_files([Page(Path("docs/x.md"), "# A\n\n![it](no.png)\n")])
+
+
+def test_what_is_vendored_has_its_licence() -> None:
+    folder = ROOT / ASSETS / "iframe-worker"
+    assert "Permission is hereby granted" in (folder / "LICENSE").read_text(encoding="utf-8")
+    assert (folder / "shim.js").stat().st_size < 2000
+
+
+def test_no_page_needs_another_host_for_a_picture() -> None:
+    for found in PAGES:
+        assert re.search(r"!\[[^\]]*\]\(\w+://", found.text) is None, found.path
+
+
+@pytest.mark.parametrize(
+    ("title", "anchor"),
+    [("What it says", "what-it-says"), ("`rows.written` [n, W]", "rowswritten-n-w"), ("A: b, c?", "a-b-c")],
+)
+def test_anchors_are_those_of_the_generator(title: str, anchor: str) -> None:
+    assert anchor_of(title) == anchor
+
+
+def test_code_is_no_prose() -> None:
+    found = Page(
+        Path("docs/x.md"), "# A\n\n```python\n# B\n[a](nothing.md)\n```\n\n`[b](nothing.md)` [c](cluster.md)\n"
+    )
+    assert found.titles == ["A"]
+    assert [path.as_posix() for path, _ in found.links] == ["docs/cluster.md"]
+
+
+def test_equations_become_mathml() -> None:
+    pytest.importorskip("latex2mathml", reason="of the extra docs")
+    equations = "With $p$:\n\n$$\n-\\log p\n$$\n\n```math\nx\n```\n\n"
+    made = typeset(f"{equations}```sh\necho $A $B\n```\n\n`$x$` costs 3$ or 4$.\n")
+    assert made.count("<math") == 3
+    assert made.count('display="block"') == 2
+    assert made.count("<span><math") == 1
+    assert "<mi>log</mi><mspace" in made
+    assert "```sh\necho $A $B\n```" in made
+    assert "`$x$` costs 3$ or 4$." in made
+
+
+def test_a_page_is_made_whole() -> None:
+    assert with_own_worker('"https://unpkg.com/iframe-worker/shim"', 2) == '"../../docs/assets/iframe-worker/shim.js"'
+    code = "<pre>a\n  b</pre>"
+    assert without_needless(f"<div>\n   <p>x\n <b>y</b> <i>z</i></p>\n{code}\n</div>") == (
+        f"<div><p>x <b>y</b> <i>z</i></p>{code}</div>"
+    )
+    marked = '<pre><span class="k">if</span><span class="w"> </span><span class="n">a</span></pre>'
+    assert without_needless(f"<ul>\n<li>b</li></ul>{marked}") == '<ul><li>b</ul><pre><span class="k">if</span> a</pre>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://a.org/b.js"></script>',
+        "<img src=//a.org/b.png>",
+        '<link rel="stylesheet" href="https://a.org/b.css">',
+        "<style>@font-face { src: url(https://a.org/b.woff) }</style>",
+    ],
+)
+def test_a_request_is_refused(text: str) -> None:
+    refuse_requests('<a href="https://a.org">a link asks for nothing</a>', Path("x.html"))
+    with pytest.raises(SystemExit, match="asks another host"):
+        refuse_requests(text, Path("x.html"))

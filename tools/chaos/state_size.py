@@ -1,0 +1,89 @@
+"""States: seconds of one of GPT-2's size, and damages found. `python -m tools.chaos.state_size [--gigabytes 1.5]`."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+from bench.store.state_files import StateFiles, read_state, write_state
+from bench.training.state_keeper import SECONDS, StateIO
+
+SHARE = 0.02
+"""Goal: of the time between two states."""
+
+DAMAGES = {"truncated": 300, "one bit": 1000, "zero page": 300}
+
+
+def seconds_of_a_save(folder: Path, gigabytes: float) -> tuple[float, float]:
+    """Return seconds for which a training stands still, and seconds until the state is written with fsync and hash."""
+    parts = 12
+    size = int(gigabytes * 1e9 / 4 / parts)
+    content = {"state_dict": {str(part): torch.randn(size) for part in range(parts)}}
+    path = StateFiles(folder).path(1)
+    io = StateIO(accumulate=1)
+    begun = time.monotonic()
+    io.save_checkpoint(content, path)
+    goes_on = time.monotonic()
+    io.wait()
+    written = time.monotonic()
+    read_state(path)
+    path.unlink()
+    return goes_on - begun, written - begun
+
+
+def undetected(folder: Path) -> dict[str, int]:
+    """Return how many damaged states of each kind are taken for whole, or keep the one before from being taken."""
+    files, chance = StateFiles(folder), random.Random(5)
+    for step in (1, 2):
+        write_state(files.path(step), {"state_dict": {"weight": torch.randn(5000)}, "global_step": step})
+    path, before = files.path(2), files.path(1)
+    data = path.read_bytes()
+    missed = {}
+    for kind, number in DAMAGES.items():
+        missed[kind] = 0
+        for _ in range(number):
+            path.write_bytes(damaged(data, kind, chance))
+            missed[kind] += files.newest_whole() != before
+    return missed
+
+
+def damaged(data: bytes, kind: str, chance: random.Random) -> bytes:
+    """Return a file with one damage; a page that was zero already counts as none, so another is taken."""
+    while True:
+        at = chance.randrange(len(data))
+        if kind == "truncated":
+            return data[:at]
+        if kind == "one bit":
+            return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
+        page = at // 4096 * 4096
+        zeroed = data[:page] + bytes(min(4096, len(data) - page)) + data[page + 4096 :]
+        if zeroed != data:
+            return zeroed
+
+
+def main() -> int:
+    """Print goal and measured; return the exit code."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--gigabytes", type=float, default=1.5)
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        stands, write = seconds_of_a_save(Path(folder), given.gigabytes)
+        missed = undetected(Path(folder) / "small")
+    share = stands / SECONDS
+    print(f"state of {given.gigabytes} GB · the training stands still for {stands:.1f} s; written after {write:.1f} s")
+    what = f"a training stands still for its states, every {SECONDS:.0f} s, {given.gigabytes} GB"
+    print(f"{what} · goal: <= {SHARE:.0%} · measured: {share:.1%}")
+    for kind, number in DAMAGES.items():
+        found = f"{number - missed[kind]} of {number}"
+        print(f"a damaged state: {kind} · goal: {number} of {number} found · measured: {found}")
+    return int(share > SHARE or any(missed.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
