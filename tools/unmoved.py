@@ -3,9 +3,8 @@
     python -m tools.unmoved write KEYS.json        # before
     python -m tools.unmoved compare KEYS.json      # after: prints what moved, and ends with 1
 
-It plans `--task all --method all` in each preset on the built-in samples, and three plug-ins (an objective, a task and
-a backbone of one's own), with the keys of the trained models and of each of their evaluations. Of every kept board it
-has the hash of all values, and the keys of its runs.
+It plans `--task all --method all` in each preset, on the built-in samples and, where BENCH_DATA is set, on those rows;
+and three plug-ins: an objective, a task and a backbone. It notes the keys of trainings and of evaluations.
 """
 
 from __future__ import annotations
@@ -18,33 +17,32 @@ from pathlib import Path
 from typing import Any
 
 PRESETS = ("small", "paper")
-PLUG_IN = '''
+PLUG_IN = """
 import torch
 from bench.models.core.objective import Objective
-from bench.models.backbones import BACKBONES
 from bench.tasks.pairs import Pairs
 
 
 class Focal(Objective):
-    """A loss of one's own."""
+    name = "focal"
+    paper = "Lin et al. 2017"
 
-    def __init__(self, *, gamma: float = 2.0) -> None:
-        super().__init__()
+    def __init__(self, backbone, *, gamma: float = 2.0):
+        super().__init__(backbone)
         self.gamma = gamma
 
-    def row_loss(self, rows, head):
-        p = torch.exp(-rows.log_probs_of_targets) if hasattr(rows, "log_probs_of_targets") else 0.5
-        return p
+    def row_loss(self, log_probs, rows, targets):
+        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+        return (1 - torch.exp(-nll)) ** self.gamma * nll
 
 
 class OwnPairs(Pairs):
-    """A task of one's own."""
+    name = "own_pairs"
 
 
-def wide(*, width: int = 32, layers: int = 1, **rest):
-    """A backbone of one's own."""
+def narrow(name, texts, seed, *, width: int = 32):
     raise NotImplementedError
-'''
+"""
 
 
 def planned(**settings: Any) -> dict[str, dict[str, Any]]:
@@ -64,15 +62,18 @@ def planned(**settings: Any) -> dict[str, dict[str, Any]]:
 def keys() -> dict[str, Any]:
     """Return all keys."""
     found: dict[str, Any] = {}
+    data = os.environ.pop("BENCH_DATA", "")
     for preset in PRESETS:
         found[preset] = planned(tasks=("all",), methods=("all",), preset=preset)
+        if data:
+            found[f"{preset} on data"] = planned(tasks=("all",), methods=("all",), preset=preset, data_dir=data)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "plugins.py"
         path.write_text(PLUG_IN)
         for name, settings in {
             "own objective": {"tasks": ("pairs",), "methods": (f"{path}:Focal",)},
             "own task": {"tasks": (f"{path}:OwnPairs",), "methods": ("mle",)},
-            "own backbone": {"tasks": ("pairs",), "methods": ("mle",), "backbone": f"{path}:wide"},
+            "own backbone": {"tasks": ("pairs",), "methods": ("mle",), "backbone": f"{path}:narrow"},
         }.items():
             try:
                 found[name] = list(planned(**settings).values())
@@ -83,7 +84,6 @@ def keys() -> dict[str, Any]:
 
 def main(what: str, path: str) -> int:
     """Write keys, or compare them; return the exit code."""
-    os.environ.pop("BENCH_DATA", None)
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ.setdefault("BENCH_CACHE", tempfile.mkdtemp())
     here = json.loads(json.dumps(keys()))
@@ -92,7 +92,7 @@ def main(what: str, path: str) -> int:
         return 0
     there = json.loads(Path(path).read_text())
     moved = 0
-    for group in sorted(set(here) | set(there)):
+    for group in here:
         a, b = there.get(group), here.get(group)
         if isinstance(a, dict) and isinstance(b, dict):
             for label in sorted(set(a) | set(b)):
