@@ -27,10 +27,3 @@ def test_every_folder_with_code_is_a_listed_package():
 
 def test_every_package_has_a_page_of_its_own():
     assert all((folder_of(package) / "__init__.py").is_file() for package in PACKAGES)
-
-
-def test_every_module_says_in_its_first_line_what_it_is_for():
-    for name, path in MODULES.items():
-        first, *_ = path.read_text(encoding="utf-8").splitlines()
-        assert first.startswith('"""'), name
-        assert len(first) > 10, name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -28,13 +27,10 @@ from tools.regenerate import (
     article,
     claims,
     fronts,
-    on_a_gpu,
     opened,
     page,
-    survivals,
     write_ladders,
 )
-from tools.site.pages import pages
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
@@ -54,41 +50,20 @@ def test_a_shown_table_is_what_the_command_prints(
     assert printed in shown, f"a page is behind: make boards puts the output of `{command}` in its place"
 
 
-def command_of_make_run() -> list[str]:
-    """Return the words behind `bench` of what `make run` runs, with the Makefile's own defaults."""
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^run: .*\n\t\$\(BIN\)/bench (.*)$", text, re.MULTILINE)
-    defaults = dict(re.findall(r"^(\w+) \?= ?(.*)$", text, re.MULTILINE))
-    return shlex.split(re.sub(r"\$\((\w+)\)", lambda found: defaults[found[1]], command))
-
-
-@pytest.mark.usefixtures("sample_data")
-def test_make_run_prints_as_many_rows_as_it_says(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (said,) = re.findall(r"prints\s+a\s+table\s+of\s+(\d+)\s+rows", README)
-    monkeypatch.chdir(tmp_path)
-    assert main([*command_of_make_run(), "--quiet", "--dry-run", "--json"]) == 0
-    cells = json.loads(capsys.readouterr().out)["cells"]
-    assert sum(len(cell["config"]["decodings"]) for cell in cells) == int(said)
-
-
-def test_what_survives_what_is_what_was_measured() -> None:
-    assert survivals() in SURVIVAL, "docs/survival.md is behind: make boards"
-    assert on_a_gpu() in README, "README is behind: make boards"
-
-
+@pytest.mark.slow
 def test_the_committed_page_is_made_of_the_committed_records() -> None:
     kept, made = (opened(text) for text in (PAGE.read_text(encoding="utf-8"), page()))
     assert kept == made, "leaderboards/index.html is behind: make boards"
     assert PAGE.stat().st_size <= 250_000
 
 
+@pytest.mark.slow
 def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert CLAIMS.read_text(encoding="utf-8") == claims(), "leaderboards/claims.md is behind: make boards"
 
 
+@pytest.mark.slow
 def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert ARTICLE.exists() == CURVES.exists()
@@ -97,6 +72,7 @@ def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pyte
         assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
 
 
+@pytest.mark.slow
 def test_the_committed_ladders_are_made_of_the_committed_records(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -130,11 +106,6 @@ def test_a_kept_board_is_whole_and_its_bytes_are_those_of_its_content(board: Pat
     keep(board, tmp_path / board.name)
     for path in (board, sums_path(board)):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-
-
-def test_there_are_shown_tables() -> None:
-    assert len(SHOWN) >= 3
-    assert len(BLOCK.findall(README)) == 1
 
 
 def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,24 +151,3 @@ def test_the_trainer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     exec(compile(code.replace("=300", "=4").replace("=50", "=2"), "python.md", "exec"), names)
     assert names["trainer"].global_step == 4
     assert type(names["best"]) is type(names["objective"])
-
-
-def test_readme_can_be_read_in_one_go() -> None:
-    """But for the table of what was seen on a GPU, which grows with what was seen."""
-    assert len(README.splitlines()) - len(on_a_gpu().splitlines()) <= 116
-
-
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "constraints.txt"])
-def test_a_file_the_readme_leans_on_is_there(name: str) -> None:
-    assert (ROOT / name).is_file()
-
-
-def test_the_makefile_has_the_commands_that_pages_name() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = set[str]()
-    for found in pages():
-        named |= set(re.findall(r"`make ([a-z-]+)", found.text))
-        for block in found.blocks:
-            named |= set(re.findall(r"^(?:\$ )?make ([a-z-]+)", block.text, re.MULTILINE))
-    assert {"run", "docs", "test", "boards"} <= named <= targets
-    assert "make test" in (ROOT / ".ci" / "run").read_text()

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-import pickle
+import pickle  # noqa: TID251
 import re
 from copy import deepcopy
 from functools import cache

@@ -1,7 +1,7 @@
 """The torchmetrics classes in a loop: what `update` takes, labels, collections, forward, columns, errors."""
 
 import math
-import pickle
+import pickle  # noqa: TID251
 import subprocess
 import sys
 

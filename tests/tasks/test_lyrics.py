@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import pickle
+import pickle  # noqa: TID251
 import re
 from dataclasses import replace
 from pathlib import Path

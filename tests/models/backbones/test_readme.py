@@ -1,4 +1,4 @@
-"""models/backbones/README.md is true: its backbones are exact, train and generate, and its files are there."""
+"""The backbones of models/backbones/README.md are exact, train and generate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from bench.base.options import options_of
 from bench.config.decoding import parse
 from bench.generation.generation import generate
 from bench.generation.row_cache import new_cache
-from bench.models.backbones import logits
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import why_inexact
 from bench.models.mle import MLE
@@ -67,18 +65,3 @@ def test_its_backbones_are_exact_train_and_generate(name: str, tmp_path: Path) -
     assert all(weight.grad is not None for weight in backbone.head_parameters())
     prompts: Any = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     assert all(len(text) <= 3 for text in generate(MLE(backbone), prompts, parse("greedy")[0], 3))
-
-
-def test_its_simplest_one_is_short_and_has_options() -> None:
-    assert list(FILES) == ["tiny_llama", "modern_bert", "exact"]
-    assert all(len(text.splitlines()) <= 25 for text in FILES.values())
-    assert list(options_of(module("tiny_llama").tiny_llama)) == ["vocabulary", "width", "layers"]
-    weights = [module("tiny_llama").tiny_llama("", Texts(), 3, width=16).embedding() for _ in range(2)]
-    assert torch.equal(*weights)
-
-
-def test_the_files_and_fields_it_names_are_there() -> None:
-    for file in re.findall(r"\]\(([\w/.]+)\)", PAGE):
-        assert (FOLDER / file).is_file(), file
-    for field in (*logits.MULTIPLIED_BY, logits.DIVIDED_BY[0], *logits.CAPPED_AT[:2]):
-        assert f"`{field}`" in PAGE

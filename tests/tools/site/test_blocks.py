@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bench.cli import parser
-from tools.site.pages import ROOT, Page, page, pages
-from tools.site.running import FIRST, NOT_RUN, Sandbox, forget, why_not_run
+from tools.site.pages import Page, page, pages
+from tools.site.running import FIRST, Sandbox, forget
 
 OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
 """Pages whose commands another test runs."""
@@ -21,18 +21,8 @@ GENERATED = ("docs/api/", "docs/catalogue/")
 PAGES = {found.path.as_posix(): found for found in pages() if not found.path.as_posix().startswith(GENERATED)}
 COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
-LOOSE = [name for name, found in PAGES.items() if any(b.kind == "python" and b.file is None for b in found.blocks)]
-"""Pages with Python that is run as it stands."""
 RUN_HERE = ("docs/quickstart.md", "tasks/README.md")
-"""Pages whose Python is run here, among their commands."""
-RUN_THERE = {
-    "docs/python.md": "tests/test_readme.py",
-    "docs/notebooks/own_objective.md": "tests/tools/site/test_notebooks.py",
-    "docs/notebooks/table_again.md": "tests/tools/site/test_notebooks.py",
-    "metrics/README.md": "tests/metrics/test_metrics_readme.py",
-    "models/README.md": "tests/test_models_readme.py",
-}
-"""Pages whose Python another test runs."""
+"""Pages whose Python is run here, among their commands; that of other pages is run by tests of their own."""
 
 
 @pytest.fixture
@@ -67,30 +57,6 @@ def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
 def test_commands_are_commands(name: str) -> None:
     for command in COMMANDS[name]:
         parser().parse_args(shlex.split(command)[1:])
-
-
-def test_every_kind_of_block_is_known() -> None:
-    kinds = {block.kind for found in PAGES.values() for block in found.blocks}
-    assert kinds <= {"", "sh", "python", "text", "json", "toml", "untested", "math"}
-
-
-def test_all_python_is_run_somewhere() -> None:
-    assert set(LOOSE) == {*RUN_HERE, *RUN_THERE}
-    for name, test in RUN_THERE.items():
-        assert Path(name).name in (ROOT / test).read_text(encoding="utf-8") or Path(name).parent.name in test
-
-
-def test_what_is_not_run_is_there() -> None:
-    commands = [command for some in COMMANDS.values() for command in some]
-    for part in NOT_RUN:
-        assert [command for command in commands if part in command], f"no page has '{part}' any more"
-    assert set(FIRST) <= set(WITH_COMMANDS)
-
-
-def test_most_of_it_is_run() -> None:
-    commands = [command for some in COMMANDS.values() for command in some]
-    left_out = [command for command in commands if why_not_run(command)]
-    assert len(left_out) < len(commands) / 6, left_out
 
 
 def test_the_quickstart_works(sandbox: Sandbox) -> None:

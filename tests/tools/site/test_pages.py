@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.models import METHODS
 from tools.site.mathematics import typeset
 from tools.site.offline import refuse_requests, with_own_worker, without_needless
 from tools.site.pages import ROOT, Page, anchor_of, page, pages
-from tools.site.staging import ASSETS, CONFIGURATION, expanded, linked_files
+from tools.site.staging import CONFIGURATION, expanded, linked_files
 
 PAGES = pages()
 NAMES = [found.path.as_posix() for found in PAGES]
@@ -41,53 +40,6 @@ def test_links_lead_somewhere(found: Page) -> None:
             assert part in page(path).anchors, f"{found.path} points at #{part}, which {path} does not have"
 
 
-@pytest.mark.parametrize("found", PAGES, ids=NAMES)
-def test_a_page_has_one_title(found: Page) -> None:
-    assert len(found.titles) == 1, f"{found.path} has the titles {found.titles}; the first line is to be the only one"
-    assert found.text.startswith("# ")
-
-
-@pytest.mark.parametrize("found", PAGES, ids=NAMES)
-def test_a_page_names_no_place_of_a_machine(found: Page) -> None:
-    assert PLACE.search(found.text) is None
-
-
-def test_the_navigation_has_every_page_once() -> None:
-    """But those of one entry of a catalogue, which a page of the navigation points at."""
-    listed = list(entries(expanded(CONFIG["nav"])))
-    assert sorted(listed) == sorted(set(listed))
-    assert set(listed) <= set(NAMES)
-    pointed_at = {path.as_posix() for name in listed for path, _ in page(name).links}
-    for name in set(NAMES) - set(listed):
-        assert name.startswith("docs/catalogue/"), f"{name} has no place in mkdocs.yml"
-        assert name in pointed_at, f"no page of the navigation points at {name}"
-
-
-def test_every_page_is_reached_from_readme() -> None:
-    """As on GitHub, which has no navigation."""
-    reached: set[str] = set()
-    beginning = ["README.md"]
-    while beginning:
-        name = beginning.pop()
-        if name in NAMES and name not in reached:
-            reached.add(name)
-            beginning += [path.as_posix() for path, _ in page(name).links]
-    assert sorted(set(NAMES) - reached) == []
-
-
-def test_pages_say_that_kept_runs_are_those_of_a_checkout() -> None:
-    """The installed package has none."""
-    found = [page for page in pages() if any("leaderboards/runs" in block.text for block in page.blocks)]
-    assert len(found) >= 5
-    assert [str(page.path) for page in found if "checkout" not in page.text] == []
-
-
-def test_every_control_is_explained() -> None:
-    text = page("docs/methods.md").text
-    controls = {control for entry in METHODS.values() for control in entry.controls}
-    assert [control for control in sorted(controls) if f"`{control}`" not in text] == []
-
-
 def test_a_star_stands_for_the_pages_that_match() -> None:
     made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}])
     assert made == [
@@ -107,17 +59,6 @@ def test_files_that_pages_show_go_along() -> None:
 def test_a_picture_that_is_not_there_ends_the_build() -> None:
     with pytest.raises(SystemExit, match=r"docs/no\.png"):
         linked_files([Page(Path("docs/x.md"), "# A\n\n![it](no.png)\n")])
-
-
-def test_what_is_vendored_has_its_licence() -> None:
-    folder = ROOT / ASSETS / "iframe-worker"
-    assert "Permission is hereby granted" in (folder / "LICENSE").read_text(encoding="utf-8")
-    assert (folder / "shim.js").stat().st_size < 2000
-
-
-def test_no_page_needs_another_host_for_a_picture() -> None:
-    for found in PAGES:
-        assert re.search(r"!\[[^\]]*\]\(\w+://", found.text) is None, found.path
 
 
 @pytest.mark.parametrize(
