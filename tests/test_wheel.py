@@ -51,11 +51,9 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
     study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
     samples = {f"bench/tasks/samples/{path.name}" for path in (ROOT / "tasks" / "samples").glob("*.jsonl")}
-    templates = {f"bench/templates/{path.name}" for path in (ROOT / "bench" / "templates").glob("*.txt")}
-    assert len(templates) == 8
-    assert others >= DATA | papers | page | study | samples | templates | {"bench/leaderboards/board.schema.json", KEPT}
+    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json", KEPT}
     assert {name for name in others if name.endswith(".json")} == {"bench/leaderboards/board.schema.json", KEPT}
-    endings = (".toml", "py.typed", ".json", ".html", ".css", ".js", ".jsonl", ".txt")
+    endings = (".toml", "py.typed", ".json", ".html", ".css", ".js", ".jsonl")
     assert all(name.endswith(endings) for name in others)
 
 

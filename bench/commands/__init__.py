@@ -42,7 +42,6 @@ COMMANDS = {
     "write": Command("bench.commands.write", "let a trained cell write for one source", makes_models=True),
     "perf": Command("bench.commands.perf", "time and memory of every method's head and step", makes_models=True),
     "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
-    "new": Command("bench.commands.new", "begin a method, task, metric or backbone: code and test"),
     "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
     "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are"),
     "status": Command("bench.commands.status", "what the store holds"),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
-
-import pytest
 
 FOCAL = """
 import torch
@@ -26,17 +22,6 @@ class Focal(Objective):
         nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
         return (1 - torch.exp(-nll)) ** self.gamma * nll
 """
-
-
-def imported(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Import a file under a name, for the time of a test."""
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Own:
