@@ -11,7 +11,7 @@ import pytest
 
 from bench.store.store import Store
 
-LACKING = ("datasets", "wandb", "nltk", "rouge_score", "rouge_score_rs", "spacy", "mauve", "peft", "jsonargparse")
+LACKING = ("datasets", "wandb", "nltk", "rouge_score", "rouge_score_rs", "spacy", "mauve", "peft")
 PROGRAM = """
 import sys
 for name in sys.argv[1].split(","):

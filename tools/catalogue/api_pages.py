@@ -39,7 +39,6 @@ MODULES = (
     "bench.base.options",
     "bench.base.space",
     "bench.testing",
-    "bench.lightning",
     "bench.errors",
 )
 """What who writes a method, task, metric, backbone or decoding of his own may call."""
