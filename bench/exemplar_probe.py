@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
 from bench.config.arguments import RunArguments, whole_numbers
-from bench.errors import BenchError, MissingError, UsageError, did_you_mean
+from bench.errors import BenchError, UsageError, did_you_mean
 from bench.figures import listed_as, planned_cell
 from bench.reproduced import asks_before, confirm_to_do, only_planned
 
@@ -136,20 +136,15 @@ def written(cell: Any, probe: ExemplarProbe) -> list[list[str]]:
         MissingError: its checkpoint is not there.
         StoreError: its checkpoint is damaged.
     """
-    from bench.cells.build import build
-    from bench.commands.write import texts
-    from bench.store.checkpoints import load_checkpoint, load_verified
+    from bench.config.decoding import parse
+    from bench.own_source import loaded_model, texts
 
-    content = cell.folder.trained()
-    if content["status"] != "ok":
-        raise MissingError(f"its training has {content['status']}")
-    objective, codec = build(cell)
-    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+    objective, codec = loaded_model(cell)
+    (decoding,) = parse(probe.decoding)
     by_source = []
     for source in probe.sources:
         exemplars = [in_form(probe.task, text) for text in source.exemplars]
-        answers = texts(objective, codec, cell, in_form(probe.task, source.text), exemplars, probe.decoding)
-        by_source.append([answer["text"] for answer in answers])
+        by_source.append(texts(objective, codec, cell, in_form(probe.task, source.text), exemplars, decoding))
     return by_source
 
 

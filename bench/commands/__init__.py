@@ -39,7 +39,6 @@ COMMANDS = {
     "ladder": Command("bench.commands.ladder", "the same methods on models of growing size", makes_models=True),
     "plan": Command("bench.commands.plan", "what is missing, as a file for bench work"),
     "work": Command("bench.commands.work", "be one of many workers of a plan"),
-    "write": Command("bench.commands.write", "let a trained cell write for one source", makes_models=True),
     "perf": Command("bench.commands.perf", "time and memory of every method's head and step", makes_models=True),
     "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
     "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),

@@ -38,6 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decoding", metavar="D", help="e.g. greedy; default the one that most methods have")
     parser.add_argument("--n", type=positive, default=5, metavar="N", help="rows to show; default 5")
     parser.add_argument("--row", metavar="ID", help="this row only")
+    parser.add_argument("--source", metavar="TEXT", help="let the stored models write for this text instead")
     results_option(parser)
     data_options(parser)
 
@@ -56,12 +57,19 @@ def run(given: argparse.Namespace) -> int:
     tasks = task_names([given.task or str(plan.get("task", "all"))], store)
     decoding = given.decoding or str(plan.get("decoding", ""))
     modes = tuple(plan.get("modes", ()))
-    held = [rows for rows in holding(store, tasks) if fits(rows, methods, decoding, modes)]
+    stored_decoding = decoding if given.source is None else ""
+    held = [rows for rows in holding(store, tasks) if fits(rows, methods, stored_decoding, modes)]
     side, more_cells = side_by_side(held)
     if not side:
         say_damaged(store)
         raise MissingError(how_to(given.results, plan, tasks, methods, decoding))
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + more_cells
+    if given.source is not None:
+        from bench.own_source import sample_of
+
+        samples, reasons = sample_of(given.source, side, decoding, given.data_dir)
+        write_styled(shown(heading(side, plan), samples, [*notes, *reasons]))
+        return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given), modes or MODES)
     chosen, remarks = picked(samples, given.n, given.row, plan.get("prompts", ()))
     write_styled(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))

@@ -1,0 +1,110 @@
+"""Let stored models write for a source that the user has typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.base.seeds import seed_of
+from bench.board.samples import Held
+from bench.cells.build import build
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
+from bench.config.arguments import collect
+from bench.config.decoding import parse
+from bench.decodings.core.decoding import Decoding
+from bench.errors import BenchError, MissingError
+from bench.generation.generation import generate
+from bench.leaderboards.samples import Sample
+from bench.models.core.objective import Objective
+from bench.store.checkpoints import load_checkpoint, load_verified
+from bench.store.store import CellFolder
+from bench.tasks.encode.codec import Codec
+
+__all__ = ["loaded_model", "sample_of", "texts"]
+
+
+def sample_of(
+    source: str, side: Mapping[str, Held], decoding: str, data_dir: str | None
+) -> tuple[list[Sample], list[str]]:
+    """Return what each method writes for a source, and why a method writes nothing.
+
+    Args:
+        source: the text to write for, or to continue.
+        side: the stored outputs whose models write, by method, from `side_by_side`.
+        decoding: how to decode; the first decoding of each run where it is empty.
+        data_dir: a folder with the data that the runs were trained on.
+    """
+    written, notes = {}, []
+    for method, held in side.items():
+        if "model" not in held.record:
+            notes.append(f"{method} writes nothing: it has no model")
+            continue
+        try:
+            cell = planned_again(held.cell, data_dir)
+            objective, codec = loaded_model(cell)
+            used = parse(decoding)[0] if decoding else cell.config.decodings[0]
+            (written[method],) = texts(objective, codec, cell, source, [None], used)
+        except BenchError as error:
+            notes.append(f"{method} writes nothing: {error}")
+    if not written:
+        return [], notes
+    return [Sample("your source", source, "", written)], notes
+
+
+def planned_again(folder: CellFolder, data_dir: str | None) -> Cell:
+    """Return the run that a folder holds, planned again from its `config.yaml`.
+
+    Raises:
+        MissingError: the folder has no configuration, or its data or code have changed.
+    """
+    from bench.cli import parser
+
+    file = folder.path / "config.yaml"
+    if not file.is_file():
+        raise MissingError(f"'{folder.path}' has no config.yaml, which every trained run has; run it again")
+    typed = ["run", "--config", str(file), "--results", str(folder.path.parents[2])]
+    if data_dir:
+        typed += ["--data-dir", data_dir]
+    for cell in make_plan(collect(parser().parse_args(typed))).cells:
+        if cell.key == folder.path.name:
+            return cell
+    raise MissingError(
+        f"'{folder.path}' was trained on other data or by another version; run it again: bench run --config {file}"
+    )
+
+
+def loaded_model(cell: Cell) -> tuple[Objective, Codec]:
+    """Return the objective of a run with its stored weights, and the codec of its texts.
+
+    Raises:
+        MissingError: the run holds no checkpoint.
+        StoreError: the checkpoint is damaged.
+    """
+    content = cell.folder.trained()
+    if content is None or content["status"] != "ok" or "model" not in content:
+        raise MissingError(f"'{cell.folder.path}' holds no trained model; run it again")
+    objective, codec = build(cell)
+    load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
+    return objective, codec
+
+
+def texts(
+    objective: Objective,
+    codec: Codec,
+    cell: Cell,
+    source: str,
+    exemplars: Sequence[str | None],
+    decoding: Decoding,
+) -> list[str]:
+    """Return what a model writes for a source under each exemplar."""
+    (ids,) = codec.ids([source])
+    rows: list[Any] = []
+    for number, exemplar in enumerate(exemplars):
+        exemplar_ids = None
+        if exemplar is not None:
+            (exemplar_ids,) = codec.ids([exemplar])
+        rows.append(codec.encode(str(number), ids, [], ends=False, exemplar=exemplar_ids))
+    seeds = [seed_of(cell.config.seed, "write")] * len(rows)
+    generated = generate(objective, codec.prompt_batch(rows), decoding, cell.config.trainer.max_target, seeds)
+    return [codec.tokenizer.decode(tokens, skip_special_tokens=True).strip() for tokens in generated]

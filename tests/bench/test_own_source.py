@@ -1,0 +1,48 @@
+"""`bench samples --source`: stored models write for a text of the user's own, side by side."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.store.store import Store
+from tests.conftest import Ended
+
+Bench = Callable[..., Ended]
+RUN = ("run", "--task", "logicnlg", "--preset", "small", "--quiet", "--set", "trainer.steps=2", "backbone.width=16",
+       "trainer.batch_size=4", "evaluation.rows=4")  # fmt: skip
+
+
+@pytest.fixture
+def results(bench: Bench, tmp_path: Path) -> Path:
+    ended = bench(*RUN, "--method", "mle,lead,adadec", "--results", str(tmp_path / "results"))
+    assert ended.code == 0, ended.err
+    return tmp_path / "results"
+
+
+def test_models_write_for_a_source(bench: Bench, results: Path) -> None:
+    """The baseline has no model; a method that reads exemplars does without one."""
+    asked = ("samples", "--results", str(results), "--source", "films : director is nobody")
+    ended = bench(*asked)
+    assert (ended.code, ended.err) == (0, "")
+    assert "prompt: films : director is nobody" in ended.out
+    assert "mle" in ended.out
+    assert "adadec" in ended.out
+    assert "lead writes nothing: it has no model" in ended.out
+    assert bench(*asked).out == ended.out
+    one = bench(*asked, "--methods", "mle", "--decoding", "topk=3")
+    assert one.code == 0, one.err
+    assert "adadec" not in one.out
+
+
+def test_a_source_without_a_model(bench: Bench, results: Path) -> None:
+    for cell in Store(results).cells():
+        (cell.path / "config.yaml").unlink(missing_ok=True)
+    ended = bench("samples", "--results", str(results), "--source", "films")
+    assert ended.code == 3
+    assert "mle writes nothing: " in ended.out
+    shutil.rmtree(results)
+    assert bench("samples", "--results", str(results), "--source", "films").code == 3
