@@ -201,15 +201,9 @@ def trial_options(parser: argparse._ActionsContainer) -> None:
     """Add how methods are tuned by trials."""
     parser.add_argument(
         "--trials",
+        nargs="+",
         metavar="N",
-        help="tune every method over its own space with so many trials, the best by validation loss is kept; "
-        "3,histalign=18,mle=18 gives some their own number",
-    )
-    parser.add_argument(
-        "--trial-steps",
-        metavar="SHARE",
-        help="with --trials: share of a training that a trial is, e.g. 1/3; ties are trained whole; default 1",
-    )
-    parser.add_argument(
-        "--trial-rows", metavar="N", help="with --trials: validation rows a trial is scored on; default all"
+        help="tune every method over its own space with so many trials and keep the best by validation loss; "
+        "3,histalign=18,mle=18 gives some methods their own number; steps=1/3 behind it makes a trial a third of a "
+        "training (ties are trained whole), rows=5000 scores it on so many validation rows",
     )

@@ -11,7 +11,6 @@ A model trained on Gigaword reads "a bridge in orrin will stay closed until marc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
@@ -133,7 +132,7 @@ def _from_records(path: Path, bad_rows: BadRows) -> Iterator[Example]:
         titles = record.values.get("summaries")
         if not _are_headlines(titles):
             reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
-            bad_rows.add(path, record.row, reason, json.dumps(record.values, default=str))
+            bad_rows.add(path, record.row, reason)
             continue
         name = record.texts["id"].strip()
         yield _example(f"{record.number:03d}/{name}", record.texts["text"], titles)

@@ -91,7 +91,7 @@ class NYT(Task):
                 if file.id in rows:
                     raise BadRow("is there twice; expected each article once")
             except BadRow as problem:
-                bad_rows.add(file.path, file.row, str(problem), file.content[:1000].decode("utf-8", "replace"))
+                bad_rows.add(file.path, file.row, str(problem))
                 continue
             if reason := self.missing(article, split):
                 left_out.append(Skipped(file.path.name, file.row, reason))

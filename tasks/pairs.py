@@ -156,7 +156,7 @@ class Pairs(Task):
         for path, number, row in read_all(files, bad_rows, columns=self.columns, options=names):
             if longest := max(map(longest_word, row.texts.values())):
                 reason = f"has {longest:,} characters without a space; expected text with spaces between words"
-                bad_rows.add(path, row.row, reason, str(row.texts))
+                bad_rows.add(path, row.row, reason)
             else:
                 rows.append(TextPair(number, row.texts["source"].strip(), row.texts["target"].strip()))
         if not rows:

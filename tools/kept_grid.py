@@ -33,7 +33,7 @@ KEPT = RUNS / "grid.jsonl"
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
-TUNING = ("--trials", "3", "--trial-steps", "1/3", "--trial-rows", "5000")
+TUNING = ("--trials", "3", "steps=1/3", "rows=5000")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def whole(part: Part, results: str, jobs: int) -> list[str]:
     methods = METHODS
     if part.variants:
         methods = f"{METHODS},{part.variants}"
-    how = ("--jobs", str(jobs), "--state-every", "120", "--yes")
+    how = ("--jobs", str(jobs), "--set", "execution.state_every=120", "--yes")
     return command(part, results, *part.sets, "--method", methods, *SEEDS, *TUNING, *how)
 
 

@@ -63,7 +63,8 @@ ROWS = (
 def command(rows: Rows, given: argparse.Namespace) -> list[str]:
     """Return what is run for one table."""
     words = ["run", "--preset", "paper", "--task", rows.task, "--method", given.method or rows.methods]
-    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--state-every", "120", "--no-controls"]
+    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--no-controls"]
+    words += ["--set", "execution.state_every=120"]
     words.append("--yes")
     backbone = rows.backbone
     if backbone == "gpt2" and given.scratch:

@@ -49,7 +49,7 @@ def run(
     trial_steps: float | str | Fraction | None = None,
     trial_rows: int | None = None,
     logger: str | Iterable[str] = (),
-    log_dir: str | Path = "logs",
+    log_dir: str | Path | None = None,
 ) -> Board:
     """Train, evaluate and score what is not stored yet; return the board of the tasks, all stored cells of them.
 
@@ -77,7 +77,7 @@ def run(
         trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.
         logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `tensorboard`, `csv`,
             `module:Name`, `file.py:Name`, or several. It changes no number (docs/loggers.md).
-        log_dir: folder of loggers that write files.
+        log_dir: folder of loggers that write files, as `execution.log_dir` in `set`; `logs` for None.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
@@ -86,20 +86,20 @@ def run(
     """
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
+    logged_to = () if log_dir is None else (f"execution.log_dir={log_dir}",)
     arguments = RunArguments(
         tasks=_names(task, "task"),
         methods=_names(method, "method"),
         seeds=_seeds(seeds),
         backbone=backbone,
         preset=preset,
-        sets=set_texts_of(set),
+        sets=(*set_texts_of(set), *logged_to),
         decode=decode_text(decode),
         limit=limit,
         jobs=jobs,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
         loggers=_loggers(logger),
-        log_dir=str(log_dir),
     )
     if arguments.jobs > 1:
         _refuse_script((*arguments.tasks, *arguments.methods))

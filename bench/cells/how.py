@@ -52,15 +52,16 @@ class How:
     @staticmethod
     def of(arguments: RunArguments, timeout: float = 0.0) -> How:
         """Return how a run was asked to work."""
+        asked = arguments.execution
         return How(
-            accumulate=arguments.accumulate,
+            accumulate=asked.accumulate,
             micro_batch=arguments.micro_batch,
             strategy=arguments.strategy,
-            activation_checkpointing=arguments.activation_checkpointing,
-            compile=arguments.compile,
-            deterministic=arguments.deterministic,
-            workers=arguments.workers,
-            state_every=arguments.state_every,
+            activation_checkpointing=asked.activation_checkpointing,
+            compile=asked.compile,
+            deterministic=asked.deterministic,
+            workers=asked.workers,
+            state_every=asked.state_every,
             timeout=timeout,
         )
 

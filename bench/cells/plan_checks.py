@@ -156,10 +156,11 @@ def check_steps(method: Method, config: CellConfig) -> None:
 
 def check_shares(config: CellConfig, arguments: RunArguments) -> None:
     """Refuse more micro-batches than a batch has rows."""
-    if config.trainer.batch_size < arguments.devices * arguments.accumulate:
+    accumulate = arguments.execution.accumulate
+    if config.trainer.batch_size < arguments.devices * accumulate:
         raise UsageError(
             f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
-            f"{arguments.devices} x --accumulate {arguments.accumulate} micro-batches"
+            f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
         )
 
 

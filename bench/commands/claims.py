@@ -259,18 +259,13 @@ def tuning_of(given: argparse.Namespace) -> list[str]:
     """Return the options of a run's trials, as they were given here.
 
     Raises:
-        UsageError: trials without --run, or a share or rows without trials.
+        UsageError: trials without --run.
     """
-    if given.trials and not given.run:
+    if not given.trials:
+        return []
+    if not given.run:
         raise UsageError("--trials goes with --run: trials are a part of making cells")
-    found = []
-    for name in ("trials", "trial_steps", "trial_rows"):
-        option, value = f"--{name.replace('_', '-')}", getattr(given, name)
-        if value and not given.trials:
-            raise UsageError(f"{option} goes with --trials")
-        if value:
-            found += [option, value]
-    return found
+    return ["--trials", *given.trials]
 
 
 def say(text: str) -> None:

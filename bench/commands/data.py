@@ -46,9 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", metavar="ID", help="the row to show; default the first")
     set_option(parser, "e.g. task.path=my.txt")
     data_dir_option(parser)
-    parser.add_argument(
-        "--on-bad-row", choices=["fail", "skip", "quarantine"], default="fail", help="as for bench run; default fail"
-    )
+    parser.add_argument("--on-bad-row", choices=["fail", "skip"], default="fail", help="as for bench run; default fail")
     json_option(parser)
 
 

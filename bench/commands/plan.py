@@ -24,8 +24,6 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError(
             "bench plan takes no --grid, --trials, --dry-run, --json or --jobs; start bench work several times"
         )
-    if given.device or given.memory:
-        raise UsageError("--device and --memory are for bench run --dry-run, which states costs")
     arguments = collect(given)
     refuse_keep_checkpoints(arguments, "bench plan", "ends before a cell is trained")
     from bench.cells.plan import make_plan

@@ -15,10 +15,10 @@ from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership, world_of
 from bench.run_options import (
-    engine_options,
     how_options,
     refuse_as_member,
     refuse_options,
+    slurm_option,
     slurm_options,
     what_options,
 )
@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how (never changes a result)")
     how_options(how)
     yes_option(how)
-    engine_options(parser.add_argument_group("on a cluster (docs/cluster.md)"))
+    slurm_option(how)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -104,9 +104,9 @@ def search_of(given: argparse.Namespace) -> Search | None:
         return Grid(tuple(axes))
     if not given.trials:
         return None
-    from bench.cells.search.trials import parse_trials
+    from bench.cells.search.trials import read_trials
 
-    return parse_trials(given.trials, given.trial_steps or "1", given.trial_rows or "")
+    return read_trials(given.trials)
 
 
 def outcome_of(plan: Plan, arguments: RunArguments, options: SlurmOptions | None, progress: Progress) -> Outcome:
@@ -135,7 +135,7 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
     from bench.cost.plan_costs import costs_of_plan
     from bench.cost.text import cost_text
 
-    device = device_asked(given.device, given.memory, threads_of(plan.preset, arguments))
+    device = device_asked(None, None, threads_of(plan.preset, arguments))
     costs = costs_of_plan(plan, device, arguments.devices, How.of(arguments))
     left_out = not_counted(arguments, options, search_of(given))
     if given.json:
@@ -153,8 +153,8 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
 def ways_to_save_memory(arguments: RunArguments) -> list[str]:
     """Return the options that make a training smaller and that were not given."""
     found = []
-    if not arguments.activation_checkpointing:
-        found.append("--activation-checkpointing")
+    if not arguments.execution.activation_checkpointing:
+        found.append("--set execution.activation_checkpointing=true")
     if arguments.strategy != "fsdp":
         found.append("--strategy fsdp on several --devices")
     return found
@@ -166,7 +166,7 @@ def not_counted(arguments: RunArguments, options: SlurmOptions | None, search: S
     if arguments.micro_batch not in ("", AUTO):  # `auto` begins with the micro-batch that costs are stated for
         found.append(f"--micro-batch {arguments.micro_batch}")
     if options is not None and options.nodes > 1:
-        found.append(f"--nodes {options.nodes}")
+        found.append(f"--slurm nodes={options.nodes}")
     if search is not None and search.whole() is not None:
         found.append("whole trainings of trials that tie")
     return found

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.config.config import read_yaml, set_text
+from bench.config.config import parse_sets, read_yaml, section_values, set_text, typed
+from bench.config.execution import ExecutionConfig
 from bench.errors import UsageError, did_you_mean
 from bench.tasks.files.bad_rows import OnBadRow
 
@@ -36,27 +38,26 @@ class RunArguments:
         seeds: one cell each.
         backbone: overrides the task's own.
         preset: `small` or `paper`.
-        sets: `section.name=value`.
+        sets: `section.name=value`. Those of the section `execution` change no key.
         decode: decodings, as `bench.config.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
         controls: whether `all` includes the controls that methods declare.
         metrics: metric families beside those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
         devices: processes that share a cell.
-        accumulate: micro-batches of a step, on each process.
-        micro_batch: most rows of a micro-batch, in place of `accumulate`; `auto` for as many as memory has room for.
+        micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
+            room for.
         strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
-        activation_checkpointing: compute activations again in the backward pass, in place of keeping them.
         keep_checkpoints: of cells that are finished and scored: `all`, `best` (one of those that differ in their seed
             only), `none`.
         cell_timeout: seconds that a cell may take; 0 for no limit.
         stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
-        log_dir: folder of what is logged to files.
 
     Raises:
         UsageError: a seed, the limit, the number of jobs or the rows of a micro-batch is no such number; strategy or
-            keep_checkpoints is none of its choices; or both accumulate and micro_batch are given.
+            keep_checkpoints is none of its choices; an execution setting is unknown or has a value it cannot have; or
+            both execution.accumulate and micro_batch are given.
     """
 
     tasks: tuple[str, ...]
@@ -73,23 +74,16 @@ class RunArguments:
 
     jobs: int = 1
     devices: int = 1
-    accumulate: int = 1
     micro_batch: str = ""
     strategy: str = "ddp"
-    activation_checkpointing: bool = False
     keep_checkpoints: str = "all"
     threads: int = 0
-    workers: int = 0
-    compile: bool = False
-    deterministic: bool = False
-    state_every: float = 300.0  # seconds
     cell_timeout: float = 0.0
     stall_timeout: float = 0.0
     on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
     loggers: tuple[str, ...] = ()
-    log_dir: str = "logs"
 
     def __post_init__(self) -> None:
         for seed in self.seeds:
@@ -105,7 +99,17 @@ class RunArguments:
             object.__setattr__(self, name, int(number))
         check_choice("strategy", self.strategy, STRATEGIES)
         check_choice("keep_checkpoints", self.keep_checkpoints, KEPT_CHECKPOINTS)
-        check_micro_batch(self.micro_batch, self.accumulate)
+        check_micro_batch(self.micro_batch, self.execution.accumulate)
+
+    @cached_property
+    def execution(self) -> ExecutionConfig:
+        """The settings of the section `execution` in `sets`."""
+        values = section_values(parse_sets(self.sets), "execution", ())
+        options = [field.name for field in fields(RunArguments)]
+        for name in values:
+            if name in options:
+                raise UsageError(f"execution has no setting '{name}': it is the option --{name.replace('_', '-')}")
+        return typed(ExecutionConfig, values, "execution")
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for a worker process."""
@@ -130,7 +134,7 @@ class RunArguments:
         if self.strategy == "fsdp" and world == 1:
             raise UsageError(
                 "--strategy fsdp shares a model among processes, and a cell has one here: give --devices 2 or more, "
-                "or --nodes 2 with --engine slurm, or start several processes by torchrun"
+                "or --slurm nodes=2, or start several processes by torchrun"
             )
 
     @property
@@ -171,8 +175,8 @@ def check_micro_batch(rows: str, accumulate: int) -> None:
         raise UsageError(f"--micro-batch takes a whole number of at least 1, or {AUTO}, not {rows!r}")
     if accumulate > 1:
         raise UsageError(
-            f"--micro-batch {rows} decides how many micro-batches a step has, and so does --accumulate {accumulate}; "
-            f"give one of them"
+            f"--micro-batch {rows} decides how many micro-batches a step has, and so does "
+            f"execution.accumulate={accumulate}; give one of them"
         )
 
 
@@ -204,9 +208,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
     else:
         seeds = _listed(file.get("seeds")) or ["0"]
     sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
-    sets += _precision(file.get("precision"))
     sets += [text for texts in given.sets for text in texts]
-    sets += _precision(given.precision)
     return RunArguments(
         tasks=tuple(tasks),
         methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["papers"]),
@@ -220,23 +222,16 @@ def collect(given: argparse.Namespace) -> RunArguments:
         metrics=tuple(split_names(given.metrics) or _listed(file.get("metrics"))),
         jobs=given.jobs,
         devices=given.devices,
-        accumulate=given.accumulate,
         micro_batch=given.micro_batch or "",
         strategy=given.strategy,
-        activation_checkpointing=given.activation_checkpointing,
         keep_checkpoints=given.keep_checkpoints,
         threads=given.threads,
-        workers=given.workers,
-        compile=given.compile,
-        deterministic=given.deterministic,
-        state_every=given.state_every,
         cell_timeout=given.cell_timeout,
         stall_timeout=given.stall_timeout,
         on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,
         loggers=tuple(split_names(given.logger)),
-        log_dir=given.log_dir,
     )
 
 
@@ -266,13 +261,6 @@ def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
     if not isinstance(given, Mapping):
         raise UsageError(f"set is a dict of options and values, e.g. {{'trainer.lr': 0.001}}, not {given!r:.80}")
     return tuple(set_text(name, value) for name, value in given.items())
-
-
-def _precision(value: str | None) -> list[str]:
-    """Return the override that `--precision` stands for."""
-    if value:
-        return [f"trainer.precision={value}"]
-    return []
 
 
 def _listed(value: list[str] | str | None) -> list[str]:

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from bench.base.credentials import learn
 from bench.base.options import Amount, Positive, Range, Share, coerce
+from bench.config.execution import ExecutionConfig
 from bench.config.suggestions import did_you_mean_option, places_of, suggested
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean, nearest
 
 PRESETS = ("small", "paper")
-SECTIONS = ("task", "method", "backbone", "trainer", "evaluation")
+SECTIONS = ("task", "method", "backbone", "trainer", "evaluation", "execution")
 ALIASES = {
     "task.eval_rows": "evaluation.rows",
     "task.eval_split": "evaluation.split",
@@ -27,12 +28,12 @@ SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
 KEYS: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("task", "method", "seeds", "decode", "metrics"), MANY),
-    **dict.fromkeys(("backbone", "preset", "precision"), SINGLE),
+    **dict.fromkeys(("backbone", "preset"), SINGLE),
     "set": ((dict,), "'section.name: value' lines"),
 }
 """What a configuration file may hold, and in what shape."""
 
-T = TypeVar("T", "TrainerConfig", "EvaluationConfig")
+T = TypeVar("T", "TrainerConfig", "EvaluationConfig", ExecutionConfig)
 
 
 LATER = ("validate", "validate_rows", "watch", "select", "patience", "decay", "decay_epochs", "float32_products")
@@ -210,7 +211,8 @@ def override(key: str, value: Any) -> Override:
     """Read one override.
 
     Raises:
-        UsageError: the key is not `section.name`, or there is no such section.
+        UsageError: the key is not `section.name`, there is no such section, or it limits a setting of the whole run to
+            one task, method or backbone.
 
     >>> override("histalign:method.alpha", "0.5")
     Override(scope='histalign', section='method', name='alpha', value='0.5')
@@ -222,6 +224,8 @@ def override(key: str, value: Any) -> Override:
         raise UsageError(f"'{key}' is not section.name{_with_section(section, scope)}")
     if section not in SECTIONS:
         raise UsageError(f"no section '{section}' in '{key}'{_with_section(name, scope, section)}")
+    if scope and section == "execution":
+        raise UsageError(f"execution settings hold for the whole run, not for '{scope}' alone: say {dotted}")
     return Override(scope or None, section, name, value)
 
 
@@ -305,7 +309,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         _refuse_repeats(mapping, path)
     for name, value in content.items():
         if name not in KEYS:
-            raise UsageError(f"'{path}' has an unknown key '{name}'{did_you_mean(name, KEYS)}")
+            meant = [f"; write it under 'set', as {section}.{name}" for section in OPTIONS if name in OPTIONS[section]]
+            raise UsageError(f"'{path}' has an unknown key '{name}'{''.join(meant) or did_you_mean(name, KEYS)}")
         _check_shape(name, value, path)
     for name, value in (content.get("set") or {}).items():
         learn(name, value)
@@ -370,5 +375,6 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
 OPTIONS = {
     "trainer": tuple(each.name for each in fields(TrainerConfig)),
     "evaluation": tuple(each.name for each in fields(EvaluationConfig)),
+    "execution": tuple(each.name for each in fields(ExecutionConfig)),
 }
 """Options that are nobody's own, by section."""

@@ -94,10 +94,9 @@ class Asked:
             seeds=tuple(range(self.seeds)),
             backbone=BACKBONE,
             preset=PRESET,
-            sets=(*self.sets, *sets),
+            sets=(*self.sets, *sets, f"execution.state_every={self.state_every}"),
             controls=False,
             jobs=self.jobs,
-            state_every=self.state_every,
             data_dir=self.data_dir,
             results=self.results,
         )

@@ -1,4 +1,4 @@
-"""Compiled: the body of a model through `torch.compile` while it is trained, for `--compile`.
+"""Compiled: the body of a model through `torch.compile` while it is trained, for the setting `execution.compile`.
 
 The heads stay as they are: they work in buffers of their own, and differentiate inside the forward pass.
 """
@@ -38,8 +38,8 @@ def compiled_body(backbone: Backbone, device: torch.device) -> Iterator[None]:
     body = _body_of(backbone)
     if device.type == "cpu" and compiler() is None:
         raise UsageError(
-            f"--compile on a CPU needs a C++ compiler; there is none of {', '.join(COMPILERS)}: install one, name it "
-            f"in CXX, or leave --compile out"
+            f"execution.compile on a CPU needs a C++ compiler; there is none of {', '.join(COMPILERS)}: install one, "
+            f"name it in CXX, or leave it out"
         )
     plain = body.forward
     compiled = torch.compile(plain, dynamic=True)  # lengths differ from batch to batch
@@ -76,6 +76,6 @@ def _body_of(backbone: Backbone) -> Any:
     if isinstance(backbone, EncoderDecoder) and not isinstance(backbone, T5):
         return backbone.model.base_model
     raise UsageError(
-        f"--compile takes decoder-only and encoder-decoder models of transformers, but not T5; the backbone is a "
-        f"{type(backbone).__name__}: leave --compile out"
+        f"execution.compile takes decoder-only and encoder-decoder models of transformers, but not T5; the backbone "
+        f"is a {type(backbone).__name__}: leave it out"
     )

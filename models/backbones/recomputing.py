@@ -36,8 +36,8 @@ def recomputed(backbone: Backbone, is_on: bool = True) -> Iterator[None]:
     layers: list[Any] = backbone.layers()
     if not layers:
         raise UsageError(
-            f"--activation-checkpointing is for the layers of a model of transformers; {type(backbone.model).__name__} "
-            f"has none, so leave the option out"
+            f"execution.activation_checkpointing is for the layers of a model of transformers; "
+            f"{type(backbone.model).__name__} has none, so leave the setting out"
         )
     kinds = [type(layer) for layer in layers]
     for layer, kind in zip(layers, kinds, strict=True):

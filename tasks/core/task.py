@@ -228,9 +228,8 @@ class Task(Fed, ABC):
 
     def bad_rows(self, split: str) -> BadRows:
         """Return what bad rows of a split are told to."""
-        quarantine = cache_folder() / "quarantine" / self.name / f"{split}.jsonl"
         of = self.info.sizes.get(split, 0)
-        return BadRows(split, self.on_bad_row, quarantine, on_row=lambda row: self.on_rows("rows read", row, of))
+        return BadRows(split, self.on_bad_row, on_row=lambda row: self.on_rows("rows read", row, of))
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""

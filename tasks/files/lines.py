@@ -41,7 +41,7 @@ def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LI
         try:
             text = decoded(line, longest, first=number == 1)
         except BadRow as problem:
-            bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+            bad_rows.add(path, f"line {number}", str(problem))
             continue
         yield number, text
 
@@ -61,7 +61,7 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
                 if is_blank(texts[-1]):
                     raise BadRow("is empty; expected a text")
             except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem), line[:CHUNK].decode("utf-8", "replace"))
+                bad_rows.add(path, f"line {number}", str(problem))
                 break
         else:
             yield number, texts[0], texts[1]

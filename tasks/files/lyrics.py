@@ -148,7 +148,7 @@ def _records(files: Sequence[Path], bad_rows: BadRows, decoder: Callable[[], Dec
             if is_blank(text):
                 raise BadRow("has no word; expected a song")
         except BadRow as problem:
-            bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
+            bad_rows.add(path, record.row, str(problem))
             continue
         yield Song(number, text)
 

@@ -183,7 +183,7 @@ def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
                 texts = _reviews(record.values.get("reviews", [review]))
                 _check_name(name, seen)
             except BadRow as problem:
-                bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
+                bad_rows.add(path, record.row, str(problem))
                 continue
             seen[name] = record.row
             yield Film(path, record.row, name, film or " ".join(texts), texts)
@@ -202,7 +202,7 @@ def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
                     raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
                 _check_name(cells[0], seen)
             except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem), line)
+                bad_rows.add(path, f"line {number}", str(problem))
                 continue
             seen[cells[0]] = f"line {number}"
             yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))

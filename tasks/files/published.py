@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -108,7 +107,7 @@ def published_rows(
                     raise BadRow(f"the field '{target}' is empty; expected a text")
                 name = _name(record, seen)
             except BadRow as problem:
-                bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
+                bad_rows.add(path, record.row, str(problem))
                 continue
             seen[name] = record.row
             yield PublishedRow(name, record.texts["source"], record.texts["target"])

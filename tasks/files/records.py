@@ -86,7 +86,7 @@ def read_records(
             for name, column in (optional or {}).items():
                 texts[name] = _optional_text(values.get(column), column)
         except BadRow as problem:
-            bad_rows.add(path, row, str(problem), json.dumps(values, default=str))
+            bad_rows.add(path, row, str(problem))
             continue
         yield FileRecord(row, number, texts, values)
 
@@ -137,7 +137,7 @@ def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mappi
             try:
                 record = _object(line)
             except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem), line)
+                bad_rows.add(path, f"line {number}", str(problem))
                 continue
             yield number - 1, f"line {number}", record
 
@@ -185,7 +185,7 @@ def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int,
                 yield number, f"line {first}", dict(zip(header, cells, strict=True))
             else:
                 reason = f"expected {len(header)} cells, as the header has, found {len(cells)}"
-                bad_rows.add(path, f"line {first}", reason, delimiter.join(cells))
+                bad_rows.add(path, f"line {first}", reason)
             number += 1
     finally:
         csv.field_size_limit(limit)

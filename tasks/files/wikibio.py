@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -102,7 +101,7 @@ def _people(
             if is_blank(text):
                 raise BadRow("is empty; expected a sentence")
         except BadRow as problem:
-            bad_rows.add(path, f"line {number}", str(problem), line[:1000].decode("utf-8", "replace"))
+            bad_rows.add(path, f"line {number}", str(problem))
             continue
         yield Person(row, fields, text)
 
@@ -134,7 +133,7 @@ def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
         try:
             fields = _table(record.values)
         except BadRow as problem:
-            bad_rows.add(path, record.row, str(problem), json.dumps(record.values, default=str))
+            bad_rows.add(path, record.row, str(problem))
             continue
         sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
         yield Person(number, fields, " ".join(sentences[0].split()))

@@ -298,8 +298,8 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--set", "trainer.batch_size=0"], 2, "trainer.batch_size is at least 1, not 0"),
         ([*RUN, "--set", "task.splti=clean"], 2, "no task in this run has the option 'splti'; did you mean 'split'?"),
         ([*RUN, "--set", "trime:trainer.lr=1"], 2, "'trime:trainer.lr' is for 'trime', which is not in this run"),
-        ([*RUN, "--precision", "bf16"], 2, "trainer.precision is one of 32-true, "),
-        ([*RUN, "--precision", "fp32"], 2,
+        ([*RUN, "--set", "trainer.precision=bf16"], 2, "trainer.precision is one of 32-true, "),
+        ([*RUN, "--set", "trainer.precision=fp32"], 2,
          "trainer.precision is one of 32-true, bf16-mixed, 16-mixed, bf16-true, 64-true, "
          "not 'fp32'; did you mean '32-true'?"),
         ([*RUN, "--set", "Trainer.LR=1"], 2, "no section 'Trainer' in 'Trainer.LR'; did you mean 'trainer.lr'?"),

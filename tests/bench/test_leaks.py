@@ -174,7 +174,7 @@ def test_environment_keys_of_services_and_the_page(
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "staged"))
-    ended = run(bench, tmp_path / "results", "--logger", "wandb,csv", "--log-dir", str(tmp_path / "logs"))
+    ended = run(bench, tmp_path / "results", "--logger", "wandb,csv", "--set", f"execution.log_dir={tmp_path / 'logs'}")
     wandb.teardown()  # later tests of this process, and their children, would write here
     assert ended.code == 0
     assert (tmp_path / "results" / "leaderboard.html").is_file()

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from bench.cli import parser
-from bench.engines.slurm_script import SlurmOptions
 from bench.processes.member import membership, world_of
-from bench.run_options import engine_options
 from tests.conftest import Ended
 from tests.e2e import stores
 
 Bench = Callable[..., Ended]
-SLURM = ("--engine", "slurm")
+SLURM = ("--slurm", "time=60")
 SHARES = ("--strategy", "fsdp")
-ALONE = "a cell has one here: give --devices 2 or more, or --nodes 2 with --engine slurm"
+ALONE = "a cell has one here: give --devices 2 or more, or --slurm nodes=2"
 KEPT = "--keep-checkpoints does not go with"
 
 
@@ -43,24 +39,12 @@ def torchrun(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
     membership.cache_clear()
 
 
-def test_help_names_the_defaults_that_count() -> None:
-    """An option that was not typed is None, so that its default is the one of `SlurmOptions`."""
-    found = argparse.ArgumentParser()
-    engine_options(found.add_argument_group("engine"))
-    said = found.format_help()
-    defaults = SlurmOptions()
-    assert f"workers at once; default {defaults.max_workers}\n" in said
-    assert f"default {defaults.nodes}\n" in said
-    assert f"default {defaults.notice}\n" in said
-    assert parser().parse_args(["run", "--task", "text"]).max_workers is None
-
-
 # Shares of a model --------------------------------------------------------------------------------------------------
 
 
 def test_the_nodes_of_a_worker_count_as_processes(bench: Bench, asked: list[str]) -> None:
     asked.remove("--json")
-    ended = bench(*asked, *SHARES, *SLURM, "--nodes", "2", "--dry-run")
+    ended = bench(*asked, *SHARES, *SLURM, "nodes=2", "--dry-run")
     assert (ended.code, "#SBATCH --nodes=2" in ended.out) == (0, True), ended.err
     ended = bench(*asked, *SHARES, *SLURM, "--dry-run")
     assert (ended.code, ALONE in ended.err) == (2, True)
@@ -110,12 +94,6 @@ def test_torchrun_has_no_limit_for_a_cell(bench: Bench, asked: list[str], torchr
     assert "give --stall-timeout" in ended.err
 
 
-@pytest.mark.parametrize("option", [("--device", "h100"), ("--memory", "80GB")])
-def test_a_script_has_no_costs(bench: Bench, asked: list[str], option: tuple[str, str]) -> None:
-    ended = bench(*asked, *SLURM, "--dry-run", *option)
-    assert (ended.code, "leave --engine out to see" in ended.err) == (2, True)
-
-
 # Costs --------------------------------------------------------------------------------------------------------------
 
 
@@ -125,10 +103,10 @@ def test_a_script_has_no_costs(bench: Bench, asked: list[str], option: tuple[str
         ((), []),
         (("--micro-batch", "auto"), []),  # costs are those of the micro-batch that fits
         (("--micro-batch", "2"), ["--micro-batch 2"]),
-        (("--activation-checkpointing", *SHARES, "--devices", "2"), []),
-        ((*SHARES, *SLURM, "--nodes", "2"), ["--nodes 2"]),
+        (("--set", "execution.activation_checkpointing=yes", *SHARES, "--devices", "2"), []),
+        ((*SHARES, *SLURM, "nodes=2"), ["--slurm nodes=2"]),
         (("--trials", "2"), []),
-        (("--trials", "2", "--trial-steps", "1/2"), ["whole trainings of trials that tie"]),
+        (("--trials", "2", "steps=1/2"), ["whole trainings of trials that tie"]),
     ],
 )
 def test_costs_say_what_they_leave_out(bench: Bench, asked: list[str], more: tuple[str, ...], said: list[str]) -> None:
@@ -140,12 +118,3 @@ def test_costs_say_what_they_leave_out(bench: Bench, asked: list[str], more: tup
         last = bench(*asked, *more, "--dry-run").out.splitlines()[-1]
         assert last.startswith("not counted: ") == bool(said)
         assert all(option in last for option in said)
-
-
-def test_costs_name_what_makes_a_training_smaller(bench: Bench, asked: list[str]) -> None:
-    asked.remove("--json")
-    ways = ["--activation-checkpointing", "--strategy fsdp on several --devices"]
-    said = bench(*asked, "--dry-run", "--memory", "1KB").out.splitlines()[-2:]
-    assert said == [f"a cell that does not fit may with {way}" for way in ways]
-    (said,) = bench(*asked, "--activation-checkpointing", "--dry-run", "--memory", "1KB").out.splitlines()[-1:]
-    assert said == f"a cell that does not fit may with {ways[1]}"

@@ -129,7 +129,7 @@ def test_a_run_in_shares_stores_what_one_process_stores(
     """Weights to rounding, the same files, and rows of both processes; provenance says how."""
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     assert bench(*arguments(alone, folder, method="histalign")).code == 0
-    more = ("--devices", "2", "--strategy", "fsdp", "--activation-checkpointing")
+    more = ("--devices", "2", "--strategy", "fsdp", "--set", "execution.activation_checkpointing=true")
     assert run(arguments(shared, folder, *more, method="histalign"), children.ForkedWorkers()) == 0, children.read(log)
     provenance = record(shared, "histalign")["provenance"]
     assert (provenance["world"], provenance["strategy"], provenance["activation_checkpointing"]) == (2, "fsdp", True)
@@ -146,7 +146,7 @@ def test_shares_need_processes_and_a_precision(bench: Bench, folder: Path, tmp_p
     ended = bench(*arguments(tmp_path, folder, "--strategy", "fsdp"))
     assert (ended.code, "give --devices 2 or more" in ended.err) == (2, True)
     two = ("--strategy", "fsdp", "--devices", "2")
-    ended = bench(*arguments(tmp_path, folder, *two, "--precision", "16-mixed"))
+    ended = bench(*arguments(tmp_path, folder, *two, "--set", "trainer.precision=16-mixed"))
     assert (ended.code, "does not go with trainer.precision=16-mixed" in ended.err) == (2, True)
 
 

@@ -23,7 +23,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> 
     monkeypatch.setattr(kept_grid, "KEPT", tmp_path / "grid.jsonl")
     monkeypatch.setattr(kept_grid, "SEEDS", ("--seeds", "0"))
     monkeypatch.setattr(kept_grid, "METHODS", "mle")
-    monkeypatch.setattr(kept_grid, "TUNING", ("--trials", "2", "--trial-steps", "1/3"))
+    monkeypatch.setattr(kept_grid, "TUNING", ("--trials", "2", "steps=1/3"))
     return tmp_path
 
 

@@ -38,7 +38,7 @@ class Scene:
 
     def arguments(self) -> list[str]:
         """Return the command; a state is kept after each step, so that kills come between states."""
-        return stores.arguments(self.folder / "results", "--state-every", self.every)
+        return stores.arguments(self.folder / "results", "--set", f"execution.state_every={self.every}")
 
     def start(self) -> object:
         """Start the command in a process of its own."""

@@ -42,7 +42,7 @@ def scores(results: Path) -> Values:
 def run(folder: Path, precision: str, methods: list[str]) -> Values:
     """Train and evaluate methods."""
     command = f"run --task logicnlg --preset small --limit {ROWS} --quiet --json --results {folder}"
-    named = ["--method", ",".join(methods), "--precision", precision]
+    named = ["--method", ",".join(methods), "--set", f"trainer.precision={precision}"]
     with redirect_stdout(io.StringIO()):
         bench([*command.split(), *named, "--set", f"trainer.steps={STEPS}"])
     return scores(folder)

@@ -24,7 +24,7 @@ SMALLER = {
     r"--memory --layers \d+": "--method mle --layers 1 --width 64 --vocabulary 100 --positions 8 --batch 2",
     r"(--method )(?:all|papers)\b": r"\1mle,trime",
     r"--task all (.*--preset paper)": r"--task logicnlg \1",
-    r"--log-dir \S+": "--log-dir logs",
+    r"execution.log_dir=\S+": "execution.log_dir=logs",
     r"--logger wandb,tensorboard": "--logger csv",
     r"(check \w+\.py:\w+)$": r"\1 --quick",
     r"(reproduce \w+/table\d)$": r"\1 --limit 6 --quiet --set trainer.steps=3 trainer.batch_size=4",

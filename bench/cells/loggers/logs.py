@@ -192,7 +192,7 @@ class OpenRun:
 
 def logs_of(arguments: RunArguments, warn: Callable[[str], None]) -> Logs:
     """Return the loggers of a run."""
-    return Logs(arguments.loggers, Path(arguments.log_dir), warn)
+    return Logs(arguments.loggers, Path(arguments.execution.log_dir), warn)
 
 
 def told(name: str, error: BaseException) -> str:

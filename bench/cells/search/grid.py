@@ -57,7 +57,8 @@ def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
     sets_of: dict[str, list[str]] = {}
     for axis in axes:
         name, _, values = axis.partition("=")
-        override(name, values)  # refuses what is no section.name
+        if override(name, values).section == "execution":  # refuses what is no section.name
+            raise UsageError(f"--grid tries settings that change results; '{name}' changes none: give it to --set")
         sets = [f"{name}={value.strip()}" for value in values.split(",") if value.strip()]
         if not sets:
             raise UsageError(f"--grid takes section.name=value,value, not '{axis}'")

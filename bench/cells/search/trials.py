@@ -151,8 +151,28 @@ def sets_at(point: Sequence[float], space: Space, method: Method, config: CellCo
     return tuple(sets)
 
 
+def read_trials(words: Sequence[str]) -> Trials:
+    """Read the words after `--trials`: the numbers of trials, then maybe `steps=SHARE` and `rows=N`.
+
+    Raises:
+        UsageError: a word is none of these, or `parse_trials` refuses.
+
+    >>> read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
+    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000)
+    """
+    numbers, *others = words
+    limits = {"steps": "1", "rows": ""}
+    for word in others:
+        name, equals, value = word.partition("=")
+        if not equals or name not in limits:
+            near = did_you_mean(name, limits)
+            raise UsageError(f"--trials takes numbers of trials, then steps=SHARE and rows=N, not '{word}'{near}")
+        limits[name] = value
+    return parse_trials(numbers, **limits)
+
+
 def parse_trials(text: str, steps: str, rows: str = "") -> Trials:
-    """Read what was typed after --trials, --trial-steps and --trial-rows.
+    """Read the numbers of trials, their share of a training and their rows.
 
     Args:
         text: a number, numbers by method, or both: `3`, `3,histalign=18,mle=18`.
@@ -181,9 +201,9 @@ def parse_trials(text: str, steps: str, rows: str = "") -> Trials:
     except (ValueError, ZeroDivisionError):
         share = Fraction(0)
     if not 0 < share <= 1:
-        raise UsageError(f"--trial-steps takes a share of a training above 0 and at most 1, e.g. 1/3, not '{steps}'")
+        raise UsageError(f"steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '{steps}'")
     if not rows:
         return Trials(number, of_method, share)
     if not rows.isdigit() or int(rows) < 1:
-        raise UsageError(f"--trial-rows takes a number from 1, e.g. 2000, not '{rows}'")
+        raise UsageError(f"rows of --trials is a number from 1, e.g. 2000, not '{rows}'")
     return Trials(number, of_method, share, int(rows))

@@ -75,11 +75,12 @@ def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:
     Args:
         cell: what.
         world: processes.
-        arguments: `--accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at once.
+        arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
+            once.
     """
     rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
     if not asked or cell.method.is_baseline:
-        return arguments.accumulate
+        return arguments.execution.accumulate
     if asked == AUTO:
         return 1
     return max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each has a row at least

@@ -177,7 +177,7 @@ def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials=2, trial_steps=Fraction(1, 2))
     assert board.methods == ["mle"]
     sets = [f"{name}={value}" for name, value in SETS.items()]
-    asked = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "--trial-steps", "1/2"]
+    asked = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "steps=1/2"]
     assert main([*asked, "--set", *sets, "--results", str(typed), "--quiet"]) == 0
     assert {path.parent.name for path in ours.rglob("trained.json")} == {
         path.parent.name for path in typed.rglob("trained.json")

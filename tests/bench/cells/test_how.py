@@ -18,14 +18,15 @@ from tests.conftest import TINY, Ended
 
 def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
     asked = RunArguments(
-        ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", activation_checkpointing=True,
-        compile=True, deterministic=True, workers=2, state_every=7.0,
+        ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", sets=tuple(map("execution.{}".format, (
+            "activation_checkpointing=yes", "compile=yes", "deterministic=yes", "workers=2", "state_every=7",
+        ))),
     )  # fmt: skip
     how = How.of(asked, timeout=9.0).cut_into(6, True)
     default = How()
     assert [field.name for field in fields(How) if getattr(how, field.name) == getattr(default, field.name)] == []
     assert How(**how.as_dict()) == how
-    assert How.of(RunArguments(("logicnlg",), ("mle",), accumulate=3)).accumulate == 3
+    assert How.of(RunArguments(("logicnlg",), ("mle",), sets=("execution.accumulate=3",))).accumulate == 3
 
 
 def test_what_is_recorded() -> None:
@@ -53,7 +54,7 @@ def test_deterministic_mode_is_on_for_the_work_only(
             return original(*given, **named)
 
         monkeypatch.setattr(work, name, noting)
-    for folder, more in ((tmp_path / "plain", ()), (tmp_path / "mode", ("--deterministic",))):
+    for folder, more in ((tmp_path / "plain", ()), (tmp_path / "mode", ("--set", "execution.deterministic=true"))):
         assert bench(*TINY, *more, "--results", str(folder)).code == 0
     half = len(seen) // 2
     assert seen == [False] * half + [True] * half

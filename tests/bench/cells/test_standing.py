@@ -17,7 +17,7 @@ from tests.conftest import Ended
 
 TINY = ("--task", "ambiguous_template", "--preset", "small", "--limit", "12", "--set", "trainer.steps=3",
         "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")  # fmt: skip
-SEARCH = (*TINY, "--seeds", "0", "--trials", "2", "--trial-steps", "1/3")
+SEARCH = (*TINY, "--seeds", "0", "--trials", "2", "steps=1/3")
 
 
 def held(root: Path) -> dict[str, bytes]:

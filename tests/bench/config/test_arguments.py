@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.config.arguments import RunArguments
+from bench.cells.plan import make_plan
+from bench.cells.search.grid import Grid
+from bench.cli import parser
+from bench.config.arguments import RunArguments, collect
+from bench.config.execution import ExecutionConfig
 from bench.errors import UsageError
 
 
@@ -19,7 +24,16 @@ from bench.errors import UsageError
         ({"micro_batch": "0"}, "--micro-batch takes a whole number of at least 1, or auto, not '0'"),
         ({"micro_batch": "many"}, "--micro-batch takes a whole number of at least 1, or auto, not 'many'"),
         ({"micro_batch": 8}, "--micro-batch takes a whole number of at least 1, or auto, not 8"),
-        ({"micro_batch": "auto", "accumulate": 2}, "--micro-batch auto decides how many micro-batches a step has"),
+        ({"micro_batch": "auto", "sets": ("execution.accumulate=2",)}, "--micro-batch auto decides how many micro-"),
+        ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'execution.accumulate'?"),
+        ({"sets": ("execution.lr=2",)}, "no option 'execution.lr'; did you mean 'trainer.lr'?"),
+        ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
+        ({"sets": ("execution.compile=maybe",)}, "execution.compile is true or false, not 'maybe'"),
+        (
+            {"sets": ("execution.micro_batch=8",)},
+            "execution has no setting 'micro_batch': it is the option --",
+        ),
+        ({"sets": ("mle:execution.compile=yes",)}, "execution settings hold for the whole run, not for 'mle' alone"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], says: str) -> None:
@@ -31,4 +45,22 @@ def test_what_is_refused(given: dict[str, Any], says: str) -> None:
 def test_what_is_not() -> None:
     RunArguments(("text",), ("mle",), micro_batch="8", strategy="fsdp", keep_checkpoints="none")
     RunArguments(("text",), ("mle",), micro_batch="auto")
-    RunArguments(("text",), ("mle",), accumulate=2)
+    RunArguments(("text",), ("mle",), sets=("execution.accumulate=2",))
+
+
+def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
+    """They may stand in a configuration file too, and the command line wins over it."""
+    config = tmp_path / "run.yaml"
+    config.write_text("task: ambiguous_template\nmethod: mle\nset:\n  execution.workers: 2\n  execution.compile: yes")
+    asked = ["run", "--config", str(config), "--limit", "8", "--results", str(tmp_path / "results")]
+    given = collect(parser().parse_args([*asked, "--set", "execution.workers=3", "execution.state_every=0.5"]))
+    assert given.execution == ExecutionConfig(workers=3, compile=True, state_every=0.5)
+    plain = RunArguments(("ambiguous_template",), ("mle",), limit=8, results=given.results)
+    (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
+    assert one.key == other.key
+    assert [evaluation.key for evaluation in one.evaluations] == [evaluation.key for evaluation in other.evaluations]
+
+
+def test_a_grid_tries_no_execution_settings() -> None:
+    with pytest.raises(UsageError, match="'execution.workers' changes none: give it to --set"):
+        Grid(("execution.workers=0,1",))

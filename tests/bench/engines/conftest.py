@@ -42,7 +42,7 @@ class Cluster:
         """Run four cells on two workers."""
         return self.call(
             *("run", "--task", "ambiguous_template", "--method", "mle", "--seeds", seeds, "--preset", "small"),
-            *("--limit", "4", "--results", str(self.results), "--json", "--engine", "slurm", "--max-workers", "2"),
+            *("--limit", "4", "--results", str(self.results), "--json", "--slurm", "max-workers=2"),
             *more,
         )
 

@@ -77,7 +77,7 @@ def test_losses_are_those_of_the_plain_body(kind: str) -> None:
 
 
 def test_a_recurrent_backbone_is_refused() -> None:
-    with pytest.raises(UsageError, match="--compile takes .* a BiLSTM"), compiled_body(tiny_bilstm.tiny(), CPU):
+    with pytest.raises(UsageError, match="execution.compile takes .* a BiLSTM"), compiled_body(tiny_bilstm.tiny(), CPU):
         pass
 
 

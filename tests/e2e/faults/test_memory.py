@@ -136,7 +136,7 @@ def test_how_many_micro_batches_to_begin_with(tmp_path: Path) -> None:
 
 
 def test_one_option_says_how_large_a_micro_batch_is(bench: Bench, tmp_path: Path) -> None:
-    ended = bench(*arguments(tmp_path / "results", "--micro-batch", "2", "--accumulate", "2"))
+    ended = bench(*arguments(tmp_path / "results", "--micro-batch", "2", "--set", "execution.accumulate=2"))
     assert ended.code == 2
     assert "--micro-batch 2 decides" in ended.err
     for wrong in ("0", "all", "1.5"):

@@ -254,7 +254,7 @@ class TestCommandLine:
         """One of the cell, and one of the board."""
         more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path), "WANDB_DATA_DIR": str(tmp_path / "staged")}
         arguments = stores.arguments(tmp_path / "results", task="logicnlg", method="trime")
-        arguments += ["--devices", "2", "--logger", "wandb,csv", "--log-dir", str(tmp_path / "logs")]
+        arguments += ["--devices", "2", "--logger", "wandb,csv", "--set", f"execution.log_dir={tmp_path / 'logs'}"]
         assert run(arguments, **more) == 0, children.read(log)
         assert "warning" not in children.read(log)
         assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 2
@@ -302,7 +302,7 @@ class TestDeath:
     @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.slow)])
     def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:
         """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
-        asked = [*self.arguments(tmp_path / "results"), "--workers", workers]
+        asked = [*self.arguments(tmp_path / "results"), "--set", f"execution.workers={workers}"]
         child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert len(children.users(tmp_path)) >= 3 + 2 * int(workers)
@@ -330,7 +330,7 @@ class TestPrecision:
     def test_bf16_mixed(self, bench: Bench, tmp_path: Path, backbone: str) -> None:
         likelihoods = {}
         for precision in ("32-true", "bf16-mixed"):
-            more = ("--backbone", backbone, "--precision", precision, "--decode", "greedy")
+            more = ("--backbone", backbone, "--set", f"trainer.precision={precision}", "--decode", "greedy")
             arguments = stores.arguments(tmp_path / precision, *more, sets=("trainer.max_source=24",))
             assert bench(*arguments).code == 0
             likelihoods[precision] = {

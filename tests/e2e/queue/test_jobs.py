@@ -172,7 +172,9 @@ class TestPlanAndWork:
         """Not where whoever waits for them does, and not while cells are left."""
         for name, options, boards in (("logged", [], 1), ("waited", ["--no-board"], 0)):
             results, plan, logs = (tmp_path / f"{name}-{what}" for what in ("results", "plan", "logs"))
-            asked = stores.arguments(results, "--logger", "csv", "--log-dir", str(logs), task="logicnlg", method="lead")
+            asked = stores.arguments(
+                results, "--logger", "csv", "--set", f"execution.log_dir={logs}", task="logicnlg", method="lead"
+            )
             assert bench("plan", str(plan), *without_json(asked)).code == 0
             assert not logs.exists()
             for _ in range(2):

@@ -13,7 +13,7 @@ Run = Callable[..., int]
 
 def search(results: Path, *more: str) -> list[str]:
     """Two trials of one step each for a method and for one that goes on from it."""
-    how = ("--trials", "2", "--trial-steps", "1/3", "--trial-rows", "4", *more)
+    how = ("--trials", "2", "steps=1/3", "rows=4", *more)
     return stores.arguments(results, *how, task="ambiguous_template", method="mle,mle.continued", limit=4)
 
 

@@ -1,4 +1,4 @@
-"""`bench run --engine slurm` on a real Slurm of two nodes: time limit, scancel, a lost node, a cell on two nodes."""
+"""`bench run --slurm` on a real Slurm of two nodes: time limit, scancel, a lost node, a cell on two nodes."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def cluster() -> Iterator[SlurmCluster]:
 
 @pytest.fixture
 def engine(cluster: SlurmCluster, start: Start, tmp_path: Path) -> Callable[..., BaseProcess]:
-    """Start `bench run --engine slurm` in a child."""
+    """Start `bench run --slurm` in a child."""
 
     def begin(methods: str, *more: str, **environment: str) -> BaseProcess:
         asked = stores.arguments(
-            tmp_path / "results", "--engine", "slurm", *more,
+            tmp_path / "results", "--slurm", *more,
             task="ambiguous_template", method=methods, sets=(f"trainer.steps={STEPS}",),
         )  # fmt: skip
         asked.remove("--quiet")
@@ -91,7 +91,7 @@ def test_a_time_limit_sends_a_worker_back_into_the_queue(
     cluster: SlurmCluster, engine: Callable[..., BaseProcess], log: Path, tmp_path: Path
 ) -> None:
     """Its cell is not done in a minute, and goes on at its last step."""
-    command = engine(PACED, "--time", "1", "--notice", "20")
+    command = engine(PACED, "time=1", "notice=20")
     wait_for(lambda: len(first_steps(tmp_path)) == 1, log, cluster)
     wait_for(lambda: "PENDING" in cluster.states(), log, cluster)
     assert not list(tmp_path.rglob("trained.json"))
@@ -111,7 +111,7 @@ def test_two_nodes_share_a_cell(
 ) -> None:
     """Also where Slurm tells them to end meanwhile. Names of virtual nodes cannot be looked up."""
     here = {"MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
-    command = engine(PACED, "--nodes", "2", "--time", "10", **here)
+    command = engine(PACED, "nodes=2", "time=10", **here)
     wait_for(lambda: len(first_steps(tmp_path)) == 2, log, cluster)
     cluster.ask("scancel", "--signal=USR2", "--user", "root")
     wait_for(lambda: "PENDING" in cluster.states(), log, cluster)
@@ -129,7 +129,7 @@ def test_what_is_cancelled_stays_away_and_a_lost_node_is_replaced(
     cluster: SlurmCluster, engine: Callable[..., BaseProcess], log: Path, tmp_path: Path
 ) -> None:
     """Two workers, a node each; four cells, two of which take their time."""
-    asked = (f"{PACED},mle", "--seeds", "0,1", "--max-workers", "2", "--cpus", "2", "--time", "10")
+    asked = (f"{PACED},mle", "max-workers=2", "cpus=2", "time=10", "--seeds", "0,1")
     command = engine(*asked)
     wait_for(lambda: len(first_steps(tmp_path)) == 2, log, cluster)
     assert command.pid is not None

@@ -162,8 +162,6 @@ def test_a_task_whose_runs_fail_is_left_alone(tmp_path: Path, monkeypatch: pytes
         (["--run", "--until-decided", "--hours", "-1"], "a number of hours above 0, got '-1'"),
         (["--run", "--until-decided", "--hours", "soon"], "a number of hours above 0, got 'soon'"),
         (["--trials", "3"], "--trials goes with --run"),
-        (["--run", "--trial-steps", "1/3"], "--trial-steps goes with --trials"),
-        (["--run", "--trial-rows", "50"], "--trial-rows goes with --trials"),
     ],
 )
 def test_options_that_do_not_go_together(typed: list[str], said: str, tmp_path: Path) -> None:
@@ -177,11 +175,11 @@ def test_seeds_are_added_to_tuned_cells_by_the_same_trials(tmp_path: Path, monke
     monkeypatch.setattr(
         subprocess, "run", lambda command, **_: commands.append(command) or SimpleNamespace(returncode=1)
     )
-    tuning = ["--trials", "3", "--trial-steps", "1/3", "--trial-rows", "50"]
+    tuning = ["--trials", "3", "steps=1/3", "rows=50"]
     looks = ["--run", "--until-decided", "--hours", "9", "--jobs", "2"]
     assert call("claims", "adadec", *looks, *tuning, "--results", str(tmp_path)).code == 1
     assert commands
-    assert all(command[-9:] == [*tuning, "--jobs", "2", "--yes"] for command in commands)
+    assert all(command[-7:] == [*tuning, "--jobs", "2", "--yes"] for command in commands)
 
 
 # All runs at once -------------------------------------------------------------------------------------------------
@@ -222,8 +220,7 @@ def test_the_longest_task_is_begun_first(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_run_is_a_command_one_could_type() -> None:
     run = Run("text", ("mle", "face"), (0, 1), 1.0, decode="topk=3", sets=("trainer.steps=9",))
-    given = SimpleNamespace(preset="small", results="r", data_dir="d", sets=[["task.path=x"]], trials=None,
-                            trial_steps=None, trial_rows=None)  # fmt: skip
+    given = SimpleNamespace(preset="small", results="r", data_dir="d", sets=[["task.path=x"]], trials=None)
     assert " ".join(arguments_of(run, given)) == (  # type: ignore[arg-type]
         "run --task text --method mle,face --seeds 0,1 --preset small --results r --decode topk=3 --data-dir d "
         "--set trainer.steps=9 task.path=x"

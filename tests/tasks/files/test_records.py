@@ -152,19 +152,6 @@ def test_a_bad_row_is_refused_or_counted(tmp_path: Path, row: Any, reason: str) 
             read(tmp_path / "x.jsonl", content, "skip", split)
 
 
-def test_what_is_set_aside_can_be_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_bytes(jsonl([ROWS[0], {"source": "a"}]))
-    bad_rows = BadRows("train", "quarantine", tmp_path / "aside" / "train.jsonl")
-    assert len(list(read_records(tmp_path / "x.jsonl", bad_rows, columns=COLUMNS))) == 1
-    assert len(bad_rows.closed()) == 1
-    (kept,) = [json.loads(line) for line in (tmp_path / "aside" / "train.jsonl").read_text().splitlines()]
-    assert (kept["row"], kept["text"]) == ("line 2", '{"source": "a"}')
-    assert "has no field" in kept["reason"]
-    clean = BadRows("train", "quarantine", tmp_path / "aside" / "train.jsonl")
-    assert clean.closed() == ()
-    assert not (tmp_path / "aside" / "train.jsonl").exists()
-
-
 def test_a_line_of_100_mb_is_named_without_being_held(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with gzip.open(path, "wb", compresslevel=1) as stream:

@@ -67,7 +67,7 @@ def test_the_command_line_wins_over_the_file(tmp_path):
     found = cell("trainer.precision=bf16-mixed", "trainer.steps=9")
     assert again(tmp_path, found, "--set", "trainer.steps=3").config.trainer.steps == 3
     assert again(tmp_path, found, "--set", "trainer.precision=32-true").config.trainer.precision == "32-true"
-    assert again(tmp_path, found, "--precision", "64-true").config.trainer.precision == "64-true"
+    assert again(tmp_path, found, "--set", "trainer.precision=64-true").config.trainer.precision == "64-true"
     assert again(tmp_path, found, "--seeds", "4", "--method", "trime").label.split(" · ")[1::2] == ["trime", "seed 4"]
     assert again(tmp_path, found, "--limit", "5").config.trainer.limit == 5
 
@@ -144,8 +144,8 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
         ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
         ({"decode": "topp=0.9"}, UsageError, "there is no decoding 'topp'; did you mean 'nucleus'?"),
         ({"data_dir": "/no/such/folder"}, MissingError, "--data-dir names '/no/such/folder', which is no folder"),
-        ({"sets": ("trainer.batch_size=4",), "devices": 2, "accumulate": 3}, UsageError,
-         "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 2 x --accumulate 3 micro-batches"),
+        ({"sets": ("trainer.batch_size=4", "execution.accumulate=3"), "devices": 2}, UsageError,
+         "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 2 x execution.accumulate=3 micro-"),
     ],
 )  # fmt: skip
 def test_what_cannot_run_is_refused(change, error, says):

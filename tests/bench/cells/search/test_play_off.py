@@ -20,7 +20,7 @@ from tests.bench.audit.store_tools import edit_record
 from tests.conftest import TINY, Ended
 
 Bench = Callable[..., Ended]
-SEARCH = (*TINY, "--trials", "3", "--trial-steps", "1/2", "--trial-rows", "8", "--seeds", "0,1")
+SEARCH = (*TINY, "--trials", "3", "steps=1/2", "rows=8", "--seeds", "0,1")
 ALL_ALIKE = 99.0
 
 
@@ -106,7 +106,7 @@ def test_there_is_none_where_trials_are_whole_or_one_is_best(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tie: float, share: str
 ) -> None:
     monkeypatch.setattr(ties, "TIE", tie)
-    ended = bench(*TINY, "--trials", "2", "--trial-steps", share, "--results", str(tmp_path))
+    ended = bench(*TINY, "--trials", "2", f"steps={share}", "--results", str(tmp_path))
     assert ended.code == 0, ended.err
     (cell,) = picked(tmp_path)
     assert all("play_off" not in grid for grid in cell.grids())

@@ -43,7 +43,7 @@ def test_what_is_typed(text: str) -> None:
         ("2,3", "1", "twice how many trials every method has"),
         ("mle=2,mle=3", "1", "twice how many trials mle has"),
         ("mel=2", "1", "mel"),
-        ("3", "0", "--trial-steps takes a share of a training above 0 and at most 1, e.g. 1/3, not '0'"),
+        ("3", "0", "steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '0'"),
         ("3", "4/3", "not '4/3'"),
         ("3", "1/0", "not '1/0'"),
         ("3", "third", "not 'third'"),
@@ -117,8 +117,8 @@ def with_grid(results: Path) -> dict[tuple[str, int], CellFolder]:
 
 def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    command = [*TINY, "--method", "face,mle.continued", "--trials", "2,mle=3", "--trial-steps", "1/2",
-               "--trial-rows", "8", "--seeds", "0,1", "--results", str(results)]  # fmt: skip
+    command = [*TINY, "--method", "face,mle.continued", "--trials", "2,mle=3", "steps=1/2", "rows=8",
+               "--seeds", "0,1", "--results", str(results)]  # fmt: skip
     ended = bench(*command)
     assert ended.code == 0, ended.err
     tried, tested = learning_rates(results, "valid"), learning_rates(results, "test")
@@ -184,10 +184,12 @@ def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
     ("more", "message"),
     [
         (["--trials", "2", "--grid", "optim.lr=1,2"], "--grid and --trials are two ways to search"),
-        (["--trial-steps", "1/3"], "--trial-steps goes with --trials"),
-        (["--trial-rows", "9"], "--trial-rows goes with --trials"),
-        (["--trials", "2", "--trial-rows", "few"], "--trial-rows takes a number from 1, e.g. 2000, not 'few'"),
-        (["--trials", "2", "--engine", "slurm"], "--engine does not go with --trials"),
+        (["--trials", "2", "rows=few"], "rows of --trials is a number from 1, e.g. 2000, not 'few'"),
+        (
+            ["--trials", "2", "step=1/3"],
+            "--trials takes numbers of trials, then steps=SHARE and rows=N, not 'step=1/3'; did you mean 'steps'?",
+        ),
+        (["--trials", "2", "--slurm", "time=5"], "--slurm does not go with --trials"),
     ],
 )
 def test_options_that_do_not_go_together(bench: Bench, tmp_path: Path, more: list[str], message: str) -> None:
