@@ -113,7 +113,7 @@ def test_costs_say_what_they_leave_out(bench: Bench, asked: list[str], more: tup
     ended = bench(*asked, *more, "--dry-run")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["cost"]["not_counted"] == said
-    if "slurm" not in more:
+    if "--slurm" not in more:
         asked.remove("--json")
         last = bench(*asked, *more, "--dry-run").out.splitlines()[-1]
         assert last.startswith("not counted: ") == bool(said)

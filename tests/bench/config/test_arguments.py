@@ -58,7 +58,7 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     plain = RunArguments(("ambiguous_template",), ("mle",), limit=8, results=given.results)
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
-    assert [evaluation.key for evaluation in one.evaluations] == [evaluation.key for evaluation in other.evaluations]
+    assert list(one.evaluations) == list(other.evaluations)
 
 
 def test_a_grid_tries_no_execution_settings() -> None:

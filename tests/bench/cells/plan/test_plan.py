@@ -74,7 +74,9 @@ def test_the_command_line_wins_over_the_file(tmp_path):
 
 def test_a_precision_in_the_file_is_a_default_of_the_command_line(tmp_path):
     path = tmp_path / "config.yaml"
-    path.write_text("task: ambiguous_template\nmethod: [mle]\npreset: small\nprecision: bf16-mixed\nseeds: 3\n")
+    path.write_text(
+        "task: ambiguous_template\nmethod: [mle]\npreset: small\nseeds: 3\nset: {trainer.precision: bf16-mixed}\n"
+    )
     for more, right in ([], "bf16-mixed"), (["--set", "trainer.precision=64-true"], "64-true"):
         (found,) = make_plan(collect(parser().parse_args(["run", "--config", str(path), "--limit", "8", *more]))).cells
         assert found.config.trainer.precision == right

@@ -5,6 +5,7 @@ from dataclasses import fields
 import pytest
 
 from bench.config.config import EvaluationConfig, TrainerConfig
+from bench.config.execution import ExecutionConfig
 from bench.models.f2softmax import F2Softmax
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
@@ -175,11 +176,19 @@ def test_decodings_of_a_task_that_generates_nothing_change_nothing():
 # What changes no key ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("others", [{"devices": 2}, {"accumulate": 3}, {"threads": 4}, {"results": "elsewhere"},
-                                    {"loggers": ("csv", "wandb")}, {"log_dir": "x"}])  # fmt: skip
+@pytest.mark.parametrize("others", [{"devices": 2}, {"threads": 4}, {"results": "elsewhere"},
+                                    {"loggers": ("csv", "wandb")}])  # fmt: skip
 @pytest.mark.parametrize("task", [AMBIGUOUS, TABLES])
 def test_how_and_where_it_runs_changes_no_key(others, task):
     assert keys(task=task) == keys(task=task, **others)
+
+
+@pytest.mark.parametrize("task", [AMBIGUOUS, TABLES])
+def test_execution_settings_change_no_key(task):
+    settings = ("accumulate=3", "activation_checkpointing=yes", "compile=yes", "deterministic=yes", "workers=2",
+                "state_every=7", "log_dir=x")  # fmt: skip
+    assert len(settings) == len(fields(ExecutionConfig))
+    assert keys(task=task) == keys(*(f"execution.{setting}" for setting in settings), task=task)
 
 
 def test_how_the_data_folder_is_spelled_changes_no_key(tmp_path, monkeypatch):
