@@ -63,14 +63,12 @@ ROWS = (
 def command(rows: Rows, given: argparse.Namespace) -> list[str]:
     """Return what is run for one table."""
     words = ["run", "--preset", "paper", "--task", rows.task, "--method", given.method or rows.methods]
-    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--no-controls"]
-    words += ["--set", "execution.state_every=120"]
-    words.append("--yes")
+    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--no-controls", "--yes"]
     backbone = rows.backbone
     if backbone == "gpt2" and given.scratch:
         backbone = "gpt2-scratch"
     words += ["--backbone", backbone]
-    sets = [text for texts in given.sets for text in texts]
+    sets = ["execution.state_every=120", *(text for texts in given.sets for text in texts)]
     if backbone == "gpt2" and given.weights:
         sets.append(f"backbone.path={given.weights}")
     if given.scale != 1:

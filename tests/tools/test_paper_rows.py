@@ -37,7 +37,7 @@ def test_both_tables_in_their_recipes(asked: list[list[str]]) -> None:
     assert [row.task in text for row, text in zip(ROWS, texts, strict=True)] == [True, True]
     assert "--backbone gpt2 " in texts[0] + " "
     assert "--seeds 0,1,42" in texts[0]
-    assert "--set" not in texts[0]
+    assert "--set execution.state_every=120 540 s" in texts[0]
     assert texts[0].endswith("540 s")
 
 
@@ -47,11 +47,11 @@ def test_weights_scratch_and_a_share_of_the_steps(asked: list[list[str]], tmp_pa
     main(["f2softmax/table1", "--scale", "0.01", "--set", "trainer.batch_size=2"])
     main(["f2softmax/table1", "--scale", "0.01", "--method", "mle"])  # nothing in it is fine-tuned
     weights, scratch, decoder, alone = [" ".join(words) for words in asked]
-    assert f"--set backbone.path={tmp_path}" in weights
-    assert "--backbone gpt2-scratch --set trainer.epochs=0.05 " in scratch
+    assert f" backbone.path={tmp_path}" in weights
+    assert "--backbone gpt2-scratch --set execution.state_every=120 trainer.epochs=0.05 " in scratch
     assert "--seeds 42" in scratch
     assert "finetuned" not in alone
-    assert "--set trainer.batch_size=2 trainer.epochs=0.1 finetuned:trainer.steps=15" in decoder
+    assert "trainer.batch_size=2 trainer.epochs=0.1 finetuned:trainer.steps=15" in decoder
 
 
 def test_what_cannot_be_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -44,7 +44,8 @@ def test_anything_else_is_refused(parts, says):
 
 def test_arguments_reach_a_worker_as_they_are():
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.workers=1",), "topk=3", 5,
-                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "best", data_dir="d", results="r", loggers=("csv",))  # fmt: skip
+                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "best",
+                         data_dir="d", results="r", loggers=("csv",))  # fmt: skip
     assert RunArguments.from_dict(json.loads(json.dumps(given.as_dict()))) == given
 
 
