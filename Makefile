@@ -9,7 +9,7 @@
 # make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
 # make paper-rows  rows at the papers' size for two of their tables, in slices of nine minutes (ARGS='--scratch')
 # make grid        the kept grid: every method on real rows, tuned alike, in slices of 90 minutes (ARGS='--estimate')
-# make perf        time and memory of every head and step, and of every part that claims to be fast
+# make perf        time and memory of every loss and training step, and of every part that claims to be fast
 # PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu
 
@@ -72,7 +72,9 @@ boards: .venv/ready
 	$(BIN)/python -m tools.regenerate
 
 perf: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/bench perf --memory --layers 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.heads
+	MALLOC_MMAP_THRESHOLD_=65536 OMP_NUM_THREADS=1 $(BIN)/python -m tools.heads --memory
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.steps
 	for benchmark in tools/benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$benchmark; done
 
 # With the environment where there is one, else with PYTHON as it is: nothing is installed, and the package is found

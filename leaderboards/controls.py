@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.leaderboards.row import TableRow
-from bench.models import DECODERS, METHODS
+from bench.models import METHODS
 
 DIVERSITY = "self-bleu-2"
 """The column a matched control meets: at n = 480 texts one-gram overlap is the same for everybody."""
@@ -20,41 +20,6 @@ def controlled_by(method: str) -> list[str]:
     if method in METHODS and not METHODS[method].baseline:
         return []
     return [name for name, entry in METHODS.items() if method in entry.controls]
-
-
-def controls_of(method: str) -> Sequence[str]:
-    """Return the methods that would explain a method's gain away; a variant has those of its method.
-
-    >>> controls_of("histalign.released"), controls_of("my own")
-    (('trime', 'mle.cache', 'mle.knn'), ())
-    """
-    entry = METHODS.get(method.partition(".")[0])
-    if entry is None or method in entry.controls:
-        return ()
-    return entry.controls
-
-
-def rivals_of_decoders() -> list[str]:
-    """Return the methods that say they cure repetition or blandness: a decoder alone may do what they do.
-
-    >>> rivals_of_decoders()[:2]
-    ['face', 'ul_token']
-    """
-    return [name for name, entry in METHODS.items() if set(DECODERS) <= set(entry.controls)]
-
-
-def trained_as_long(method: str) -> str:
-    """Return the maximum-likelihood model to compare a method with: the one that was trained for as many steps.
-
-    A variant has that of its method; a method of one's own has plain maximum likelihood.
-
-    >>> trained_as_long("ul_token"), trained_as_long("face"), trained_as_long("emo.shuffled"), trained_as_long("my own")
-    ('mle', 'mle.continued', 'mle.continued', 'mle')
-    """
-    entry = METHODS.get(method.partition(".")[0])
-    if entry is not None and "mle.continued" in entry.controls:
-        return "mle.continued"
-    return "mle"
 
 
 def reads_exemplars(method: str) -> bool:

@@ -18,7 +18,6 @@ LAYERS = (
     ("bench.cells",),
     ("bench.imported", "bench.audit", "bench.cost", "bench.queue", "bench.page"),
     ("bench.engines", "bench.board"),
-    ("bench.ladder",),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
 EXTRA = {"bench.cells.shared.memory": {"bench.cost.estimate"}}  # inside a function, for `--micro-batch auto` alone

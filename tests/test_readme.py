@@ -15,21 +15,15 @@ from bench.store.keep import keep
 from bench.store.kept_board import sums_path
 from bench.tasks import TASKS
 from tools.regenerate import (
-    ARTICLE,
     BLOCK,
     CLAIMS,
-    CURVES,
-    FRONTS,
     PAGE,
     ROOT,
     RUNS,
     SHOWING,
-    article,
     claims,
-    fronts,
     opened,
     page,
-    write_ladders,
 )
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -63,35 +57,9 @@ def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: py
     assert CLAIMS.read_text(encoding="utf-8") == claims(), "leaderboards/claims.md is behind: make boards"
 
 
-@pytest.mark.slow
-def test_the_committed_article_is_made_of_the_committed_curves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    assert ARTICLE.exists() == CURVES.exists()
-    if CURVES.exists():
-        assert ARTICLE.read_text(encoding="utf-8") == article(), f"{ARTICLE.name} is behind: make boards"
-        assert FRONTS.read_text(encoding="utf-8") == fronts(), f"{FRONTS.name} is behind: make boards"
-
-
-@pytest.mark.slow
-def test_the_committed_ladders_are_made_of_the_committed_records(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(ROOT)
-    made = write_ladders(tmp_path)
-    pages = sorted(path.name for path in PAGE.parent.glob("ladder*.md"))
-    assert pages == sorted(path.name for path in made), "pages of ladders: make boards"
-    for path in made:
-        for suffix in (".md", ".svg"):
-            committed = (PAGE.parent / path.name).with_suffix(suffix).read_text(encoding="utf-8")
-            assert committed == path.with_suffix(suffix).read_text(encoding="utf-8"), (
-                f"{path.stem}{suffix}: make boards"
-            )
-
-
 def test_records_hold_no_weights_and_no_texts() -> None:
     boards = sorted(RUNS.glob("*.jsonl"))
-    beside = [path for path in RUNS.glob("ladder*.*.json") if re.search(r"\.(plan|forecast-\w+)\.json$", path.name)]
-    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards), *beside])
+    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards)])
     for board in boards:
         lines = board.read_text(encoding="utf-8").splitlines()
         kept = {json.loads(line)["path"].rpartition("/")[2].partition("-")[0] for line in lines[:-1]}

@@ -22,7 +22,6 @@ from bench.cli import main as bench
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
-from tests.decoding_samples import asked
 from tools.regenerate import RUNS, SAMPLE_TEXTS, without_sweeps
 
 TASK = "text"
@@ -142,8 +141,20 @@ def samples_of(store: Store, table: Table) -> list[dict[str, Any]]:
     found = samples(store, replace(table, rows=shown_rows(table)), {})
     chosen = [found[place * len(found) // N] for place in range(N)]
     for sample in chosen:
-        sample["prompt"], sample["reference"] = asked(store, sample["id"])
+        sample["prompt"], sample["reference"] = prompt_and_reference(store, sample["id"])
     return chosen
+
+
+def prompt_and_reference(store: Store, name: str) -> tuple[str, str]:
+    """Return the prompt of a row of a store, and how people go on."""
+    for cell in store.cells():
+        for path in cell.names("rows-*.jsonl.gz"):
+            stored = cell.rows(path.removeprefix("rows-").removesuffix(".jsonl.gz"))
+            if stored is not None and stored.content["kind"] == "generation":
+                for row in stored.rows:
+                    if row["id"] == name:
+                        return row["prompt"], row["reference"]
+    raise ValueError(f"expected a row '{name}' with its prompt in {store}, found none")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

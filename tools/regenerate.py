@@ -1,10 +1,8 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
-                                                     ladder.md, catalogue
+                                                     catalogue
     python -m tools.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
-    python -m tools.regenerate curves STORE          keep the decoders' curves of a store and a few of its texts, and
-                                                     write their article alone
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tools.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
@@ -24,17 +22,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from tests import decoding_samples
 from tools import pictures
 
 if TYPE_CHECKING:
-    from bench.ladder.reading import StoredLadder
-    from bench.leaderboards.quality_diversity.section import Section
     from bench.leaderboards.table import Table
     from bench.store.store import Store
 
@@ -49,72 +43,15 @@ SAMPLE = RUNS / "first-screen.jsonl"
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORE = "leaderboards/runs/grid.jsonl"
-LADDERS = {"text": RUNS / "ladder.jsonl", "gigaword": RUNS / "ladder-gigaword.jsonl"}
-"""The board of each task's ladder, where one is kept; its page is `leaderboards/` and the board's name."""
+NOT_ON_THE_PAGE = (SAMPLE, RUNS / "ladder.jsonl", RUNS / "ladder-gigaword.jsonl")
+"""A sample of one seed, and the records of models of several sizes, which docs/findings.md draws on."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
-CURVES = ROOT / "docs" / "decoding_against_training.jsonl"
-ARTICLE = CURVES.with_suffix(".md")
-CURVE_TASK = "text"
-"""The task that the article speaks of."""
-DECODING = f"bench tradeoff --task {CURVE_TASK} --results docs/decoding_against_training.jsonl"
-FRONTS = CURVES.with_suffix(".svg")
-SAMPLES = CURVES.with_suffix(".samples.json")
-EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --curves docs/{CURVES.name} --markdown"
+EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
-CURVE_METRICS = ("diversity", "sample_perplexity")
-"""Metrics that the curves of decoders are made of."""
 COLUMNS = "150"
-
-
-def curve_sections(results: Path) -> Sequence[Section]:
-    """Return what `DECODING` shows of a store: the sections of one task."""
-    from bench.leaderboards.quality_diversity.section import sections
-    from bench.leaderboards.table import tables
-    from bench.store.store import Store
-
-    return sections(tables(Store(results), [CURVE_TASK], "all")[0])
-
-
-def keep_curves(results: Path, target: Path) -> None:
-    """Keep what the section of `bench tradeoff` is made of: of its cells the training, and scores under decoders.
-
-    Sums are left out, since the section reads none.
-
-    Args:
-        results: a results folder.
-        target: the file of records to write.
-    """
-    from bench.leaderboards.quality_diversity.decoders import SETTINGS, setting_of
-    from bench.leaderboards.quality_diversity.section import cells_of
-    from bench.store.kept_board import write_kept_board
-    from bench.store.store import Store
-
-    store = Store(results)
-    keys = cells_of(curve_sections(results))
-    records: dict[str, bytes] = {}
-    for cell in store.cells():
-        if cell.path.name not in keys:
-            continue
-        place = cell.path.relative_to(results).as_posix()
-        records[f"{place}/trained.json"] = cell.files.read(cell.path / "trained.json")
-        for name in cell.names("scores-*.json"):
-            record = cell.files.read(cell.path / name)
-            scores = json.loads(record)["content"]
-            decoding = (scores["of"]["decoding"] or {}).get("name", "")
-            if scores["family"] in CURVE_METRICS and setting_of(decoding) in SETTINGS:
-                records[f"{place}/{name}"] = record
-    write_kept_board(target, records, {})
-
-
-def keep_samples(results: Path, target: Path) -> None:
-    """Keep a few of the texts that the curves are of."""
-    from bench.store.store import Store
-
-    content = decoding_samples.samples_of(Store(results), curve_sections(results))
-    target.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def shown(command: str) -> str:
@@ -131,27 +68,6 @@ def printed(command: str) -> str:
     with redirect_stdout(out):
         assert main(command.split()[1:]) == 0, command
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip()
-
-
-def article() -> str:
-    """Return the article on decoding against training, of the kept curves."""
-    picture = f"![fronts of objectives and of maximum likelihood]({FRONTS.name})"
-    wrote = "\n".join(decoding_samples.lines(SAMPLES))
-    made = f"Made by `{DECODING}`; `make boards` makes it again."
-    return f"{printed(DECODING)}\n\n{picture}\n\n{wrote}\n\n{made}\n"
-
-
-def fronts() -> str:
-    """Return the picture of the article."""
-    from bench.board.front_drawing import draw_fronts
-
-    return draw_fronts(curve_sections(CURVES)).svg
-
-
-def write_article() -> None:
-    """Write the article on decoding against training, and its picture."""
-    ARTICLE.write_text(article(), encoding="utf-8")
-    FRONTS.write_text(fronts(), encoding="utf-8")
 
 
 def claims() -> str:
@@ -197,7 +113,7 @@ def page() -> str:
     store_of = {}
     found = []
     for path in sorted(RUNS.glob("*.jsonl")):
-        if path in (*LADDERS.values(), SAMPLE):
+        if path in NOT_ON_THE_PAGE:
             continue
         store = Store(path)
         for table in map(without_sweeps, tables(store)[0]):
@@ -207,17 +123,7 @@ def page() -> str:
     extras: dict[str, Any] = table_extras(leaderboards.tables, store_of)
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
-    if CURVES.exists():
-        extras["decoding"] = decoding_content(curve_sections(CURVES))
-    words: dict[str, str] = {}
-    extras["ladder"] = []
-    for task in LADDERS:
-        ladder = kept_ladder(task)
-        if ladder is not None:
-            made, of_claims = ladder_content(task, ladder)
-            extras["ladder"].append(made)
-            words |= of_claims
-    extras["claims"] = claims_content(words)
+    extras["claims"] = claims_content()
     return written(board(leaderboards, extras))
 
 
@@ -241,57 +147,15 @@ def table_extras(tables: Sequence[Table], store_of: Mapping[int, Store]) -> dict
     return extras
 
 
-def decoding_content(sections: Sequence[Section]) -> list[dict[str, Any]]:
-    """Return what the page shows of decoding against training."""
-    from bench.leaderboards.quality_diversity.page_content import page_content
-
-    return page_content(sections)
-
-
-@cache
-def kept_ladder(task: str) -> StoredLadder | None:
-    """Return the kept ladder of a task; nothing while none of its rungs is whole."""
-    from bench.errors import MissingError
-    from bench.ladder.reading import stored_ladder
-    from bench.store.store import Store
-
-    if not LADDERS[task].exists():
-        return None
-    try:
-        return stored_ladder(Store(LADDERS[task]), task)
-    except MissingError:
-        return None
-
-
-def ladder_content(task: str, stored: StoredLadder) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what the page shows of a ladder, and what it says of each claim."""
-    from bench.ladder.reading import stored_forecasts
-    from bench.leaderboards.ladder.page_content import claim_words, page_content
-
-    forecasts = stored_forecasts(LADDERS[task], task).forecasts
-    return page_content(stored.findings, forecasts), claim_words(stored.findings)
-
-
-def write_ladders(folder: Path) -> list[Path]:
-    """Write the page of each kept ladder into a folder, and its picture beside it; return the pages."""
-    pages = []
-    for task, board in LADDERS.items():
-        if kept_ladder(task) is not None:
-            pages.append(folder / f"{board.stem}.md")
-            store = board.relative_to(ROOT).as_posix()
-            printed(f"bench ladder --task {task} --results {store} --report --output {pages[-1]}")
-    return pages
-
-
-def claims_content(with_size: Mapping[str, str]) -> list[dict[str, Any]]:
+def claims_content() -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
-    from bench.commands.claims import beside_decoders, judged
+    from bench.commands.claims import judged
     from bench.leaderboards.claim.claim_files import names, read
     from bench.leaderboards.claim.page_content import page_content
     from bench.store.store import Store
 
     papers = judged([read(name) for name in names()], Store(ROOT / EVIDENCE_STORE), "small")
-    return page_content(beside_decoders(papers, CURVES), with_size)
+    return page_content(papers)
 
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:
@@ -329,11 +193,6 @@ def main() -> None:
     if sys.argv[1:2] == ["pictures"]:
         pictures.write()
         return
-    if sys.argv[1:2] == ["curves"]:
-        keep_curves(Path(sys.argv[2]), CURVES)
-        keep_samples(Path(sys.argv[2]), SAMPLES)
-        write_article()
-        return
     if sys.argv[1:2] == ["keep"]:
         from bench.store.keep import keep
 
@@ -343,9 +202,6 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
-    write_ladders(PAGE.parent)
-    if CURVES.exists():
-        write_article()
     write_pages()  # verdicts are on the pages of methods
 
 

@@ -36,10 +36,8 @@ class Command:
 
 COMMANDS = {
     "run": Command("bench.commands.run", "train, evaluate and score what is missing", makes_models=True),
-    "ladder": Command("bench.commands.ladder", "the same methods on models of growing size", makes_models=True),
     "plan": Command("bench.commands.plan", "what is missing, as a file for bench work"),
     "work": Command("bench.commands.work", "be one of many workers of a plan"),
-    "perf": Command("bench.commands.perf", "time and memory of every method's head and step", makes_models=True),
     "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
     "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
     "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are"),
@@ -57,7 +55,6 @@ COMMANDS = {
     "reproduce": Command(
         "bench.commands.reproduce", "a paper's table or figure from our cells, with verdicts", makes_models=True
     ),
-    "tradeoff": Command("bench.commands.tradeoff", "what training buys that a decoder does not give for free"),
     "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
     "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
     "human": Command("bench.commands.human", "a study for people, and what they answered"),

@@ -59,12 +59,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     yes_option(parser)
     trial_options(parser)
     parser.add_argument("--preset", default="small", choices=["small", "paper"], help="default small")
-    parser.add_argument(
-        "--curves",
-        type=Path,
-        metavar="DIR",
-        help="a store in which models wrote under every decoder (bench tradeoff): claims say what decoders give",
-    )
     set_option(parser, "with --run: settings of every run, e.g. trainer.steps=100")
     data_dir_option(parser)
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
@@ -107,8 +101,6 @@ def run(given: argparse.Namespace) -> int:
         code = make_rows(files, given)
     store = Store(Path(given.results))
     found = judged(files, store, given.preset)
-    if given.curves is not None:
-        found = beside_decoders(found, given.curves)
     if given.json:
         print(json.dumps(content(found), indent=1))
     elif given.markdown:
@@ -127,16 +119,6 @@ def judged(files: Sequence[ClaimFile], store: Store, preset: str) -> list[Paper]
     found = [judge(file, built, preset) for file in files]
     measured = measured_costs(store, tasks)
     return [replace(paper, costs=costs_of(paper, measured)) for paper in found]
-
-
-def beside_decoders(found: Sequence[Paper], curves: Path) -> list[Paper]:
-    """Return papers whose claims say what decoders give, by a store of curves."""
-    from bench.leaderboards.claim.decoders import with_decoders
-    from bench.leaderboards.quality_diversity.section import sections
-
-    tasks = {run.task for paper in found for run in paper.file.runs}
-    compared = sections(tables(Store(curves), tasks, "all")[0])
-    return [with_decoders(paper, compared) for paper in found]
 
 
 def costs_of(paper: Paper, measured: Sequence[MeasuredCost]) -> list[str]:

@@ -59,7 +59,6 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "size_not_judged": verdict.off_scale,
         "seeds_needed": verdict.needs,
         "tied": verdict.tied,
-        "decoders": verdict.decoders,
     }
     if verdict.decision is not None:
         found |= asdict(verdict.decision)

@@ -143,8 +143,6 @@ def evidence_lines(verdict: Verdict, *, short: bool = False) -> list[str]:
         lines.append(_effect_line(verdict, short))
     for label, share in (verdict.shares or {}).items():
         lines.append(_control_line(label, share, verdict.interval))
-    if verdict.decoders:
-        lines.append(verdict.decoders)
     lines += _corrected_lines(verdict)
     if verdict.stopped:
         lines.append(f"stopped: {verdict.stopped}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bench.leaderboards.claim.counts import summary
@@ -12,23 +12,22 @@ from bench.leaderboards.claim.verdicts import Paper, Verdict
 __all__ = ["page_content"]
 
 
-def page_content(papers: Sequence[Paper], with_size: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def page_content(papers: Sequence[Paper]) -> list[dict[str, Any]]:
     """Return what the page shows of each paper: JSON types only.
 
     Args:
         papers: with their verdicts.
-        with_size: what a ladder says of a claim, by its name (`histalign/1`).
     """
-    return [_paper(paper, with_size or {}) for paper in papers]
+    return [_paper(paper) for paper in papers]
 
 
-def _paper(paper: Paper, with_size: Mapping[str, str]) -> dict[str, Any]:
+def _paper(paper: Paper) -> dict[str, Any]:
     claims, not_run = [], []
-    for place, verdict in enumerate(paper.verdicts, 1):
+    for verdict in paper.verdicts:
         if verdict.kind == "not run":
             not_run.append(verdict.claim.says)
         else:
-            claims.append(_claim(verdict, with_size.get(f"{paper.file.short}/{place}", "")))
+            claims.append(_claim(verdict))
     return {
         "paper": paper.file.name,
         "summary": summary(paper),
@@ -39,7 +38,7 @@ def _paper(paper: Paper, with_size: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _claim(verdict: Verdict, with_size: str) -> dict[str, Any]:
+def _claim(verdict: Verdict) -> dict[str, Any]:
     direction, size = "", ""
     if verdict.decision is not None:
         direction = verdict.decision.direction
@@ -52,7 +51,6 @@ def _claim(verdict: Verdict, with_size: str) -> dict[str, Any]:
         "direction": direction,
         "size": size,
         "control": _control(verdict),
-        "with_size": with_size,
         "paper": published_text(verdict.claim),
         "quote": verdict.claim.quote,
         "evidence": evidence_lines(verdict, short=True),

@@ -55,7 +55,6 @@ class Verdict:
         competence: of the run's baseline; None without a gate.
         needs: an estimate of the seeds, in all, that would decide it; None where it is decided or cannot be said.
         tied: why its direction may be that of a setting, or nothing.
-        decoders: what a decoder gives maximum likelihood of the gain, or nothing; it decides nothing.
     """
 
     claim: Claim
@@ -76,7 +75,6 @@ class Verdict:
     competence: Competence | None = None
     needs: int | None = None
     tied: str = ""
-    decoders: str = ""
 
     @property
     def waits(self) -> bool:

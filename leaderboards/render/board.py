@@ -24,9 +24,6 @@ SCHEMA = "objective-bench/board/1"
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 """Of tokens by their count in the training text, as columns `frequency/...` name them (F2-Softmax, Figure 2)."""
 
-PARTS = ("claims", "ladder", "decoding")
-"""Of extras, what the page alone has: the papers' claims, a ladder, and decoding against training."""
-
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 
@@ -43,7 +40,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         leaderboards: as they are shown.
         extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
             "curves": {table id: [...]}, "samples": {table id: [...]}, "samples_note": {table id: text}, "costs": {table
-            id: {row id: {...}}}}`; each may be missing. Parts of `PARTS` are put in as they are.
+            id: {row id: {...}}}}`; each may be missing. `claims`, which the page alone has, is put in as it is.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -61,15 +58,16 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
             content["samples_note"] = note
         add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
-    parts = {name: extras[name] for name in PARTS if name in extras}
-    return {
+    content = {
         "schema": SCHEMA,
         "notes": leaderboards.notes,
         "records": extras.get("records"),
         "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
         "tables": tables,
-        **parts,
     }
+    if "claims" in extras:
+        content["claims"] = extras["claims"]
+    return content
 
 
 def schema() -> dict[str, Any]:

@@ -7,25 +7,19 @@ from typing import Any
 
 from bench.leaderboards.sections.claims import claims_section
 from bench.leaderboards.sections.curves import curves_section
-from bench.leaderboards.sections.decoding import decoding_section
-from bench.leaderboards.sections.ladder import ladder_section
 from bench.leaderboards.sections.overview import overview_section
 from bench.leaderboards.sections.table_index import index_section
-from bench.leaderboards.sections.tradeoff import tradeoff_section
 
 __all__ = ["NOT_FOR_SCRIPTS", "around_tables"]
 
-NOT_FOR_SCRIPTS = ("overview", "claims", "ladder", "decoding")
+NOT_FOR_SCRIPTS = ("overview", "claims")
 """Of a board, what only these sections show: the page's scripts are not given it."""
 
 
 def around_tables(board: Mapping[str, Any]) -> tuple[str, str]:
     """Return what stands before the tables of a board and what stands behind them."""
     behind = {
-        "tradeoff": ("Quality against diversity", tradeoff_section(board["tables"])),
-        "decoding": ("Decoding against training", decoding_section(board.get("decoding", ()))),
         "claims": ("Claims by paper", claims_section(board.get("claims", ()))),
-        "ladder": ("As models grow", ladder_section(board.get("ladder", ()))),
         "curves": ("Training and validation curves", curves_section(board["tables"])),
     }
     there = {name: title for name, (title, markup) in behind.items() if markup}

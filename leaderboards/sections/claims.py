@@ -14,8 +14,6 @@ __all__ = ["claims_section"]
 TITLE = "Claims by paper"
 SIGNS = {"established": "▲ as claimed", "reversed": "▼ the other way", "open": "open", "": "–"}
 """What is said of a direction: a sign and words, so that nothing rests on colour."""
-SOMETIMES = {"Size": "size", "As models grow": "with_size"}
-"""Columns of papers of which some claim has it: outside a paper's scale no size is judged."""
 SHARED_BY = 2
 """Claims that make a line of their evidence a note."""
 
@@ -39,10 +37,11 @@ def claims_section(papers: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _paper(paper: Mapping[str, Any]) -> str:
-    columns = {name: key for name, key in SOMETIMES.items() if any(claim[key] for claim in paper["claims"])}
-    head = "".join(f"<th scope=col>{name}" for name in ("Claim", "Verdict", "Direction", "Control", *columns))
+    sized = any(claim["size"] for claim in paper["claims"])  # outside a paper's scale no size is judged
+    columns = ("Claim", "Verdict", "Direction", "Control", *(["Size"] if sized else []))
+    head = "".join(f"<th scope=col>{name}" for name in columns)
     notes = _notes(paper["claims"])
-    lines = [_claim(claim, list(columns.values()), notes) for claim in paper["claims"]]
+    lines = [_claim(claim, sized, notes) for claim in paper["claims"]]
     parts = [f"<h3>{escaped(paper['paper'])}</h3><p class=soft>{escaped(paper['summary'])}</p>"]
     parts.append(wide_table(f"Claims of {paper['paper']}", "claims", head, "".join(lines)))
     if notes:
@@ -70,12 +69,12 @@ def _evidence(claim: Mapping[str, Any]) -> list[str]:
     return [*quoted, *claim["evidence"], f"on {claim['on']}"]
 
 
-def _claim(claim: Mapping[str, Any], columns: Sequence[str], notes: Sequence[str]) -> str:
+def _claim(claim: Mapping[str, Any], sized: bool, notes: Sequence[str]) -> str:
     """Return a claim's row.
 
     Args:
         claim: its texts.
-        columns: keys of the columns that only some papers have.
+        sized: whether the table has a column of sizes.
         notes: of all claims of the paper.
     """
     lines = [": ".join(filter(None, [f"the paper, {claim['where']}", claim["paper"]]))]
@@ -86,7 +85,7 @@ def _claim(claim: Mapping[str, Any], columns: Sequence[str], notes: Sequence[str
     cells = [
         f"<b>{escaped(claim['verdict'])}</b>",
         SIGNS.get(claim["direction"], escaped(claim["direction"])),
-        *(escaped(claim[key]) or "–" for key in ("control", *columns)),
+        *(escaped(claim[key]) or "–" for key in ("control", *(["size"] if sized else []))),
     ]
     return f"<tr><th scope=row>{folded(escaped(claim['says']), _list(lines))}<td>{'<td>'.join(cells)}"
 

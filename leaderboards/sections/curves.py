@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bench.leaderboards.even_points import even_points
 from bench.leaderboards.sections.axes import Axis, ticks
 from bench.leaderboards.sections.markup import escaped, folded, link, section, table_anchor
-from bench.leaderboards.sections.scatter import line_style, line_through, swatch
 
 __all__ = ["curves_section"]
 
@@ -19,6 +19,8 @@ POINTS = 7
 """Of a line, at most; its steps are evenly picked."""
 TABLES = 6
 """At most so many are drawn; with scripts, each table has its own curves below it."""
+COLOURS = 8
+"""Colours of the page's style, `c0` to `c7`; further methods get dashed lines in the same colours."""
 Line = Sequence[tuple[float, float]]
 
 
@@ -33,10 +35,11 @@ def curves_section(tables: Sequence[Mapping[str, Any]]) -> str:
         "<p class=soft>Loss by step, mean over seeds: on the validation split where it was measured, else of training. "
         "A line is a row; rows of one method have its colour. Losses of different objectives are not on one scale.</p>"
     )
-    legend = "".join(swatch(number, name) for name, number in numbers.items())
-    body = (
-        f"{said}<div class=legend>{legend}</div><div class=small-multiples>{''.join(figures)}</div>{_not_drawn(every)}"
-    )
+    keys = []
+    for name, number in numbers.items():
+        keys.append(f"<span class='key {line_style(number)}'><span class=swatch></span>{escaped(name)}</span>")
+    body = f"{said}<div class=legend>{''.join(keys)}</div><div class=small-multiples>{''.join(figures)}</div>"
+    body += _not_drawn(every)
     return section("curves", "Training and validation curves", [folded(f"{len(figures)} drawings", body)])
 
 
@@ -122,3 +125,27 @@ def _drawn(lines: Sequence[tuple[int, Line]], kind: str) -> str:
         parts.append(line_through(f"curve {line_style(number)}", points))
     said = f"{kind} loss by step of {len(lines)} rows"
     return f"<svg class=curves viewBox='0 0 {WIDTH} {HEIGHT}' role=img aria-label='{said}'>{''.join(parts)}</svg>"
+
+
+def line_style(number: int) -> str:
+    """Return the classes of a method's line.
+
+    >>> line_style(1), line_style(9)
+    ('c1', 'c1 dashed')
+    """
+    style = f"c{number % COLOURS}"
+    if number >= COLOURS:
+        style += " dashed"
+    return style
+
+
+def line_through(style: str, points: Sequence[tuple[int, int]]) -> str:
+    """Return a path through two or more places, each written as its distance to the one before, which is short.
+
+    >>> line_through("curve c0", [(37, 54), (84, 119), (131, 110)])
+    "<path class='curve c0' d='M37 54l47 65 47-9'/>"
+    """
+    steps = [f"{x - x0} {y - y0}" for (x0, y0), (x, y) in pairwise(points)]
+    start = f"M{points[0][0]} {points[0][1]}"
+    path = f"{start}l{' '.join(steps)}".replace(" -", "-")
+    return f"<path class='{style}' d='{path}'/>"

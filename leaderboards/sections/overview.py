@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.leaderboards.quality_diversity.decoders import setting_of
 from bench.leaderboards.render.grid import number, signed
 from bench.leaderboards.sections.markup import escaped, link, section, table_anchor, wide_table
 from bench.leaderboards.sections.whisker import whisker
@@ -54,13 +53,23 @@ def _head(task: Mapping[str, Any]) -> str:
     metric = f"{escaped(metric_name(task['column']))} {WAYS[task['higher_is_better']]}"
     about = f"{task['rows']:,} rows, {_seeds(task['seeds'])}, {escaped(task['backbone'])}"
     if task["decoding"]:
-        about += f", {escaped(setting_of(task['decoding']))}"
+        about += f", {escaped(_setting(task['decoding']))}"
     open_ = ""
     if task["watermark"]:
         open_ = f"<span class='sub warn'>{escaped(task['watermark'])}</span>"
     if task["why_unranked"]:
         open_ += f"<span class='sub warn'>{escaped(task['why_unranked'])}</span>"
     return f"<th scope=col class=num>{name}<span class=sub>{metric}</span><span class=sub>{about}</span>{open_}"
+
+
+def _setting(decoding: str) -> str:
+    """Return a decoding without the length of its texts and without `posterior:`, a method's own distribution.
+
+    >>> _setting("posterior:topk=3+max_new_tokens=64")
+    'topk=3'
+    """
+    parts = decoding.removeprefix("posterior:").split("+")
+    return "+".join(part for part in parts if not part.startswith("max_new_tokens="))
 
 
 def _line(row: Mapping[str, Any], overview: Mapping[str, Any], ends: tuple[float, float]) -> str:

@@ -13,10 +13,9 @@ from bench.config.resolve import find_method, method_names
 from bench.generation.generation import generate
 from bench.models.core.host import moved
 from bench.models.core.objective import Objective
-from bench.perf.heads import Size, differences, forms, objective_of
-from bench.perf.measure import has_head
-from bench.perf.steps import Place, objective_over_body, step_of
 from tests.models import still
+from tools.heads import Size, differences, forms, has_head, objective_of
+from tools.steps import Setting, objective_over_body, step_of
 
 pytestmark = pytest.mark.gpu
 
@@ -50,8 +49,8 @@ def test_heads_agree(name: str, device: torch.device) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_bf16_is_near(name: str, device: torch.device) -> None:
     """A first loss in bf16-mixed is within 1 % of the one in fp32."""
-    exact = float(step_of(name, SIZE, 2, Place(device))()[0])
-    mixed = float(step_of(name, SIZE, 2, Place(device, "bf16-mixed"))()[0])
+    exact = float(step_of(name, SIZE, Setting(2, device))()[0])
+    mixed = float(step_of(name, SIZE, Setting(2, device, "bf16-mixed"))()[0])
     assert mixed == pytest.approx(exact, rel=1e-2)
 
 
@@ -82,7 +81,7 @@ def test_texts_agree(name: str, decoding: str, device: torch.device) -> None:
     """The tokens are those that a processor writes, near ties apart; draws are made on the host."""
     written = []
     for place in (CPU, device):
-        objective = objective_over_body(name, SIZE, 2, Place(place))
+        objective = objective_over_body(name, SIZE, Setting(2, place))
         ids = torch.randint(3, SIZE.vocabulary, (8, 10), generator=torch.Generator().manual_seed(0)).to(place)
         batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         written.append(generate(objective, batch, parse(decoding)[0], 12, range(8)))

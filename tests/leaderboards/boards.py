@@ -108,7 +108,7 @@ def example() -> dict[str, Any]:
 
 
 def around() -> dict[str, Any]:
-    """What stands around the tables of the example: an overview, claims, a ladder, decoding against training."""
+    """What stands around the tables of the example: an overview and claims."""
     tasks = [
         {"task": "logicnlg", "table": "logicnlg.test.small.100", "column": "bleu-1", "higher_is_better": True,
          "backbone": "small-encdec", "decoding": "greedy", "can_rank": True, "why_unranked": "", "rows": 100,
@@ -130,7 +130,7 @@ def around() -> dict[str, Any]:
                         "improves": over, "relative": {**over, "value": 1.02, "low": 0.9, "high": 1.1},
                         "mean_rank": None, "cells": {"logicnlg": cell, "text": {**cell, "size": None}}})  # fmt: skip
     claim = {"says": "HistAlign beats MLE", "where": "Table 7", "verdict": "established", "direction": "established",
-             "size": "", "control": "trime has 81%", "with_size": "growing", "paper": "+0.62",
+             "size": "", "control": "trime has 81%", "paper": "+0.62",
              "quote": "the best",
              "evidence": ["bleu-3: +3.20"], "on": "logicnlg"}  # fmt: skip
     papers = [
@@ -138,41 +138,8 @@ def around() -> dict[str, Any]:
          "costs": ["training time"]},
         {"paper": "AdaDec", "summary": "", "rebuttal": "", "claims": [], "not_run": ["one"], "costs": []},
     ]  # fmt: skip
-    card = {"metric": "bleu-3", "higher_is_better": True, "method": "face", "than": "mle", "claim": "", "says": "",
-            "rungs": ["**+1.50 ± 0.20**", "–"], "tenfold": "+1.00", "word": "growing", "known": True}  # fmt: skip
-    rungs = [{"name": "0.1M", "parameters": 100_000}, {"name": "1M", "parameters": 1_000_000}]
-    ladder = {"task": "text", "baseline": "mle", "primary": "bleu-3", "rungs": rungs, "said": ["0.1M orders as 1M"],
-              "cards": [card, {**card, "metric": "kld"},
-                        {**card, "claim": "x/1", "says": "FACE grows", "where": "section 4"}]}  # fmt: skip
-    points = [{"setting": f"topk={k}", "x": 5.0 + k, "y": 40.0 - k, "front": k < 4} for k in (3, 20, 100)]
-    share = {"column": "self-bleu-2", "at": "sample-ppl", "gain": {"0": 1.0}, "share": None, "why": "",
-             "verdict": "open", "at_least": False, "said": ""}  # fmt: skip
-    objectives = [{"method": "face", "baseline": "mle", "why": "", "shares": [share]},
-                  {"method": "emo", "baseline": "mle", "why": "not stored", "shares": []}]  # fmt: skip
-    decoding = {"title": "text", "watermark": "own data", "backbone": "small-causal", "conditions": "64 tokens",
-                "axes": ["log sample-ppl", "self-bleu-2"], "objectives": objectives,
-                "human": 31.0,
-                "drawn": {"mle": points, "face": [{**point, "y": point["y"] - 5} for point in points]}}  # fmt: skip
     overview = {"baseline": "mle", "tasks": tasks, "methods": methods, "notes": ["a note"]}
-    return {"overview": overview, "claims": papers, "ladder": [ladder], "decoding": [decoding]}
-
-
-def swept() -> dict[str, Any]:
-    """A board of two methods with several decodings and one with a single one."""
-    points = {
-        "mle": [(99.0, 6.0), (86.0, 1.5), (92.0, 3.0)],
-        "f2softmax": [(93.0, 3.1), (80.0, 1.0)],
-        "face": [(95.0, 4.0)],
-    }
-    methods = [
-        row(name, {"self-bleu-2": value(x), "kld": value(y)}, id=f"{name}-{i}", cells=[f"cell of {name}"],
-            decoding=f"topk={3 + i}", label=f"{name} (topk={3 + i})")
-        for name, found in points.items() for i, (x, y) in enumerate(found)
-    ]  # fmt: skip
-    people = row("human", {"self-bleu-2": value(76.0), "kld": value(0.0)}, id="human", cells=[], seeds_text="")
-    columns = [{"name": "self-bleu-2", "higher_is_better": False, "shown": True},
-               {"name": "kld", "higher_is_better": False, "shown": True}]  # fmt: skip
-    return board(table(methods, columns=columns, human=[people]))
+    return {"overview": overview, "claims": papers}
 
 
 def hostile() -> dict[str, Any]:

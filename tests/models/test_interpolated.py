@@ -18,9 +18,9 @@ from bench.models.core.remake import remade
 from bench.models.core.states import Rows, slices
 from bench.models.interpolated import WEIGHTS, Interpolated
 from bench.models.mle_knn import MLEKNN
-from bench.perf.operations import counted
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
+from tests.operations import counted
 
 METHODS = ("mle.cache", "mle.knn")
 KINDS = ("small-causal", "small-encdec")

@@ -20,10 +20,10 @@ from bench.models.core.objective import Place
 from bench.models.core.states import slices
 from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
 from bench.models.mle_sampled import MLEMinP, MLETypical
-from bench.perf.operations import counted
 from tests.conftest import Ended
 from tests.models.test_interpolated import Asked, batches
 from tests.models.test_objectives import made
+from tests.operations import counted
 
 NAMES = ("mle.penalty", "mle.min_p", "mle.typical")
 

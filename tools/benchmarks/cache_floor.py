@@ -25,12 +25,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from bench.perf.heads import Given, Size, forms, objective_of
+from tools.heads import GivenStates, Size, forms, objective_of
 
 Work = Callable[[], object]
 
 
-def trime(given: Given) -> Work:
+def trime(given: GivenStates) -> Work:
     """The unavoidable work of TRIME's memory, row by row."""
     hidden = given.hidden.detach()
     unread = torch.ones(hidden.shape[1], hidden.shape[1], dtype=torch.bool).triu()
@@ -45,7 +45,7 @@ def trime(given: Given) -> Work:
     return work
 
 
-def histalign(given: Given) -> Work:
+def histalign(given: GivenStates) -> Work:
     """The unavoidable work of HistAlign's ranking term, row by row."""
     rows = [Row(given, row) for row in range(len(given.hidden))]
 
@@ -59,7 +59,7 @@ def histalign(given: Given) -> Work:
 class Row:
     """One batch row, and what the host can know of it: k positions with a positive, K distinct targets, M entries."""
 
-    def __init__(self, given: Given, row: int) -> None:
+    def __init__(self, given: GivenStates, row: int) -> None:
         self.states, tokens = given.hidden.detach()[row], given.ids[row, 1:]
         self.table = given.output.weight.detach()
         past = torch.ones(len(tokens), len(tokens), dtype=torch.bool).tril(-1)
@@ -105,7 +105,7 @@ def main() -> None:
     torch.set_num_threads(1)
     size = Size(args.batch, args.positions, args.width, args.vocabulary)
     heads = {name: objective_of(name, size, torch.device("cpu")) for name in ("mle", "trime", "histalign")}
-    given = Given(size)
+    given = GivenStates(size)
     runs: dict[str, Work] = {name: forms(head)["fused"] for name, head in heads.items()}
     runs |= {"floor of trime": trime(given), "floor of histalign": histalign(given)}
     times = in_turn(runs, args.repeats)

@@ -31,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from bench.perf.memory import peak_megabytes
 from bench.tasks.exemplars.bag_of_words import Bags, bags_of
 from bench.tasks.exemplars.nearest import index_of, nearest
 from bench.tasks.exemplars.retrieve import gold_share, leak, retrieve
 from bench.tasks.exemplars.search import BATCH
+from tools.memory import peak_megabytes
 
 TYPES = 100_000
 Best = tuple[Any, Any]  # document and cosine of each query

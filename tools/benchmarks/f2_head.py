@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from bench.models.functional.class_head import ClassHead, class_head_loss, posterior_log_probs
 from bench.models.functional.mefmax import mefmax
-from bench.perf.memory import peak_megabytes
+from tools.memory import peak_megabytes
 
 MEGABYTE = 2**20
 

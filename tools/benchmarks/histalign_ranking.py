@@ -30,7 +30,7 @@ from bench.models.core.states import Rows, States
 from bench.models.functional.cache import scaled_similarity
 from bench.models.functional.ranks import cosine_ranks
 from bench.models.histalign import HistAlign
-from bench.perf.memory import peak_megabytes
+from tools.memory import peak_megabytes
 
 MARGIN = 0.001  # HistAlign's GPT-2 runs
 VOCABULARY = 50_257

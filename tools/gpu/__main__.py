@@ -27,15 +27,15 @@ GPT2 = ("--layers", "12", "--width", "768", "--vocabulary", "50257")
 """GPT-2 small."""
 
 
-def perf(*options: str) -> list[str]:
+def steps(*options: str) -> list[str]:
     """Return the command of a measurement in bf16 at GPT-2's size."""
-    return ["bench", "perf", *GPT2, "--device", "cuda", "--precision", "bf16-mixed", "--json", *options]
+    return ["tools.steps", *GPT2, "--device", "cuda", "--precision", "bf16-mixed", "--json", *options]
 
 
 PARTS: dict[str, tuple[list[str], float]] = {
-    "steps": (perf("--batch", "8", "--positions", "1024", "--repeats", "5"), 150),
+    "steps": (steps("--batch", "8", "--positions", "1024", "--repeats", "5"), 150),
     "texts": (
-        perf("--method", "trime,histalign", "--batch", "250", "--positions", "306", "--repeats", "1",
+        steps("--method", "trime,histalign", "--batch", "250", "--positions", "306", "--repeats", "1",
              "--samples", "5000", "--tokens", "256"), 130),
     "tests": (["pytest", "-q", "-W", "ignore", "-m", "gpu", "-p", "no:cacheprovider", "tests/gpu"], 120),
     "precision": (["tools.chaos.precision", "mle", "trime", "histalign", "ul_token", "f2softmax"], 130),

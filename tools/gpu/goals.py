@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench.perf.steps import PEERS
+from tools.steps import PEERS
 
 MOST_OF_MLE = 1.10
 MOST_OF_HISTALIGN = 1.03
@@ -66,7 +66,7 @@ def of_steps(rows: list[dict[str, Any]], peak: float | None) -> list[Line]:
     """Return the goals of whole steps.
 
     Args:
-        rows: of `bench perf`.
+        rows: of `tools.steps`.
         peak: operations a second that the device can do, by its maker; None where nobody has said it.
     """
     lines = []

@@ -34,8 +34,6 @@ NOT_RUN = {
     "bench claims --run": "trains the cells of every claim, at sizes of their own: tests/bench/commands/test_claims.py",
     "bench human read": "reads what people answered: tests/leaderboards/human",
     "bench reproduce histalign/table4": "the same",
-    "bench ladder": "trains for hours: tests/bench/ladder",
-    "bench tradeoff --run --svg": "24 decodings of five cells: tests/leaderboards/quality_diversity",
     "bench data prepare": "is a download: tests/tasks/fetch",
     "--backbone llama2-7b": "takes eight GPUs, or one large one, and the weights",
 }

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.decodings.core.bisection import nucleus_by_bisection
 from bench.decodings.nucleus import Nucleus
-from bench.perf.operations import counted
+from tests.operations import counted
 
 
 def by_sort(scores: Tensor, p: float) -> Tensor:

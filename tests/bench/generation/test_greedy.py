@@ -12,9 +12,9 @@ from bench.generation.generation import Generator, generate
 from bench.generation.growing import Growing
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
-from bench.perf.operations import counted
 from tests.drawn import in_turn
 from tests.models import still
+from tests.operations import counted
 
 METHODS = ["mle", "trime", "histalign"]
 KINDS = [*still.KINDS, "llama"]

@@ -13,10 +13,10 @@ from tests.leaderboards import boards
 from tests.leaderboards.claim.test_report import store
 
 
-def papers(root, with_size=None):
+def papers(root):
     store(root)
     built = tables(Store(root), None, "all")[0]
-    return page_content([judge(read(name), built) for name in ("histalign", "adadec")], with_size)
+    return page_content([judge(read(name), built) for name in ("histalign", "adadec")])
 
 
 def test_a_claim_says_direction_size_and_control_and_opens_on_its_evidence(tmp_path):
@@ -61,15 +61,7 @@ def test_what_was_not_run_is_counted_and_a_paper_without_a_run_is_named(tmp_path
     markup = claims_section(papers(tmp_path))
     assert "claims that were not run</summary>" in markup
     assert "Of these papers no claim has been run: AdaDec (5 claims)." in markup
-    assert "As models grow" not in markup
     assert claims_section(page_content([judge(read("adadec"), [])])) == ""
-
-
-def test_a_ladder_says_what_becomes_of_a_claim(tmp_path):
-    places = [place for place, claim in enumerate(read("histalign").claims, 1) if "BLEU-3" in claim.says]
-    markup = claims_section(papers(tmp_path, {f"histalign/{places[0]}": "growing"}))
-    assert "<th scope=col>As models grow" in markup
-    assert "<td>growing" in markup
 
 
 def test_a_share_without_a_bound_is_no_number_of_a_control(tmp_path):
@@ -83,7 +75,7 @@ def test_a_share_without_a_bound_is_no_number_of_a_control(tmp_path):
 
 def test_no_text_of_a_claim_is_markup():
     bad = "".join(boards.ATTACKS)
-    names = ("says", "where", "verdict", "direction", "size", "control", "with_size", "paper", "quote", "on")
+    names = ("says", "where", "verdict", "direction", "size", "control", "paper", "quote", "on")
     claim = dict.fromkeys(names, bad)
     paper = {"paper": bad, "summary": bad, "rebuttal": bad, "not_run": [bad], "costs": [bad]}
     markup = claims_section([{**paper, "claims": [{**claim, "evidence": [bad]}]}, {**paper, "claims": []}])

@@ -18,10 +18,9 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.ul_token import ULToken
-from bench.perf.heads import Size, objective_of
-from bench.perf.measure import has_head
-from bench.perf.operations import counted
 from tests.models import still, tiny_bilstm
+from tests.operations import counted
+from tools.heads import Size, has_head, objective_of
 
 KERNELS = {"mle": 17, "histalign": 17, "ul_token": 49, "trime": 55, "face": 29, "simctg": 17, "ct": 55}
 """Most operations of a slice, views left out. A ranking term has slices of its own, over the memory."""

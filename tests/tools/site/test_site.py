@@ -142,7 +142,7 @@ def test_its_search_works(way: str, built: tuple[Path, float], served: str, brow
 @in_a_browser
 @pytest.mark.parametrize(
     ("page", "cell"),
-    [("index.html", ".right"), ("leaderboards/ladder.html", "[data-numbers] td + td")],
+    [("index.html", ".right"), ("docs/large_models.html", "[data-numbers] td + td")],
 )
 def test_numbers_stand_to_the_right(built: tuple[Path, float], browser: Chromium, page: str, cell: str) -> None:
     """The theme puts all cells to the left, and says so with many conditions."""

@@ -1,17 +1,12 @@
-"""Aligned tables and reports: whole at every width of a terminal, with every digit."""
+"""Aligned tables: whole at every width of a terminal, with every digit."""
 
 from __future__ import annotations
-
-import io
-import re
 
 import pytest
 
 from bench.leaderboards.render.samples import shown
 from bench.leaderboards.render.text.aligned import aligned
-from bench.leaderboards.render.text.terminal_markdown import for_stdout, terminal_markdown
 from bench.leaderboards.samples import Sample
-from tools.regenerate import PAGE
 
 HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")
 ROWS = [["mle.continued", "1,250", "0.0587", "12.31", "1,234,567"], ["tailr.power", "7", "1.5", "0.02", "5"]]
@@ -42,33 +37,6 @@ def test_a_long_text_goes_on_below_itself() -> None:
 
 def test_a_number_wider_than_the_line_is_whole() -> None:
     assert any("9" * 90 in line for line in aligned(("a", "n"), [["x", "9" * 90]], width=60))
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("page", ["ladder.md", "../docs/decoding_against_training.md"])
-def test_kept_reports_fit_a_terminal(page: str, width: int) -> None:
-    text = (PAGE.parent / page).read_text()
-    text = re.sub(r"!\[.*?\]\(.*?\)", "", text)
-    shown_text = terminal_markdown(text, width)
-    assert all(len(line) <= width or " " not in line.strip() for line in shown_text.splitlines()), "a hash is one word"
-    numbers = re.findall(r"[-+]?\d[\d.,]*", text)
-    assert len(numbers) > 500
-    for number in set(numbers):
-        assert number in shown_text
-
-
-def test_a_report_is_markdown_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "| a | n |\n|---|---:|\n| x\\_y | 1 |"
-    assert for_stdout(text) == text
-    monkeypatch.setattr("sys.stdout", Screen())
-    assert for_stdout(text) == "a    n\nx_y  1"
-
-
-class Screen(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(("width", "side_by_side"), [(60, 2), (80, 2), (120, 4)])

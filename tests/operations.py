@@ -6,9 +6,8 @@ such as how many entries of a mask are true, makes it wait until everything befo
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -80,38 +79,3 @@ def counted() -> Iterator[Operations]:
 
     with mock.patch.multiple(Tensor, **{name: reading(name) for name in READS}), operations:
         yield operations
-
-
-def on_device(run: Callable[[], object], device: torch.device) -> dict[str, float | None]:
-    """Return what one run costs a GPU, the numbers None elsewhere.
-
-    Returns:
-        `peak_mb`, the most memory there was while it ran, weights and optimiser included; `kernels` it started; `waits`
-        for the device, without the last one, which ends the measurement.
-    """
-    if device.type != "cuda":
-        return {"peak_mb": None, "kernels": None, "waits": None}
-    from torch.profiler import ProfilerActivity, profile
-
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    run()
-    torch.cuda.synchronize()
-    peak = torch.cuda.max_memory_allocated() / 2**20
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        run()
-        torch.cuda.synchronize()
-    kernels = [event for event in profiler.events() if str(event.device_type).endswith("CUDA")]
-    return {"peak_mb": peak, "kernels": len(kernels), "waits": _waits(run)}
-
-
-def _waits(run: Callable[[], object]) -> int:
-    """Return how often a run makes the program wait for the GPU, by the driver's own warning."""
-    torch.cuda.set_sync_debug_mode("warn")
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            run()
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    return sum("synchronizing" in str(warning.message) for warning in caught)

@@ -1,1 +1,0 @@
-"""Ladder: the same methods on one family of models at growing size, as ordinary cells."""

@@ -1,1 +1,0 @@
-"""Time and memory of heads and steps."""
