@@ -57,8 +57,10 @@ links:
 	for module in bench/*; do ln -sfn ../../$$module .types/bench/; done
 	for folder in tasks models metrics leaderboards; do ln -sfn ../../$$folder .types/bench/; done
 
-# In an environment of its own: the generator needs none of the program, and no number depends on its packages.
-docs: .venv-docs/ready
+# Pages that are made of the code come first. The generator of the site has an environment of its own, so that no number
+# depends on its packages.
+docs: .venv/ready .venv-docs/ready
+	$(BIN)/python -m tools.catalogue build/catalogue
 	.venv-docs/bin/python -m tools.site
 
 .venv-docs/ready: pyproject.toml constraints.txt

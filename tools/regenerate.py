@@ -1,13 +1,11 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
-                                                     catalogue
     python -m tools.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
     python -m tools.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
     python -m tools.regenerate costs                 bench/cost/kept.json alone, of the small recipes
-    python -m tools.regenerate catalogue             docs/catalogue and docs/api alone, of the code
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -168,17 +166,12 @@ def opened(text: str) -> tuple[str, str, dict[str, Any]]:
 
 def main() -> None:
     """Do what the command line says."""
-    from tools.catalogue.pages import write_pages
-
     os.environ["COLUMNS"] = COLUMNS
     os.chdir(ROOT)
     if sys.argv[1:2] == ["families"]:
         from tests.models.backbones import families
 
         families.PAGE.write_text(families.page(), encoding="utf-8")
-        return
-    if sys.argv[1:2] == ["catalogue"]:
-        write_pages()
         return
     if sys.argv[1:2] == ["notebooks"]:
         from tools.site import notebooks
@@ -202,7 +195,6 @@ def main() -> None:
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
     pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
-    write_pages()  # verdicts are on the pages of methods
 
 
 if __name__ == "__main__":

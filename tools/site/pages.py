@@ -111,9 +111,9 @@ def page(path: str | Path) -> Page:
     return Page(Path(path), (ROOT / path).read_text(encoding="utf-8"))
 
 
-def pages() -> list[Page]:
-    """Read all pages, sorted by path."""
+def pages(root: Path = ROOT) -> list[Page]:
+    """Read all pages below the repository or another folder, sorted by path."""
     found: set[Path] = set()
     for folder in FOLDERS:
-        found.update(path.relative_to(ROOT) for path in ROOT.glob(f"{folder}*.md"))
-    return [page(path) for path in sorted(found)]
+        found.update(path.relative_to(root) for path in root.glob(f"{folder}*.md"))
+    return [Page(path, (root / path).read_text(encoding="utf-8")) for path in sorted(found)]

@@ -13,6 +13,8 @@ from tools.site.pages import ROOT, Page, pages
 
 CONFIGURATION = ROOT / "mkdocs.yml"
 ASSETS = Path("docs/assets")
+GENERATED = ROOT / "build" / "catalogue"
+"""Pages that `python -m tools.catalogue` makes of the code, by their paths in the site."""
 
 
 def stage(target: Path) -> None:
@@ -24,14 +26,14 @@ def stage(target: Path) -> None:
         target: a folder; what is there is removed.
     """
     shutil.rmtree(target, ignore_errors=True)
-    found = pages()
+    found = [*pages(), *pages(GENERATED)]
     for page in found:
         _written(target / "pages" / page.path, typeset(page.text))
     for path in sorted(linked_files(found)):
         _copied(path, target)
     shutil.copytree(ROOT / ASSETS, target / "pages" / ASSETS)
     configuration = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
-    configuration["nav"] = expanded(configuration["nav"])
+    configuration["nav"] = expanded(configuration["nav"], [page.path for page in found])
     _written(target / "mkdocs.yml", yaml.safe_dump(configuration, sort_keys=False))
 
 
@@ -48,20 +50,24 @@ def linked_files(found: list[Page]) -> set[Path]:
     return {path for path in files if (ROOT / path).is_file()}
 
 
-def expanded(entries: list[Any]) -> list[Any]:
+def expanded(entries: list[Any], paths: list[Path]) -> list[Any]:
     """Return a navigation with the pages that a `*` stands for; sections without a page are left out.
 
     They are sorted without their suffix: the index `bench.md` before `bench.base.options.md`.
+
+    Args:
+        entries: of the navigation.
+        paths: of all pages.
     """
     made: list[Any] = []
     for entry in entries:
         if isinstance(entry, str) and "*" in entry:
-            found = sorted(ROOT.glob(entry), key=lambda path: path.with_suffix("").as_posix())
-            made += [path.relative_to(ROOT).as_posix() for path in found]
+            found = sorted(path.with_suffix("").as_posix() for path in paths if path.match(entry))
+            made += [f"{name}.md" for name in found]
         elif isinstance(entry, dict):
             ((title, inner),) = entry.items()
             if isinstance(inner, list):
-                inner = expanded(inner)
+                inner = expanded(inner, paths)
             if inner:
                 made.append({title: inner})
         else:

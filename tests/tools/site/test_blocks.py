@@ -16,9 +16,7 @@ from tools.site.running import FIRST, Sandbox, forget
 
 OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
 """Pages whose commands another test runs."""
-GENERATED = ("docs/api/", "docs/catalogue/")
-"""Pages that are made of docstrings, whose examples the doctests run, and of `--help`."""
-PAGES = {found.path.as_posix(): found for found in pages() if not found.path.as_posix().startswith(GENERATED)}
+PAGES = {found.path.as_posix(): found for found in pages()}
 COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
 RUN_HERE = ("docs/quickstart.md", "tasks/README.md")

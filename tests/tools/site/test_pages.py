@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tools.site.mathematics import typeset
-from tools.site.offline import refuse_requests, with_own_worker, without_needless
+from tools.site.offline import refuse_requests
 from tools.site.pages import ROOT, Page, anchor_of, page, pages
 from tools.site.staging import CONFIGURATION, expanded, linked_files
 
@@ -41,12 +41,14 @@ def test_links_lead_somewhere(found: Page) -> None:
 
 
 def test_a_star_stands_for_the_pages_that_match() -> None:
-    made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}])
+    paths = [found.path for found in PAGES]
+    made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}], paths)
     assert made == [
         {"A": ["docs/notebooks/own_objective.md", "docs/notebooks/table_again.md"]},
         {"C": "README.md"},
     ]
-    assert expanded(["docs/api/*.md"])[0] == "docs/api/bench.md"
+    api = [Path("docs/api/bench.base.md"), Path("docs/api/bench.md")]
+    assert expanded(["docs/api/*.md"], api) == ["docs/api/bench.md", "docs/api/bench.base.md"]
 
 
 def test_files_that_pages_show_go_along() -> None:
@@ -87,16 +89,6 @@ def test_equations_become_mathml() -> None:
     assert "<mi>log</mi><mspace" in made
     assert "```sh\necho $A $B\n```" in made
     assert "`$x$` costs 3$ or 4$." in made
-
-
-def test_a_page_is_made_whole() -> None:
-    assert with_own_worker('"https://unpkg.com/iframe-worker/shim"', 2) == '"../../docs/assets/iframe-worker/shim.js"'
-    code = "<pre>a\n  b</pre>"
-    assert without_needless(f"<div>\n   <p>x\n <b>y</b> <i>z</i></p>\n{code}\n</div>") == (
-        f"<div><p>x <b>y</b> <i>z</i></p>{code}</div>"
-    )
-    marked = '<pre><span class="k">if</span><span class="w"> </span><span class="n">a</span></pre>'
-    assert without_needless(f"<ul>\n<li>b</li></ul>{marked}") == '<ul><li>b</ul><pre><span class="k">if</span> a</pre>'
 
 
 @pytest.mark.parametrize(

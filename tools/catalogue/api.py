@@ -1,7 +1,6 @@
-"""Source files as data: the public names of a module, their signatures and docstrings, read from the syntax.
+"""The API: a page for each public module with signatures and docstrings, and an index of what `bench` itself has.
 
-Nothing is imported, and what is shown is what is written: an annotation or a default is the same text on every release
-of Python.
+Files are read as syntax, so what is shown is what is written: a default is the same text on every release of Python.
 """
 
 from __future__ import annotations
@@ -11,9 +10,118 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+import bench
+from bench.leaderboards.render.markdown_table import markdown_table
 from tests.shipped import MODULES
+from tools.catalogue.docstrings import cell, code, read_docstring
 
-__all__ = ["Source", "methods_of", "signature", "source_of", "values_of_class"]
+__all__ = ["pages"]
+
+FOLDER = "docs/api"
+PUBLIC = (
+    "bench.board.run",
+    "bench.board.board",
+    "bench.cells.make",
+    "bench.models",
+    "bench.models.core.objective",
+    "bench.models.core.states",
+    "bench.models.core.head",
+    "bench.models.core.run_context",
+    "bench.models.backbones.backbone",
+    "bench.models.backbones.causal",
+    "bench.models.backbones.encoder_decoder",
+    "bench.tasks.core.task",
+    "bench.tasks.core.example",
+    "bench.tasks.core.manifest",
+    "bench.metrics",
+    "bench.metrics.score",
+    "bench.metrics.sums",
+    "bench.metrics.torch",
+    "bench.decodings.core.decoding",
+    "bench.decodings.core.sampler",
+    "bench.decodings.core.settings",
+    "bench.base.entries",
+    "bench.base.options",
+    "bench.base.space",
+    "bench.testing",
+    "bench.errors",
+)
+"""What may be called by those who write a method, task, metric, backbone or decoding of their own."""
+SECTIONS = ("Args", "Returns", "Yields", "Raises")
+
+
+def pages() -> dict[str, Iterator[str]]:
+    """Return the lines of every page of the API, by its path in the repository."""
+    found = {f"{FOLDER}/{module}.md": _module(source_of(module)) for module in PUBLIC}
+    return {f"{FOLDER}/bench.md": _index(), **found}
+
+
+def _index() -> Iterator[str]:
+    """Yield the page of the package: its own names, and every module that has a page."""
+    docstring = read_docstring(bench.__doc__)
+    yield from ["# bench", "", docstring.lead, ""]
+    for block in docstring.blocks:
+        yield from [block, ""]
+    rows = []
+    for name, place in bench.PLACES.items():
+        module, _, inside = place.partition(":")
+        shown = f"[{code(place)}]({module}.md#{inside.lower()})" if module in PUBLIC else code(place)
+        rows.append([code(f"bench.{name}"), shown])
+    yield from [*markdown_table(["name", "where it is"], rows), "", "## Modules", ""]
+    rows = []
+    for module in PUBLIC:
+        what = read_docstring(source_of(module).docstring).lead
+        rows.append([f"[{code(module)}]({module}.md)", cell(what)])
+    yield from [*markdown_table(["module", "what it is for"], rows), ""]
+
+
+def _module(source: Source) -> Iterator[str]:
+    """Yield the page of a module."""
+    yield from [f"# {source.name}", "", *_text(source.docstring)]
+    for name in source.public:
+        found = source.definition(name)
+        if found is not None:
+            yield from _definition(name, *found, inside=source.name)
+
+
+def _definition(name: str, source: Source, node: Definition, inside: str) -> Iterator[str]:
+    """Yield the part of a class or function."""
+    yield from [f"## {name}", "", "```py", *signature(node), "```", ""]
+    if source.name != inside:
+        yield from [f"Defined in {code(source.name)}.", ""]
+    yield from _text(ast.get_docstring(node) or "")
+    if not isinstance(node, ast.ClassDef):
+        return
+    values = values_of_class(source, node)
+    if values:
+        yield from ["```py", *values, "```", ""]
+    for method in methods_of(node):
+        yield from [f"### {name}.{method.name}", "", "```py", *signature(method), "```", ""]
+        yield from _text(ast.get_docstring(method) or "")
+
+
+def _text(text: str) -> Iterator[str]:
+    """Yield a docstring: its blocks, and a list for each section."""
+    docstring = read_docstring(text)
+    for block in [docstring.lead, *docstring.blocks]:
+        if block:
+            yield from [block, ""]
+    for section in SECTIONS:
+        said = docstring.sections.get(section, {})
+        if said:
+            yield from [f"{section}:", ""]
+            yield from [_item(name, what) for name, what in said.items()]
+            yield ""
+
+
+def _item(name: str, what: str) -> str:
+    if not name:
+        return f"- {what}"
+    return f"- {code(name)}: {what}"
+
+
+# Source files as data ----------------------------------------------------------------------------------------------
+
 
 WIDTH = 100
 Function = ast.FunctionDef | ast.AsyncFunctionDef
