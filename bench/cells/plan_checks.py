@@ -81,26 +81,23 @@ def confirm(cells: Sequence[Cell], progress: Progress) -> None:
     confirm_number(sum(map(is_to_do, cells)), progress)
 
 
-def confirm_number(to_do: int, progress: Progress, *, at_most: bool = False) -> None:
+def confirm_number(to_do: int, progress: Progress) -> None:
     """Ask the same of a number of cells that are to be trained or evaluated.
 
     Args:
         to_do: the number.
         progress: asks on the terminal.
-        at_most: whether fewer may be left to do, and no dry run shows them.
     """
     if to_do <= MANY:
         return
-    many, shown, cost = str(to_do), "; --dry-run shows them and what they cost", " (--dry-run shows what they cost)"
-    if at_most:
-        many, shown, cost = f"up to {to_do}", "", ""
     if not has_terminal():
         raise UsageError(
-            f"{many} cells are to be trained or evaluated, and more than {MANY} are begun only with --yes{shown}"
+            f"{to_do} cells are to be trained or evaluated, and more than {MANY} are begun only with --yes; --dry-run "
+            f"shows them and what they cost"
         )
-    if progress.ask(f"{many} cells are to be trained or evaluated{cost}. Begin? [y/N] "):
+    if progress.ask(f"{to_do} cells are to be trained or evaluated (--dry-run shows what they cost). Begin? [y/N] "):
         return
-    raise UsageError(f"nothing was begun: the answer was not y; --yes begins {many} cells without asking")
+    raise UsageError(f"nothing was begun: the answer was not y; --yes begins {to_do} cells without asking")
 
 
 def is_to_do(cell: Cell) -> bool:

@@ -242,7 +242,6 @@ class Run:
         task: one task.
         methods: their names; `all` is not expanded here.
         seeds: one cell each.
-        minutes: measured or estimated, on one quiet core, with nothing stored.
         name: by which claims refer to it.
         decode: decodings; empty for the task's own.
         sets: as typed after --set.
@@ -253,7 +252,6 @@ class Run:
     task: str
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
-    minutes: float
     name: str = ""
     decode: str = ""
     sets: tuple[str, ...] = ()

@@ -60,11 +60,12 @@ def _terminal_counts(papers: Sequence[Paper]) -> str:
 
 
 def _not_run(papers: Sequence[Paper]) -> list[str]:
-    """Say what `not run` means and what makes it, where a verdict has it."""
+    """Say what `not run` means and where its runs are listed, where a verdict has it."""
     of = [paper.file.short for paper in papers if any(verdict.kind == "not run" for verdict in paper.verdicts)]
     if not of:
         return []
-    return [f"not run: {KINDS['not run']}; bench claims {' '.join(of)} --run --results DIR makes it"]
+    files = ", ".join(f"leaderboards/claims/{name}.toml" for name in of)
+    return [f"not run: {KINDS['not run']}; the runs that make it are listed in {files}"]
 
 
 # Markdown ---------------------------------------------------------------------------------------------------------

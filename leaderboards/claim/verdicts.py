@@ -86,11 +86,6 @@ class Verdict:
         """Whether the gap that its effect is a share of may be 0: then the share is not defined."""
         return self.gap is not None and holds_zero(self.gap)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether more seeds could decide it."""
-        return self.kind in ("inconclusive", "not run") and not self.tied
-
 
 @dataclass(frozen=True)
 class Paper:

@@ -173,20 +173,6 @@ def made(side: Side, run: Run, cell: Cell) -> bool:
     )
 
 
-def minutes_by_task() -> dict[str, float]:
-    found: dict[str, float] = {}
-    for run in chain.from_iterable(file.runs for file in FILES):
-        found[run.task] = found.get(run.task, 0) + run.minutes
-    return found
-
-
-def test_all_runs_fit_in_a_slice_of_ninety_minutes_on_two_cores() -> None:
-    lanes = [0.0, 0.0]
-    for minutes in sorted(minutes_by_task().values(), reverse=True):  # as they are made
-        lanes[lanes.index(min(lanes))] += minutes
-    assert max(lanes) <= 90, lanes
-
-
 def test_settings_of_the_papers_own_recipes_share_cells_with_other_runs(
     planned: dict[tuple[str, str], list[Cell]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +219,7 @@ def test_where_a_paper_says_something() -> None:
 
 def test_a_run_that_the_file_does_not_have_is_refused() -> None:
     check = RegressionCheck("t", "s", "kld", "lower", Side("mle"), Side("face"), run="long")
-    file = ClaimFile("P", "p", (Run("text", ("mle",), (0,), 1.0, name="short"),), checks=(check,))
+    file = ClaimFile("P", "p", (Run("text", ("mle",), (0,), name="short"),), checks=(check,))
     with pytest.raises(ValueError, match=r"P, 's': expected the name of a run \(short\), got 'long'"):
         file.run_of(check)
 
