@@ -179,7 +179,7 @@ def refuse_keep_checkpoints(arguments: RunArguments, what: str, why: str) -> Non
     if kept != "all":
         raise UsageError(
             f"--keep-checkpoints does not go with {what}, which {why}; remove them afterwards: "
-            f"bench clean --checkpoints {kept} --yes"
+            f"bench store delete all --checkpoints {kept} --yes"
         )
 
 

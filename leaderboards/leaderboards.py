@@ -54,7 +54,7 @@ class Leaderboards:
         named = ", ".join(self.damaged[:NAMED])
         if len(self.damaged) > NAMED:
             named += f" and {len(self.damaged) - NAMED} more"
-        return [f"damaged files are left out: {named}; bench repair moves them aside and says what makes them again"]
+        return [f"damaged files are left out: {named}; bench store status says what is wrong with each and what to do"]
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
         """Return the leaderboards of some tasks; only what is said over several tasks is made again."""

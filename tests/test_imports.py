@@ -16,7 +16,7 @@ LAYERS = (
     ("bench.leaderboards", "bench.config", "bench.pretrained"),
     ("bench.training",),
     ("bench.cells",),
-    ("bench.imported", "bench.audit", "bench.cost", "bench.queue", "bench.page"),
+    ("bench.imported", "bench.verify", "bench.cost", "bench.queue", "bench.page"),
     ("bench.engines", "bench.board"),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
@@ -59,7 +59,7 @@ def test_imports_point_one_way():
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.status", "bench.store.store",
+@pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.store", "bench.store.store",
                                   "bench.leaderboards.table", "bench.models", "bench.tasks", "bench.metrics",
                                   "bench.models.backbones", "bench.decodings"])  # fmt: skip
 def test_what_light_commands_need_is_light(name):

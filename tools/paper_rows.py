@@ -1,7 +1,7 @@
 """`python -m tools.paper_rows`: rows at the papers' size for two of their tables, in slices; `make paper-rows`.
 
 A slice works for `--seconds` and then keeps the state of the cell it is at; the same command goes on from there. Slices
-of several machines are joined by `bench merge`. With GPT-2's weights (`--weights FOLDER`, or the hub) the rows of
+of several machines are joined by `bench store join`. With GPT-2's weights (`--weights FOLDER`, or the hub) the rows of
 HistAlign's Table 1 are comparable. Without them the same architecture is trained from scratch, which its name says. The
 decoder of F2-Softmax's Table 1 is trained from scratch in the paper too; its text is what there is here.
 """

@@ -10,7 +10,7 @@ from bench.base.keys import key_of
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.run import Outcome
-from bench.store.cleaning import checkpoints_of, remove
+from bench.store.disk_use import checkpoints_of, remove
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
 
@@ -68,7 +68,7 @@ def distinct(cells: Sequence[Cell]) -> Collection[Cell]:
 
 
 def best_cells(store: Store) -> set[Path]:
-    """Return the folders of cells that keep their checkpoint under `--checkpoints best`.
+    """Return the folders of cells that keep their checkpoint under `bench store delete --checkpoints best`.
 
     Of cells that differ in their seed only, it is the one with the best primary value of its task, the mean over its
     decodings. Where one of them has no such value, or is damaged, all keep theirs.

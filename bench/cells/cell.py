@@ -108,8 +108,6 @@ def trained_key_of(
     donor: CellFolder | None = None,
     parent_key: str = "",
     second_key: str = "",
-    *,
-    with_valid: bool = True,
 ) -> str:
     """Return the hash of everything that decides the trained weights.
 
@@ -117,31 +115,67 @@ def trained_key_of(
         donor: the cell its weights start from, as `trainer.init_from` names it.
         parent_key: of the cell it is fine-tuned from; empty for none.
         second_key: of the cell of its second model; empty for none.
-        with_valid: False for the key as it was before validation text was in it.
+    """
+    task_content: dict[str, Any] = {
+        "name": task.name,
+        "version": task.version,
+        "options": without(config.task_options, task.places),
+        "train": task.manifest("train").as_dict(),
+    }
+    if is_validated(config, method):
+        task_content["valid"] = task.manifest("valid").sha256
+    return key_of_training(
+        task=task_content,
+        method={**method.code, "options": config.method_options},
+        backbone={"name": config.backbone, "options": placed(config.backbone_options), **weights(config)},
+        trainer={**config.trainer.content(), "init_from": checkpoint_of(donor)},
+        seed=config.seed,
+        own=config.own_code(),
+        parent=parent_key,
+        second=second_key,
+    )
+
+
+def key_of_training(
+    *,
+    task: Mapping[str, Any],
+    method: Mapping[str, Any],
+    backbone: Mapping[str, Any],
+    trainer: Mapping[str, Any],
+    seed: int,
+    own: Mapping[str, Any],
+    parent: str,
+    second: str,
+) -> str:
+    """Return the key of a training by everything that decides its weights, in the form of a plan or of a record.
+
+    Args:
+        task: its name, version and options, the manifest of its training rows and, where validation text decides what
+            is stored, the hash of that.
+        method: the code of the objective and its options.
+        backbone: its name, options and, if it is pretrained, its weights.
+        trainer: every setting of the training.
+        seed: of the run.
+        own: class and source hash of a task or backbone of the user's own.
+        parent: key of the run it is fine-tuned from; empty for none.
+        second: key of the run of its second model; empty for none.
     """
     content: dict[str, Any] = {
         "schema": KEY_SCHEMA,
-        "task": {
-            "name": task.name,
-            "version": task.version,
-            "options": without(config.task_options, task.places),
-            "train": task.manifest("train").as_dict(),
-        },
-        "method": {**method.code, "options": config.method_options},
-        "backbone": {"name": config.backbone, "options": placed(config.backbone_options), **weights(config)},
-        "trainer": {**config.trainer.content(), "init_from": checkpoint_of(donor)},
-        "seed": config.seed,
+        "task": task,
+        "method": method,
+        "backbone": backbone,
+        "trainer": trainer,
+        "seed": seed,
     }
-    if with_valid and is_validated(config, method):
-        content["task"]["valid"] = task.manifest("valid").sha256
-    if not config.trainer.steps and not config.trainer.epochs:
+    if not trainer["steps"] and not trainer["epochs"]:
         content["training"] = "none"  # before 0.3 it was one step
-    if config.own:
-        content["own"] = config.own_code()
-    if parent_key:
-        content["parent"] = parent_key
-    if second_key:
-        content["second"] = second_key
+    if own:
+        content["own"] = own
+    if parent:
+        content["parent"] = parent
+    if second:
+        content["second"] = second
     return key_of(content)
 
 
@@ -217,11 +251,16 @@ DROPOUT = "configured"
 
 
 def weights(config: CellConfig) -> dict[str, Any]:
-    """Return what a pretrained backbone is; nothing for one trained from scratch, or one's own, whose code says it."""
-    if "backbone" in config.own or not is_pretrained(config.backbone):
+    """Return what a pretrained backbone is; nothing for a backbone of the user's own, whose code says it."""
+    if "backbone" in config.own:
+        return {}
+    return pretrained_weights(config.backbone, config.backbone_options)
+
+
+def pretrained_weights(backbone: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the weights of a pretrained backbone are; nothing for one that is trained from scratch."""
+    if not is_pretrained(backbone):
         return {}
     from bench.models.backbones.hub import identity
 
-    options = config.backbone_options
-    found = identity(config.backbone, options["path"], options["revision"])
-    return {"weights": {**found, "dropout": DROPOUT}}
+    return {"weights": {**identity(backbone, options["path"], options["revision"]), "dropout": DROPOUT}}

@@ -91,7 +91,7 @@ def _share(
     """Return the share of the peak that one stored cell reached, or None where it is none of this kind."""
     try:
         content, circumstances = folder.trained(), folder.provenance()
-    except BenchError:  # damaged: bench status and bench repair say so
+    except BenchError:  # damaged: bench store status says so
         return None
     if content is None or "model" not in content:
         return None

@@ -26,7 +26,7 @@ __all__ = ["COPY", "PlanFile", "open_queue", "read_plan", "write_plan"]
 
 SCHEMA = 2
 COPY = "plan.json"
-"""The plan in the folder of its queue, for `bench status` and against two plans of one nonce."""
+"""The plan in the folder of its queue, for the overview of a queue and against two plans of one nonce."""
 
 
 @dataclass(frozen=True)

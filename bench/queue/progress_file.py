@@ -1,4 +1,4 @@
-"""Progress file: how far the child of a cell is, for `bench status`. One line of JSON, written anew every second.
+"""Progress file: how far the child of a cell is, for the overview of a queue. One line of JSON, written every second.
 
 The worker looks at a heartbeat beside it (`bench/processes/heartbeat.py`), which says less and more often.
 

@@ -1,54 +1,44 @@
-"""Damage: stored files that cannot be read as what they should be, and what makes each again."""
+"""Damage: stored files that cannot be read as what they should be, and what to do about each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from bench.base.files import hash_of
 from bench.errors import DamagedError
 from bench.store.files import Disk
 from bench.store.store import CellFolder
 
-__all__ = ["damage_in", "damaged_error", "made_again_by", "relative"]
+__all__ = ["damage_in", "damaged_checkpoint", "damaged_error", "relative"]
 
 MADE_AGAIN = {
-    "trained.json": "bench run trains the cell again; its rows and scores stay",
-    "model-": "bench run trains the cell again; its rows and scores stay",
+    "trained.json": "bench run trains the run again; its predictions and scores stay",
+    "model-": "remove trained.json beside it, too; bench run trains the run again; its predictions and scores stay",
     "rows-": "bench run makes it again from the checkpoint",
     "scores-": "bench score makes it again",
     "items-": "bench score makes it again",
     "grid-": "bench run with the same --grid makes it again",
     "failed.json": "nothing is lost: it was the note of a failed attempt",
 }
-"""By the beginning of a file's name, what makes it again once `bench repair` has moved it aside."""
-
-
-def made_again_by(name: str) -> str:
-    """Return what makes a stored file again once it is out of the way.
-
-    >>> made_again_by("scores-0123456789abcdef.json")
-    'bench score makes it again'
-    """
-    for start, text in MADE_AGAIN.items():
-        if name.startswith(start):
-            return text
-    return "bench run makes it again"
+"""What makes a file again once it is removed, by the beginning of its name."""
 
 
 def damaged_error(cell: CellFolder, name: str, why: str, todo: str = "") -> DamagedError:
-    """Return the error of a damaged file of a cell.
+    """Return the error of a damaged file of a run.
 
     Args:
-        cell: that it belongs to.
+        cell: folder of the run.
         name: of the file.
         why: what is wrong with it.
-        todo: what to do, of a file that is good and of a later version; empty for one that is damaged.
+        todo: what to do about a good file of a later version; empty for a damaged one.
     """
     if todo:
         return DamagedError(cell.path / name, why, todo, is_newer=True)
     todo = cell.files.again
     if isinstance(cell.files, Disk):
-        todo = f"bench repair moves it aside, then {made_again_by(name)}"
+        again = [text for start, text in MADE_AGAIN.items() if name.startswith(start)]
+        todo = f"remove it, then {(again or ['bench run makes it again'])[0]}"
     return DamagedError(cell.path / name, why, todo)
 
 
@@ -61,7 +51,7 @@ def relative(path: Path, root: Path) -> str:
 
 
 def damage_in(cell: CellFolder, known: Iterable[DamagedError]) -> Iterator[DamagedError]:
-    """Yield every damaged file of a cell: those of its records, then rows and checkpoint, which are read whole.
+    """Yield every damaged file of a run: those of its records, then predictions and checkpoint, which are read whole.
 
     Args:
         cell: in a results folder.
@@ -76,20 +66,20 @@ def damage_in(cell: CellFolder, known: Iterable[DamagedError]) -> Iterator[Damag
             todo = error.todo if error.is_newer else ""
             yield damaged_error(cell, name, error.why, todo)
     if "trained.json" not in damaged:
-        yield from _damaged_checkpoint(cell)
+        checkpoint = damaged_checkpoint(cell)
+        if checkpoint is not None:
+            yield checkpoint
 
 
-def _damaged_checkpoint(cell: CellFolder) -> Iterator[DamagedError]:
-    """Yield the checkpoint of a cell where it is there and not what was stored."""
-    from bench.base.files import hash_of
-
-    trained = cell.trained() or {}
-    digest = trained.get("model", {}).get("checkpoint_sha256")
-    if digest is None:
-        return
+def damaged_checkpoint(cell: CellFolder) -> DamagedError | None:
+    """Return the error of a run's checkpoint that is there and is not what was stored; None for any other."""
+    digest = (cell.trained() or {}).get("model", {}).get("checkpoint_sha256")
+    if digest is None or not cell.has_checkpoint(digest):
+        return None
     path = cell.checkpoint(digest)
     try:
-        if path.exists() and hash_of(path) != digest:
-            yield damaged_error(cell, path.name, "it does not have the hash it was stored with")
+        if hash_of(path) == digest:
+            return None
     except OSError as error:
-        yield damaged_error(cell, path.name, f"{type(error).__name__}: {error}")
+        return damaged_error(cell, path.name, f"{type(error).__name__}: {error}")
+    return damaged_error(cell, path.name, "it does not have the hash it was stored with")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.cache import cache_root
 from bench.base.keys import key_of
 from bench.base.version import __version__
-from bench.store.migrations import SCHEMA
+from bench.store.records import SCHEMA
 
 if TYPE_CHECKING:
     from bench.store.files import ListedCell

@@ -66,7 +66,7 @@ def read_cell(store: Store, folder: CellFolder) -> CellRecords:
 
 
 def summaries(store: Store, tasks: Collection[str] | None = None) -> Iterator[Content]:
-    """Yield what `bench status` says of every cell, in name order."""
+    """Yield what `bench store status` says of every cell, in name order."""
     for _, content in _contents(store, tasks, "summary"):
         del content["damaged"]
         yield content
@@ -198,7 +198,7 @@ def _only(contents: Sequence[Content]) -> Content | None:
 
 
 def _summary(folder: CellFolder, records: Content, names: Collection[str]) -> Content:
-    """Return what `bench status` says of a cell."""
+    """Return what `bench store status` says of a cell."""
     record = records["failed"] or records["trained"] or {}
     task, method, key = folder.path.parts[-3:]
     config = record.get("config", {"task": task, "method": method})

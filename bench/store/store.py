@@ -35,8 +35,7 @@ from bench.base.outward import refuse
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, Disk, Files
 from bench.store.kept_board import files_at
-from bench.store.migrations import SCHEMA
-from bench.store.records import StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
+from bench.store.records import SCHEMA, StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bench as package
+from bench.commands import store
 from bench.models import METHODS
 from bench.tasks import TASKS
 from tests.bench import logicnlg_folder
@@ -19,7 +20,7 @@ from tests.bench.own import FOCAL
 from tests.conftest import CANARY
 
 HEAVY = ("torch", "lightning", "transformers", "numpy", "torchmetrics", "yaml", "rich", "datasets", "wandb", "nltk")
-LIGHT = (["--help"], ["list"], ["list", "methods", "--json"], ["status"], ["run", "--help"], ["--version"])
+LIGHT = (["--help"], ["list"], ["list", "methods", "--json"], ["store", "status"], ["run", "--help"], ["--version"])
 RUN = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "8")
 
 
@@ -50,7 +51,7 @@ def test_light_commands_start_at_once(arguments, tmp_path):
     assert min(times) <= 0.3, times
 
 
-@pytest.mark.parametrize("arguments", [*LIGHT, ["rum"], ["status", "--task", "x"], ["report"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [*LIGHT, ["rum"], ["store", "status", "--task", "x"], ["report"]], ids=" ".join)
 def test_light_commands_import_nothing_heavy(arguments, tmp_path):
     code = f"import sys; from bench.cli import main\ntry: main({arguments!r})\nexcept SystemExit: pass\n"
     code += f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
@@ -64,7 +65,7 @@ def test_light_commands_import_nothing_heavy(arguments, tmp_path):
 def test_help_names_every_command(bench):
     ended = bench("--help")
     assert ended.code == 0
-    assert all(f"    {name} " in ended.out for name in ("run", "list", "status", "report", "doctor"))
+    assert all(f"    {name} " in ended.out for name in ("run", "list", "store", "report", "doctor"))
 
 
 def test_the_version_is_that_of_the_package_and_of_the_distribution(bench):
@@ -118,10 +119,10 @@ def test_a_reader_that_has_had_enough_is_no_error(arguments, tmp_path):
 
 
 def test_an_empty_store_has_no_cells_and_no_table(bench, tmp_path):
-    ended = bench("status", "--results", str(tmp_path))
+    ended = bench("store", "status", "--results", str(tmp_path))
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"no cells in '{tmp_path}' yet; bench run --task ")
-    assert bench("status", "--results", str(tmp_path / "nowhere"), "--json").out == "[]\n"
+    assert ended.out.startswith(f"no runs in '{tmp_path}' yet; bench run --task ")
+    assert bench("store", "status", "--results", str(tmp_path / "nowhere"), "--json").out == "[]\n"
     for form in ("terminal", "markdown", "csv", "json"):
         ended = bench("report", "--results", str(tmp_path), "--format", form)
         assert (ended.code, ended.out) == (3, "")
@@ -130,14 +131,14 @@ def test_an_empty_store_has_no_cells_and_no_table(bench, tmp_path):
 
 
 def test_status_tells_each_cell(bench, tiny_store):
-    ended = bench("status", "--results", str(tiny_store))
+    ended = bench("store", "status", "--results", str(tiny_store))
     assert ended.code == 0
-    assert ended.out.startswith("ok        ambiguous_template · mle · small-causal · seed 0  [")
-    assert ended.out.endswith("]  3 rows files, 4 scores files\n")
-    (cell,) = json.loads(bench("status", "--results", str(tiny_store), "--json").out)
+    assert ended.out.startswith("ok         ambiguous_template · mle · small-causal · seed 0  [")
+    assert ended.out.endswith("]  3 predictions files, 4 scores files\n1 runs: 1 ok\n")
+    (cell,) = json.loads(bench("store", "status", "--results", str(tiny_store), "--json").out)
     assert (cell["status"], cell["task"], cell["seed"], cell["rows"], cell["scores"]) == (
         "ok", "ambiguous_template", 0, 3, 4)  # fmt: skip
-    assert bench("status", "--results", str(tiny_store), "--task", "logicnlg", "--json").out == "[]\n"
+    assert bench("store", "status", "--results", str(tiny_store), "--task", "logicnlg", "--json").out == "[]\n"
 
 
 def test_a_limited_run_is_left_out_of_leaderboards(bench, tiny_store):
@@ -146,18 +147,18 @@ def test_a_limited_run_is_left_out_of_leaderboards(bench, tiny_store):
     assert "(1 cells run with --limit are left out)" in ended.err
 
 
-@pytest.mark.parametrize("command", ["status", "report"])
+@pytest.mark.parametrize("command", [("store", "status"), ("report",)])
 def test_a_damaged_file_is_one_clear_line(bench, store_copy, command):
     (path,) = store_copy.rglob("trained.json")
     path.write_bytes(path.read_bytes()[:100])
-    ended = bench(command, "--results", str(store_copy))
+    ended = bench(*command, "--results", str(store_copy))
     assert ended.code == 1
     assert ended.err.splitlines() == ended.complaints
     assert ended.complaints[0].startswith(f"bench: stored file '{path}' cannot be read (")
-    assert ended.complaints[0].endswith("bench repair moves it aside, then bench run trains the cell again; its rows "
-                                        "and scores stay")  # fmt: skip
-    if command == "status":
-        assert ended.out.startswith("damaged   ambiguous_template · mle · ")
+    assert ended.complaints[0].endswith("remove it, then bench run trains the run again; its predictions and "
+                                        "scores stay")  # fmt: skip
+    if command[0] == "store":
+        assert ended.out.startswith("damaged    ambiguous_template · mle  [")
         assert len(ended.complaints) == 1
     else:
         assert (ended.out, len(ended.complaints)) == ("", 2)
@@ -197,7 +198,7 @@ def test_a_damaged_checkpoint_fails_the_cell_in_one_line(bench, store_copy):
     (line,) = ended.complaints
     assert line.startswith("bench: failed: ambiguous_template · mle · small-causal · seed 0: checkpoint '")
     assert "does not have the hash it was stored with" in line
-    assert bench("status", "--results", str(store_copy)).out.startswith("failed    ambiguous_template · mle")
+    assert bench("store", "status", "--results", str(store_copy)).out.startswith("failed     ambiguous_template · mle")
 
 
 def test_a_damaged_record_fails_the_run_and_is_named(bench, store_copy):
@@ -275,14 +276,14 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
     [
         ([], 2, "the following arguments are required: COMMAND (see: bench --help)"),
         (["rum"], 2, "no command 'rum'; did you mean 'run'? (see: bench --help)"),
-        (["stauts"], 2, "no command 'stauts'; did you mean 'status'?"),
+        (["stroe"], 2, "no command 'stroe'; did you mean 'store'?"),
         (["run"], 2, "say what to run: --task NAME (see: bench list tasks)"),
         (["run", "--tsak", "x"], 2, "unknown argument '--tsak'; did you mean '--task'? (see: bench run --help)"),
         (["run", "--task", "x", "more"], 2, "unknown argument 'more'"),
         (["run", "--preset", "smal"], 2, "no --preset 'smal'; did you mean 'small'?"),
         (["report", "--format", "cvs"], 2, "no format 'cvs'; did you mean 'csv'?; module:Name"),
         (["list", "method"], 2, "no kind 'method'; did you mean 'methods'?"),
-        (["status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
+        (["store", "status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         (["report", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ([*RUN, "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ([*RUN, "--method", "histaling"], 2, "no method 'histaling'; did you mean 'histalign'?"),
@@ -375,8 +376,8 @@ def test_an_interrupt_is_130(bench, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bench.commands.status.status", interrupt)
-    ended = bench("status")
+    monkeypatch.setitem(store.ACTIONS, "status", interrupt)
+    ended = bench("store", "status")
     assert (ended.code, ended.err) == (130, "bench: stopped; run the same command again to go on\n")
 
 

@@ -95,10 +95,10 @@ def test_exception_text_and_cause(
     if not named:
         assert_nowhere(ended, tmp_path / "results")
         assert kept.count("***") >= 2
-    shown = bench("status", "--results", str(tmp_path / "results"))
+    shown = bench("store", "status", "--results", str(tmp_path / "results"))
     assert "text: " in shown.out
     assert CANARY not in shown.out + ended.out + ended.err
-    listed = bench("status", "--results", str(tmp_path / "results"), "--json")
+    listed = bench("store", "status", "--results", str(tmp_path / "results"), "--json")
     assert CANARY not in listed.out
 
 
@@ -229,7 +229,7 @@ def test_what_an_older_release_has_stored_is_not_shown(
         written(results, method, {f"r {CANARY}": f"{method} {CANARY}"}, prompt=CANARY)
     monkeypatch.setenv("SOME_TOKEN", CANARY)
     where = ("--results", str(results))
-    commands = [("status", *where), ("status", *where, "--json"), ("samples", *where)]
+    commands = [("store", "status", *where), ("store", "status", *where, "--json"), ("samples", *where)]
     commands += [("report", *where, "--format", form) for form in ("terminal", "markdown", "latex", "csv", "json")]
     commands.append(("report", *where, "--format", "html", "--output", str(tmp_path / "page.html")))
     for command in commands:

@@ -77,7 +77,7 @@ def test_a_worker_of_one_process_refuses_a_plan_with_shares(
 
 
 def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: list[str], tmp_path: Path) -> None:
-    instead = "remove them afterwards: bench clean --checkpoints best --yes"
+    instead = "remove them afterwards: bench store delete all --checkpoints best --yes"
     keep = ("--keep-checkpoints", "best")
     ended = bench(*asked, *keep, "--grid", "optim.lr=1e-4,1e-3")
     assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)

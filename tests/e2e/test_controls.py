@@ -199,7 +199,7 @@ class TestFineTuned:
             "bench: failed: logicnlg · mle.continued · small-encdec · seed 0: is fine-tuned from "
             "'logicnlg · mle · small-encdec · seed 0', which has failed"
         )
-        shown = bench("status", "--results", str(tmp_path)).out.splitlines()
+        shown = bench("store", "status", "--results", str(tmp_path)).out.splitlines()
         assert [row.split()[0] for row in shown] == ["failed", "blocked", "failed"]
 
     def test_a_parent_that_diverges_blocks_its_child(self, bench: Bench, tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
 """Superseded: two versions of a method never stand side by side, and nothing is left out without a word."""
 
-import os
-
-from bench.board.superseded_cells import superseded_cells
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import ready, scored, trained
@@ -61,40 +58,3 @@ def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):
     (table,), notes = tables(Store(tmp_path))
     assert len(table.rows) == 2
     assert notes == []
-
-
-def test_clean_names_the_cells_of_older_code_that_no_other_cell_needs(tmp_path):
-    parent = trained(tmp_path, "mle", code={"class": "mle", "version": 1})
-    trained(tmp_path, "mle", code={"class": "mle", "version": 2})
-    start = {"key": parent.path.name, "config": {"trainer": {}}, "method": {"class": "mle", "version": 1}}
-    start["data"] = {"train": {"sha256": "0"}}
-    trained(tmp_path, "face", start=start)
-    old = trained(tmp_path, "bigram", code=OLD)
-    assert list(superseded_cells(Store(tmp_path))) == []  # all were made a moment ago: somebody may work on them
-    for path in tmp_path.rglob("*"):
-        os.utime(path, (0, 0))
-    assert list(superseded_cells(Store(tmp_path))) == []  # nothing newer
-    trained(tmp_path, "bigram", code=NEW)
-    (found,) = superseded_cells(Store(tmp_path))
-    assert (found.path, found.why) == (
-        old.path,
-        "a cell of older code, version 2 where version 3 stands too",
-    )
-
-
-def test_clean_leaves_older_code_that_a_table_still_shows(tmp_path):
-    old = trained(tmp_path, "mle", code={"class": "mle", "version": 1})
-    new = trained(tmp_path, "mle", code={"class": "mle", "version": 2})  # a run that was stopped before its evaluation
-    for decoding in ("greedy", "topk=3"):
-        scored(old, {"bleu-1": 30.0}, decoding=decoding)
-
-    def found():
-        for path in tmp_path.rglob("*"):
-            os.utime(path, (0, 0))
-        return [cell.path for cell in superseded_cells(Store(tmp_path))]
-
-    assert found() == []
-    scored(new, {"bleu-1": 20.0})
-    assert found() == []  # the table has the older code in the other decoding
-    scored(new, {"bleu-1": 20.0}, decoding="topk=3")
-    assert found() == [old.path]

@@ -1,4 +1,4 @@
-"""Benchmark: how long `bench status` and `bench report` take on a store of many cells, and how much memory.
+"""Benchmark: how long `bench store status` and `bench report` take on a store of many cells, and how much memory.
 
 python tools/benchmarks/large_store.py                  100 and 1,000 cells
 python tools/benchmarks/large_store.py --cells 10000    as many as you like
@@ -119,10 +119,16 @@ def measure(folder: Path, n: int) -> None:
         fill(root, n)
         print(f"{n} cells written in {time.perf_counter() - started:.0f} s", flush=True)
     cache = folder / f"cache-{n}"
-    rounds = [("status", "first"), ("status", "again"), ("report", "first"), ("report", "again"), ("report", "third")]
+    rounds = [
+        ("store status", "first"),
+        ("store status", "again"),
+        ("report", "first"),
+        ("report", "again"),
+        ("report", "third"),
+    ]
     for command, when in rounds:
-        seconds, cpu, megabytes = measured(root, command, cache=cache)
-        print(f"{n:>6} cells  {command:<7}{when:<6} {seconds:7.2f} s, CPU {cpu:7.2f} s {megabytes:6} MB", flush=True)
+        seconds, cpu, megabytes = measured(root, *command.split(), cache=cache)
+        print(f"{n:>6} cells  {command:<13}{when:<6} {seconds:7.2f} s, CPU {cpu:7.2f} s {megabytes:6} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from bench.base.signals import (
     told_to,
 )
 from bench.cli import main
+from bench.commands import store
 from tests.bench.forks import in_child
 
 
@@ -86,8 +87,8 @@ class TestHandled:
         assert os.WTERMSIG(in_child(parent)) == signal.SIGTERM
 
     def test_the_exit_code_and_the_line(self, monkeypatch, capsys):
-        monkeypatch.setattr("bench.commands.status.status", lambda *_: terminate())
-        assert main(["status"]) == 143
+        monkeypatch.setitem(store.ACTIONS, "status", lambda *_: terminate())
+        assert main(["store", "status"]) == 143
         line = "bench: stopped by SIGTERM; run the same command again to go on\n"
         assert capsys.readouterr() == ("", line)
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

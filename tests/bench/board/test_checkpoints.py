@@ -10,7 +10,7 @@ import pytest
 from bench.board import checkpoints
 from bench.cells.cell import Cell
 from bench.errors import BenchError
-from bench.store.cleaning import checkpoints_of
+from bench.store.disk_use import checkpoints_of
 from bench.store.store import CellFolder
 from tests.conftest import Ended
 from tests.e2e import stores

@@ -6,12 +6,11 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from bench.store.joining import join
 from bench.store.keep import keep
-from bench.store.merging import merge
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
 
@@ -28,10 +27,10 @@ def held(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def kept(bench: Callable[..., Ended], tmp_path: Path) -> Path:
-    """A results folder that was merged from the kept board of a search for TRIME's rate."""
+    """A results folder that was joined from the kept board of a search for TRIME's rate."""
     assert bench("run", *SEARCH, "--method", "trime", "--results", str(tmp_path / "a")).code == 0
     keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    assert not merge(tmp_path / "kept.jsonl", tmp_path / "b").conflicts
+    assert not join(tmp_path / "kept.jsonl", tmp_path / "b").conflicts
     return tmp_path / "b"
 
 
@@ -49,43 +48,8 @@ def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., End
     assert (found["ok"], len(found["stored"])) == ([], 3)  # two trials and the picked cell
     assert held(kept) == before
     assert all("model-" not in name and "rows-" not in name for name in before)
-    assert bench("verify", str(kept)).code == 0
+    assert bench("store", "verify", str(kept)).code == 0
     assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept.jsonl").out
-
-
-def test_an_audit_says_once_that_nothing_can_be_made_again(bench: Callable[..., Ended], kept: Path) -> None:
-    ended = bench("verify", "--audit", str(kept))
-    assert ended.code == 0, ended.out
-    assert "alarm ·" not in ended.out
-    (line,) = [line for line in ended.out.splitlines() if "neither weights nor rows" in line]
-    assert line.startswith("question · not checked · ambiguous_template/trime: 3 cells have")
-
-
-def test_an_audit_of_numbers_knows_a_forged_one(bench: Callable[..., Ended], kept: Path) -> None:
-    """Sums are removed and numbers made up; or the record says other steps than its key."""
-    from tests.bench.audit.store_tools import edit_record
-
-    def made_up(content: dict[str, Any]) -> None:
-        content.pop("items", None)
-        content.pop("sums", None)
-        content["values"] = [{**value, "value": 0.001} for value in content["values"]]
-
-    def longer(content: dict[str, Any]) -> None:
-        content["config"]["trainer"]["steps"] = 999
-
-    cell = picked(kept)
-    shutil.copytree(cell.path, cell.path.with_name("0" * 16))
-    for name in cell.names("scores-*"):
-        edit_record(cell.path / name, made_up)
-    other = next(one for one in Store(kept).cells() if not one.grids())
-    edit_record(other.path / "trained.json", longer)
-    ended = bench("verify", "--audit", str(kept))
-    assert ended.code == 1
-    assert f"alarm · key · ambiguous_template/trime/{other.path.name}" in ended.out
-    forged = [
-        line for line in ended.out.splitlines() if f"alarm · scores · ambiguous_template/trime/{cell.path.name}" in line
-    ]
-    assert any("ppl/token" in line and "should have sums, as in other cells" in line for line in forged)
 
 
 def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:
@@ -94,7 +58,7 @@ def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path)
     found = json.loads(ended.out)
     assert {label.split(" · ")[1] for label in found["ok"]} == {"histalign"}
     assert len(found["stored"]) == 3
-    assert bench("verify", str(kept)).code == 0
+    assert bench("store", "verify", str(kept)).code == 0
 
 
 def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[..., Ended], kept: Path) -> None:
@@ -127,8 +91,7 @@ def test_a_changed_number_is_found(bench: Callable[..., Ended], kept: Path) -> N
         (cell.path / name).unlink()
         values = [{**value, "value": (value["value"] or 0) + 1} for value in content["values"]]
         cell.write_scores(name[len("scores-") : -len(".json")], {**content, "values": values}, {})
-    assert bench("verify", str(kept)).code == 1
-    assert bench("verify", "--audit", str(kept)).code == 1
+    assert bench("store", "verify", str(kept)).code == 1
 
 
 def test_rows_that_weights_can_make_are_made_again(bench: Callable[..., Ended], tmp_path: Path) -> None:

@@ -48,9 +48,9 @@ print([name for name in {HEAVY!r} if name in sys.modules])
     [
         (["--help"], []),
         (["--version"], []),
-        (["status", "--help"], ["bench.commands.status"]),
+        (["store", "status", "--help"], ["bench.commands.store"]),
         (["human", "make", "--help"], ["bench.commands.human"]),
-        (["status", "--results", "nowhere"], ["bench.commands.status"]),
+        (["store", "status", "--results", "nowhere"], ["bench.commands.store"]),
     ],
 )
 def test_only_the_file_of_the_typed_command_is_imported(typed, imported):
@@ -84,7 +84,7 @@ def test_a_package_that_is_not_installed_is_one_clear_line(bench, monkeypatch):
     def halt(given):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr("bench.commands.status.run", halt)
-    ended = bench("status")
+    monkeypatch.setattr("bench.commands.store.run", halt)
+    ended = bench("store", "status")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err == "bench: the package 'torch' is needed and not installed; bench doctor says how\n"

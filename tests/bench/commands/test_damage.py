@@ -48,7 +48,7 @@ def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path,
     assert ended.code == 1
     (line,) = ended.complaints
     assert line.startswith(f"bench: stored file '{path}' cannot be read (")
-    assert "; bench repair moves it aside, then bench " in line
+    assert "; remove it, then bench " in line
     text = (tmp_path / "out" / f"leaderboard.{FORMATS[form]}").read_text()
     if form == "html":
         assert "trime" in text
@@ -61,8 +61,8 @@ def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path,
 def test_status_goes_on(bench: Callable[..., Ended], root: Path) -> None:
     paths = {str(damage(root / "logicnlg" / method, name)) for method, name in (("mle", "trained.json"),
                                                                               ("trime", "scores-*"))}  # fmt: skip
-    ended = bench("status", "--results", str(root))
-    assert (ended.code, len(ended.out.splitlines()), len(ended.complaints)) == (1, 6, 2)
+    ended = bench("store", "status", "--results", str(root))
+    assert (ended.code, len(ended.out.splitlines()), len(ended.complaints)) == (1, 7, 2)
     assert all(any(path in line for line in ended.complaints) for path in paths)
     assert sum(line.startswith("damaged") for line in ended.out.splitlines()) == 1
 
@@ -121,12 +121,14 @@ def test_claims_go_on(bench: Callable[..., Ended], root: Path) -> None:
     assert (ended.code, str(path) in ended.err, ended.out != "") == (1, True, True)
 
 
-@pytest.mark.parametrize("command", ["verify", "score"])
-def test_verify_and_score_go_on_with_the_next_cell(bench: Callable[..., Ended], store_copy: Path, command: str) -> None:
+@pytest.mark.parametrize("command", [("store", "verify"), ("score",)])
+def test_verify_and_score_go_on_with_the_next_cell(
+    bench: Callable[..., Ended], store_copy: Path, command: tuple[str, ...]
+) -> None:
     cell = next(store_copy.glob("*/*/*"))
     shutil.copytree(cell, cell.with_name("0000"))
     path = damage(cell.with_name("0000"), "rows-*")
-    ended = bench(command, str(store_copy))
+    ended = bench(*command, str(store_copy))
     assert ended.code == 1
     assert str(path) in ended.err + ended.out
     assert "0 were there" not in ended.out
@@ -138,7 +140,7 @@ def test_a_store_that_is_only_read_can_be_reported(
     bench: Callable[..., Ended], root: Path, tmp_path: Path, form: str
 ) -> None:
     before = everything(root)
-    assert bench("status", "--results", str(root)).code == 0
+    assert bench("store", "status", "--results", str(root)).code == 0
     ended = bench("report", "--results", str(root), "--format", form, "--output", str(tmp_path / "out"))
     assert ended.out == f"wrote {tmp_path / 'out'}/leaderboard.{FORMATS[form]}\n"
     assert ended.code == 0

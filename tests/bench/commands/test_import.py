@@ -61,7 +61,7 @@ def test_texts_become_rows_and_scores(bench: Bench, texts: Path, tmp_path: Path)
     again = bench(*XSUM, "--system", "oracle", str(texts), "--results", str(results), "--json")
     assert json.loads(again.out) == said
     assert len(only_cell(results, "oracle").all_rows()) == 1
-    assert bench("verify", str(results)).code == 0
+    assert bench("store", "verify", str(results)).code == 0
     assert bench("score", str(results), "--metrics", "overlap").code == 0
 
 
@@ -102,8 +102,8 @@ def test_samples_compare_page_and_verify_take_them(bench: Bench, beside: Path) -
     assert "NOT ONLY THE OBJECTIVE DIFFERS" in compared.out
     assert bench("report", "--format", "html", "--results", str(beside)).code == 0
     assert "oracle" in (beside / "leaderboard.html").read_text(encoding="utf-8")
-    assert "0 differences" in bench("verify", str(beside)).out
-    for others in (("status",), ("claims",), ("clean",)):
+    assert "0 differences" in bench("store", "verify", str(beside)).out
+    for others in (("store", "status"), ("claims",), ("store", "unused")):
         ended = bench(*others, "--results", str(beside))
         assert ended.code == 0, (others, ended.err)
 
@@ -166,7 +166,7 @@ def test_open_ended_texts_go_on_from_the_prompts_of_a_cell(bench: Bench, tmp_pat
     (stored,) = only_cell(results, "people").all_rows()
     prompts = {row["id"]: row["prompt"] for row in written.rows}
     assert {row["id"]: row["prompt"] for row in stored.rows} == prompts
-    assert bench("verify", str(results)).code == 0
+    assert bench("store", "verify", str(results)).code == 0
     assert "people" in bench("samples", "--task", "text", "--results", str(results), "--n", "1").out
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.store.joining import join
 from bench.store.keep import keep
-from bench.store.merging import merge
 from bench.store.places import PLACES, remember, remembered
 from bench.store.store import Store
 from bench.tasks.fetch.place import Place, absolute
@@ -21,6 +21,7 @@ from tests.conftest import Ended
 
 Bench = Callable[..., Ended]
 AGAIN = "name the data as the run did, with --data-dir DIR or --set pairs:task.path=..."
+KEYS = "1 runs have the keys of their records\n"
 COLUMNS = ("task.source=question", "task.target=answer")
 
 
@@ -67,9 +68,8 @@ def test_three_commands_find_the_rows_from_any_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     n = len(scores_of(stored))
-    ended = bench("verify", str(stored))
-    assert (ended.code, ended.out) == (0, f"{n} stored scores are what their rows come to, 0 differences\n")
-    assert "0 alarms" in bench("verify", "--audit", str(stored)).out
+    ended = bench("store", "verify", str(stored))
+    assert (ended.code, ended.out) == (0, f"{n} scores files are what their predictions come to\n{KEYS}0 differences\n")
     for path in scores_of(stored):
         path.unlink()
     assert json.loads(bench("score", str(stored), "--json").out) == {"new": n, "known": 0, "failed": 0}
@@ -79,9 +79,9 @@ def test_three_commands_find_the_rows_from_any_folder(
 
 def test_a_cell_is_enough(bench: Bench, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (cell,) = Store(stored).cells()
-    assert bench("verify", str(cell.path)).code == 0
+    assert bench("store", "verify", str(cell.path)).code == 0
     monkeypatch.chdir(cell.path)
-    assert bench("verify", ".").code == 0
+    assert bench("store", "verify", ".").code == 0
 
 
 def test_two_tasks_and_two_tables_of_one_task_have_their_own_places(bench: Bench, stored: Path, work: Path) -> None:
@@ -90,11 +90,12 @@ def test_two_tasks_and_two_tables_of_one_task_have_their_own_places(bench: Bench
     data = logicnlg_folder.write(work / "data")
     assert bench("run", "--task", "logicnlg", "--method", "lead", "--quiet", "--data-dir", str(data)).code == 0
     assert len(list((stored / PLACES).iterdir())) == 3
-    ended = bench("verify", "--json")
-    assert (ended.code, json.loads(ended.out)["not_checked"]) == (0, [])
+    ended = bench("store", "verify", "--json")
+    assert json.loads(ended.out)["not_checked"] == []
+    assert all("in the " in line for line in json.loads(ended.out)["differences"])  # one file is all three splits
     assert json.loads(ended.out)["same"] == len(scores_of(stored))
     shutil.rmtree(data)
-    not_checked = json.loads(bench("verify", "--json").out)["not_checked"]
+    not_checked = json.loads(bench("store", "verify", "--json").out)["not_checked"]
     assert not_checked
     assert all("logicnlg" in line for line in not_checked)
 
@@ -104,14 +105,14 @@ def test_imported_texts_find_their_rows(bench: Bench, tmp_path: Path) -> None:
     texts.write_text("vale has 12 points\n" * 3)
     asked = ("import", "--task", "logicnlg", "--system", "theirs", str(texts), "--results", str(results))
     assert bench(*asked, "--data-dir", str(data)).code == 0
-    assert bench("verify", str(results)).code == 0
+    assert bench("store", "verify", str(results)).code == 0
 
 
 def test_a_run_that_is_told_a_new_place_remembers_it(bench: Bench, stored: Path, work: Path) -> None:
     (work / "my.csv").rename(work / "moved.csv")
-    assert bench("verify").code == 3
+    assert bench("store", "verify").code == 3
     run_pairs(bench, "moved.csv")  # nothing is made: the cell is stored
-    assert bench("verify").code == 0
+    assert bench("store", "verify").code == 0
 
 
 # Not found, or not believed -----------------------------------------------------------------------------------------
@@ -119,10 +120,10 @@ def test_a_run_that_is_told_a_new_place_remembers_it(bench: Bench, stored: Path,
 
 def test_moved_data_is_asked_for(bench: Bench, stored: Path, work: Path) -> None:
     (work / "my.csv").rename(work / "moved.csv")
-    ended = bench("verify", str(stored))
+    ended = bench("store", "verify", str(stored))
     assert ended.code == 3
     assert AGAIN in ended.out
-    assert bench("verify", "--set", "task.path=moved.csv").code == 0
+    assert bench("store", "verify", "--set", "task.path=moved.csv").code == 0
     assert AGAIN in bench("score", "--metrics", "rouge").err
     assert AGAIN in " ".join(bench("samples").out.split())
 
@@ -132,7 +133,7 @@ def test_other_content_at_the_place_is_asked_for(bench: Bench, stored: Path, wor
     (work / "my.csv").write_text(content)
     if content == "other rows":
         rows_file(work / "my.csv", 500)
-    ended = bench("verify", str(stored))
+    ended = bench("store", "verify", str(stored))
     assert ended.code == 3
     assert AGAIN in ended.out
     assert "built-in sample" in ended.out
@@ -141,27 +142,27 @@ def test_other_content_at_the_place_is_asked_for(bench: Bench, stored: Path, wor
 def test_a_place_that_is_given_wins(bench: Bench, stored: Path, work: Path) -> None:
     rows_file(work / "other.csv", 500)
     for given in (("--set", "task.path=other.csv"), ("--set", "pairs:task.path=other.csv")):
-        ended = bench("verify", *given)
+        ended = bench("store", "verify", *given)
         assert ended.code == 3
         assert "task.path: other.csv" in ended.out
-    assert bench("verify", "--set", "text:task.path=other.csv").code == 0  # of another task
-    assert bench("verify", "--set", *COLUMNS).code == 0  # says nothing of a place
+    assert bench("store", "verify", "--set", "text:task.path=other.csv").code == 0  # of another task
+    assert bench("store", "verify", "--set", *COLUMNS).code == 0  # says nothing of a place
     (work / "data" / "pairs").mkdir(parents=True)
     rows_file(work / "data" / "pairs" / "train.csv", 500)
-    assert bench("verify", "--data-dir", "data").code == 3
-    assert bench("verify", "--data-dir", ".").code == 0  # has no folder of this task
+    assert bench("store", "verify", "--data-dir", "data").code == 3
+    assert bench("store", "verify", "--data-dir", ".").code == 0  # has no folder of this task
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"folder": 3, "options": 4}', b"\xff\xfe"])
 def test_a_damaged_place_is_none(bench: Bench, stored: Path, content: bytes) -> None:
     (path,) = (stored / PLACES).iterdir()
     path.write_bytes(content)
-    ended = bench("verify", str(stored))
+    ended = bench("store", "verify", str(stored))
     assert ended.code == 3
     assert AGAIN in ended.out
-    assert bench("verify", "--set", "task.path=my.csv").code == 0
+    assert bench("store", "verify", "--set", "task.path=my.csv").code == 0
     shutil.rmtree(stored / PLACES)
-    assert AGAIN in bench("verify", str(stored)).out
+    assert AGAIN in bench("store", "verify", str(stored)).out
 
 
 def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Pat
     shutil.rmtree(stored / PLACES)
     (stored / PLACES).write_text("")
     run_pairs(bench, "my.csv")
-    assert AGAIN in bench("verify").out
+    assert AGAIN in bench("store", "verify").out
     assert (stored / PLACES).read_text() == ""
 
 
@@ -177,7 +178,7 @@ def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Pat
 
 
 def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
-    merge(stored, work / "merged")
+    join(stored, work / "merged")
     keep(stored, work / "kept.jsonl")
     assert not (work / "merged" / PLACES).exists()
     (cell,) = (path.parent for path in stored.rglob("trained.json"))

@@ -1,4 +1,4 @@
-"""`bench score` and `bench verify`: numbers come from stored rows alone, once, and a changed one is found."""
+"""`bench score` and `bench store verify`: numbers come from stored rows alone, once, and a changed one is found."""
 
 from __future__ import annotations
 
@@ -54,9 +54,12 @@ def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> 
 
 
 def test_every_stored_number_is_what_its_rows_come_to(bench: Callable[..., Ended], store_copy: Path) -> None:
-    ended = bench("verify", str(store_copy))
+    ended = bench("store", "verify", str(store_copy))
     assert ended.code == 0
-    assert ended.out == f"{len(scores_of(store_copy))} stored scores are what their rows come to, 0 differences\n"
+    assert ended.out == (
+        f"{len(scores_of(store_copy))} scores files are what their predictions come to\n"
+        "1 runs have the keys of their records\n0 differences\n"
+    )
 
 
 def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path) -> None:
@@ -66,7 +69,7 @@ def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path
     value["value"] = value["value"] / 2
     record["sha256"] = sha256(canonical(record["content"]))  # somebody who knows the store
     path.write_text(json.dumps(record))
-    ended = bench("verify", str(store_copy), "--json")
+    ended = bench("store", "verify", str(store_copy), "--json")
     assert ended.code == 1
     (line,) = json.loads(ended.out)["differences"]
     assert f"perplexity: {value['name']}: value stored {value['value']!r}, computed {2 * value['value']!r}" in line
@@ -83,18 +86,18 @@ def test_mauve_of_one_clustering_stays_a_column_and_is_named_by_its_version(
     cell.write_scores("0" * 16, {**content, "of": scored["of"], "values": [old]}, {})
     (table,), _ = tables(Store(store_copy), columns="all", limited=True)
     assert [row.values["mauve"].mean for row in table.rows] == [85.2]
-    ended = bench("verify", str(store_copy))
+    ended = bench("store", "verify", str(store_copy))
     assert ended.code == 1
-    assert "mauve: is of version 2, this program has version 3; bench score computes it anew" in ended.out
+    assert "mauve: it has version 2, this program has version 3; bench score computes it anew" in ended.out
 
 
 def test_rows_that_are_gone_are_said_to_be(bench: Callable[..., Ended], store_copy: Path) -> None:
     (cell,) = Store(store_copy).cells()
     for stored in cell.all_rows():
         cell.rows_path(stored.key).unlink()
-    ended = bench("verify", str(store_copy))
+    ended = bench("store", "verify", str(store_copy))
     assert ended.code == 1
-    assert ended.out.count("its rows are not there") == len(scores_of(store_copy))
+    assert ended.out.count("its predictions are not there") == len(scores_of(store_copy))
 
 
 def test_other_data_than_the_rows_were_made_from_is_refused(
@@ -138,21 +141,21 @@ def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest
 def test_verify_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
     scores = scores_of(two_tasks)
     lost = [path for path in scores if "ambiguous_template" in path.parts]
-    ended = bench("verify", str(two_tasks), "--json")
+    ended = bench("store", "verify", str(two_tasks), "--json")
     assert ended.code == 3, ended.err
     found = json.loads(ended.out)
     assert (found["same"], found["differences"]) == (len(scores) - len(lost), [])
     assert len(found["not_checked"]) == len(lost) > 0
     assert all("name the data as the run did, with --data-dir" in line for line in found["not_checked"])
-    text = bench("verify", str(two_tasks)).out
+    text = bench("store", "verify", str(two_tasks)).out
     assert text.count("not checked: ") == text.count(f", and {len(lost) - 1} more: ambiguous_template: ") == 1
-    assert f"{found['same']} stored scores are what their rows come to, 0 differences, {len(lost)} could not" in text
+    assert f"{found['same']} scores files are what their predictions come to" in text
 
 
 def test_a_difference_beside_missing_data_is_a_failure(bench: Callable[..., Ended], two_tasks: Path) -> None:
     path = next(path for path in scores_of(two_tasks) if "xsum" in path.parts)
     path.write_bytes(path.read_bytes()[:-30])
-    assert bench("verify", str(two_tasks)).code == 1
+    assert bench("store", "verify", str(two_tasks)).code == 1
 
 
 def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:

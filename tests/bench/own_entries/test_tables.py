@@ -96,41 +96,23 @@ def test_they_stand_in_the_json_without_their_source(elsewhere):
         assert {value["p"] is not None for value in pair.values()} == {True, False}  # the paired test against mle
 
 
-def test_an_edited_metric_has_two_columns_until_its_old_scores_are_removed(here, tmp_path, monkeypatch):
-    """Numbers of two sources never stand in one column, and only those of the old one go."""
+def test_an_edited_metric_has_two_columns_until_its_scores_are_made_again(here, tmp_path, monkeypatch):
+    """Numbers of two sources never stand in one column."""
     monkeypatch.syspath_prepend(here)
     results = tmp_path / "results"
     shutil.copytree(here / "results", results)
-    settle(results)
-    assert list_old(results) == []
     write(here, "shouts", METRIC.replace('count("!")', 'count("!") + 1'))
-    old = list_old(results)
-    assert any(name.startswith("scores-") for name in old)
     assert call("score", str(results), "--metrics", "shouts.py:shouts").code == 0
     columns = shouts_of(results)
     assert [name.partition(":")[0] for name in columns] == ["shouts [source", "shouts [source"]
     first, second = columns.values()
     assert {round(abs(first[row] - second[row]), 9) for row in first.keys() | second.keys()} == {1.0}
-    settle(results)
-    assert set(list_old(results)) == set(old)
+    assert "the source of shouts:shouts has changed since" in call("store", "verify", str(results)).out
+    for path in results.rglob("scores-*"):
+        path.unlink()
     forget("shouts")
-    assert set(list_old(results, "--yes")) == set(old)
+    assert call("score", str(results), "--metrics", "shouts.py:shouts").code == 0
     assert list(shouts_of(results)) == ["shouts"]
-    assert list_old(results) == []
-    assert call("verify", str(results)).code == 0
-
-
-def settle(results):
-    """Make all files old, so that nobody seems to work on their cells."""
-    for path in results.rglob("*"):
-        os.utime(path, (0, 0))
-
-
-def list_old(results, *more):
-    """The names of the files that `bench clean --old-scores` names."""
-    ended = call("clean", "--results", str(results), "--old-scores", "--json", *more)
-    assert ended.code == 0, ended.err
-    return [Path(file["path"]).name for file in json.loads(ended.out)]
 
 
 def shouts_of(results):
@@ -143,13 +125,6 @@ def shouts_of(results):
     }
 
 
-def test_scores_of_a_metric_that_is_not_here_stay(elsewhere):
-    settle(elsewhere / "results")
-    ended = call("clean", "--old-scores")
-    assert ended.code == 0
-    assert "the metric shouts:shouts is not here; its scores stay" in ended.out
-
-
 def test_a_task_of_ones_own_is_sorted_by_its_own_column(elsewhere):
     (table,) = board("--task", "towns")["tables"]
     values = [row["values"]["ppl/token"]["mean"] for row in table["methods"]]
@@ -160,7 +135,7 @@ def test_a_task_of_ones_own_is_sorted_by_its_own_column(elsewhere):
     ("command", "says"),
     [
         (("report", "--task", "towns", "--format", "markdown"), "| mle (greedy) | tiny |"),
-        (("status", "--task", "towns"), "towns · soft · tiny · seed 1"),
+        (("store", "status", "--task", "towns"), "towns · soft · tiny · seed 1"),
         (("samples", "--task", "towns", "--methods", "mle,soft"), "the task 'towns' is not here"),
         (("report", "--format", "html"), "wrote results/leaderboard.html"),
     ],
@@ -171,7 +146,7 @@ def test_their_names_are_enough_for_what_is_stored(elsewhere, command, says):
 
 
 def test_a_name_near_a_stored_one_is_told(elsewhere):
-    assert "no task 'town'; did you mean 'towns'?" in call("status", "--task", "town").err
+    assert "no task 'town'; did you mean 'towns'?" in call("store", "status", "--task", "town").err
     assert "no method 'sofd'; did you mean 'soft'?" in call("samples", "--methods", "sofd").err
 
 
@@ -181,7 +156,7 @@ def test_a_name_near_a_stored_one_is_told(elsewhere):
         (("samples", "--task", "towns.py:Towns", "--methods", "soft.py:Soft"), "the town of test land"),
         (("report", "--task", "towns.py:Towns", "--format", "titles.py:titles"), "towns · test split, 4 rows"),
         (("data", "stats", "towns.py:Towns"), "towns  train  sample"),
-        (("verify", "results"), "0 differences"),
+        (("store", "verify", "results"), "0 differences"),
         (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
     ],
 )
@@ -196,7 +171,7 @@ def test_no_report_runs_their_code(here, form, tmp_path):
     sys.path.append(str(here))
     forget()
     assert call("report", "--task", "towns", "--format", form, "--output", str(tmp_path / "out")).code == 0
-    assert call("status", "--task", "towns").code == 0
+    assert call("store", "status", "--task", "towns").code == 0
     bench.load("results").filter(task="towns").html(tmp_path / "board.html")
     assert not set(FILES) & set(sys.modules)
 
@@ -239,7 +214,7 @@ def test_a_metric_that_raises_costs_its_own_scores(here, monkeypatch):
 
     sys.path.append(str(here))
     monkeypatch.setattr(importlib.import_module("shouts"), "ordered", raising)
-    ended = call("verify", "results")
+    ended = call("store", "verify", "results")
     assert (ended.code, ended.out.count("shouts: cannot be computed: KeyError: 'nothing' (in ")) == (1, 16)
     write(here, "shouts", METRIC.replace('["text"]', '["nothing"]'))
     ended = call("score", "results", "--metrics", "shouts.py:shouts")

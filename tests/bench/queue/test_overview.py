@@ -1,12 +1,10 @@
-"""`bench status`: who works on what, how far, and when it may end."""
+"""The overview of a queue: who works on what, how far, and when it may end."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,13 +62,6 @@ def test_a_silent_worker_is_not_counted(queue: Path, tmp_path: Path) -> None:
     (found,) = overviews(tmp_path / "results")
     assert (found.workers, found.left_s) == (0, None)
     assert found.running[0].silent_s >= 1000
-
-
-def test_status(queue: Path, tmp_path: Path, bench: Any) -> None:
-    assert bench("status", "--results", str(tmp_path / "results")).out.startswith("queue 0123: 1 done")
-    (cell,) = json.loads(bench("status", "--results", str(tmp_path / "results"), "--json").out)
-    assert (cell["status"], cell["key"], cell["method"], cell["worker"]) == ("running", "e" * 16, "mle", "f" * 16)
-    assert (cell["progress"]["step"], cell["progress"]["of"]) == (30, 40)
 
 
 def test_a_stranger_among_the_queues(tmp_path: Path) -> None:

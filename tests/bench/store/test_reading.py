@@ -131,7 +131,7 @@ def test_what_is_said_of_damage(root: Path) -> None:
     error = read(root)[1].damaged[path]
     assert isinstance(error, DamagedError)
     assert str(error).startswith(f"stored file '{path}' cannot be read (JSONDecodeError: ")
-    assert error.todo == "bench repair moves it aside, then bench score makes it again"
+    assert error.todo == "remove it, then bench score makes it again"
     assert "left out: logicnlg/mle/" in report(root, None, "markdown")
     assert str(root) not in report(root, None, "json")
 

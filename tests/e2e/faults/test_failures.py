@@ -88,7 +88,7 @@ class TestOneCellFails:
         assert record["status"] == "diverged"
         assert record["train"]["diverged_at"] == 2
         assert not [*folder.glob("rows-*"), *folder.glob("scores-*")]
-        assert "diverged" in bench("status", "--results", str(results)).out
+        assert "diverged" in bench("store", "status", "--results", str(results)).out
 
 
 STEPS = 20

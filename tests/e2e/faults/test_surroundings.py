@@ -30,7 +30,7 @@ READ_ONLY = "/sys"  # refuses new files to everybody, root too
 WALL_CLOCK = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 MAY_ASK = {
     "bench.base.files",  # whether another host's temporary file is older than a day
-    "bench.store.cleaning",  # whether anything in a cell has changed within the hour: then `bench clean` leaves it
+    "bench.store.disk_use",  # whether anything in a cell has changed within the hour: `bench store unused` leaves it
     "bench.queue.overview",  # how long a worker is silent, for people to read
 }
 
@@ -254,7 +254,7 @@ def test_paths_with_blanks_and_any_letters(
     ended = run(bench, results, "--data-dir", str(data))
     assert (ended.code, ended.complaints) == (0, [])
     assert cells(results) == cells(tiny_store)
-    for command in (["status", "--results"], ["score"], ["verify"]):
+    for command in (["store", "status", "--results"], ["score"], ["verify"]):
         ended = bench(*command, str(results))
         assert (ended.code, ended.complaints) == (0, []), command
     ended = bench("run", "--task", "logicnlg", "--method", "mle", "--preset", "small", "--data-dir", str(data),

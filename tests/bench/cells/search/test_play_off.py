@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.audit.audit import read
-from bench.audit.searches import check_searches
 from bench.base import ties
 from bench.base.ties import TIE, tied
+from bench.store.joining import join
 from bench.store.keep import keep
-from bench.store.merging import merge
 from bench.store.store import CellFolder, Store
-from tests.bench.audit.store_tools import edit_record
 from tests.conftest import TINY, Ended
 
 Bench = Callable[..., Ended]
@@ -114,7 +111,7 @@ def test_there_is_none_where_trials_are_whole_or_one_is_best(
 
 def test_a_kept_play_off_is_gone_on_from(bench: Bench, played: Path, tmp_path: Path) -> None:
     keep(played, tmp_path / "kept.jsonl")
-    assert not merge(tmp_path / "kept.jsonl", tmp_path / "again").conflicts
+    assert not join(tmp_path / "kept.jsonl", tmp_path / "again").conflicts
     ended = bench(*SEARCH, "--results", str(tmp_path / "again"), "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["ok"] == []
@@ -128,7 +125,7 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     monkeypatch.setattr(ties, "TIE", 0.0)
     assert bench(*SEARCH, "--results", str(tmp_path / "a")).code == 0
     keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    merge(tmp_path / "kept.jsonl", tmp_path / "b")
+    join(tmp_path / "kept.jsonl", tmp_path / "b")
     before = [cell.grids() for cell in picked(tmp_path / "b")]
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "b"), "--json")
@@ -146,7 +143,7 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     monkeypatch.setattr(ties, "TIE", 0.0)
     assert bench(*both, "--results", str(tmp_path / "a")).code == 0
     keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    merge(tmp_path / "kept.jsonl", tmp_path / "b")
+    join(tmp_path / "kept.jsonl", tmp_path / "b")
     children = [cell for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)]
     before = {cell.path.name: cell.grids() for cell in children}
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
@@ -181,67 +178,3 @@ def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkey
         (grid,) = cell.grids()
         assert "play_off" not in grid
         assert records(tmp_path)[cell.path.name]["config"]["trainer"]["lr"] == min(rates)
-
-
-def findings(results: Path) -> list[str]:
-    """What an audit finds of the searches of a store."""
-    cells = [read(cell) for cell in Store(results).cells()]
-    return [str(finding) for finding in check_searches([cell for cell in cells if cell is not None])]
-
-
-Content = dict[str, Any]
-
-
-def shorter(content: Content) -> None:
-    """One of the players is left out."""
-    content["play_off"].pop()
-
-
-def better(content: Content) -> None:
-    """A loss is another one than the rows say."""
-    content["play_off"][0]["nll"] += 1
-
-
-def left_out(content: Content) -> None:
-    """The whole round is left out."""
-    del content["play_off"]
-
-
-def of_trials(content: Content) -> None:
-    """The players are the shortened trials."""
-    for player, trial in zip(content["play_off"], content["tried"], strict=True):
-        player |= {"keys": trial["keys"], "nll": trial["nll"]}
-
-
-def without_losses(content: Content) -> None:
-    """No player has a loss or a cell; the cell has the rate of the worst trial."""
-    for place, (player, trial) in enumerate(zip(content["play_off"], content["tried"], strict=True)):
-        trial["nll"] = 9.0 - place / 10
-        if content["picked"] in player["keys"].values():
-            trial["nll"] = 10.0
-        player |= {"keys": {"0": "0" * 16}, "nll": None}
-
-
-def of_a_whole_search(content: Content) -> None:
-    """A round that a search of whole trainings does not have."""
-    content["steps"] = "1"
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (shorter, "alarm · search · {}: its play-off should be between"),
-        (better, "the validation rows of what was tried say"),
-        (left_out, "question · search · {}: 3 of its trials tie, and no play-off of theirs is on record"),
-        (of_trials, "should have its number of steps"),
-        (of_a_whole_search, "its play-off should be between []"),
-        (without_losses, "alarm · search · {}: the best combination of its search has"),
-    ],
-)
-def test_an_audit_looks_at_it(played: Path, change: Callable[[Content], None], said: str) -> None:
-    assert findings(played) == []
-    cell = picked(played)[0]
-    (name,) = cell.names("grid-*.json")
-    edit_record(cell.path / name, change)
-    place = f"ambiguous_template/mle/{cell.path.name} (seed 0)"
-    assert any(said.format(place) in text for text in findings(played)), findings(played)

@@ -1,8 +1,8 @@
-"""Merging: the cells of one results folder copied into another; what is there stays, and what differs is named.
+"""Joining: the runs of one store are copied into another; nothing there is overwritten, and conflicts are named.
 
-Two files are the same where their bytes are, or where their content has the same hash: when and where it was made is no
-part of it. Of a kept board records and sums are copied: its numbers stand without their rows, so that a run beside them
-makes only what they lack.
+Two files are the same if their bytes are, or if their content has the same hash: when and where it was made does not
+count. A kept board has records and sums only. Its numbers stand without predictions, so a run beside them makes only
+what is missing.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from bench.store.reading import read_cell
 from bench.store.records import read_rows, whole_record
 from bench.store.store import TOKENIZER, CellFolder, Store
 
-__all__ = ["Merged", "merge"]
+__all__ = ["Joined", "join"]
 
 KINDS = {"trained.json": "trained", "scores-": "scores", "grid-": "grid"}
-"""Records whose circumstances may differ, by how their names begin."""
+"""Kinds of the records whose provenance may differ, by the beginning of a name."""
 CONFIG = "config.yaml"
-"""Repeats the last run of a cell; another one is no conflict, and theirs stays."""
+"""Repeats the last run; another one is no conflict, and the one that is there stays."""
 
 
 @dataclass
-class Merged:
+class Joined:
     """What was copied.
 
     Args:
         copied: files, below the store.
-        same: how many were there already.
-        conflicts: files that are others in the two stores, below the store.
-        damaged: files that cannot be read, which are not copied.
+        same: number of files that were there already.
+        conflicts: files that differ in the two stores, below the store.
+        damaged: files that cannot be read; they are not copied.
     """
 
     copied: list[str] = field(default_factory=list)
@@ -48,77 +48,72 @@ class Merged:
     damaged: list[DamagedError] = field(default_factory=list)
 
 
-def merge(source: Path, target: Path, *, write: bool = True) -> Merged:
-    """Copy the cells of a results folder into another one.
+def join(source: Path, target: Path) -> Joined:
+    """Copy the runs of a store into a results folder.
 
-    Of a cell that was trained otherwise in the two nothing is copied. Every file is read whole and checked first.
+    Every file is read whole and checked first. Nothing is copied of a run whose training differs in the two stores.
 
     Args:
         source: a results folder or a kept board; only read.
-        target: nothing in it is changed or removed.
-        write: whether to copy, or only to say what would be.
+        target: a results folder; nothing in it is changed or removed.
 
     Raises:
         UsageError: the target is a kept board.
         StoreError: a folder is not there, a kept board is damaged, or a file cannot be written.
     """
-    merged = Merged()
+    joined = Joined()
     Store(target).files.check_writable()
     store = Store(source)
     if isinstance(store.files, KeptBoard):
         for cell in store.cells():
             place = cell.path.relative_to(source).as_posix()
-            _merge_kept(cell, CellFolder(target / place), place, merged, write)
-        return merged
+            _join_kept(cell, CellFolder(target / place), place, joined)
+        return joined
     if not source.is_dir():
         raise StoreError(f"'{source}' is no folder; expected a results folder or a kept board (NAME.jsonl)")
     for listed in DISK.scan(source):
         ours, theirs = CellFolder(listed.path), CellFolder(target / listed.place)
         damaged = list(damage_in(ours, read_cell(store, ours).damaged))
-        merged.damaged += damaged
-        _merge_cell(ours, theirs, listed.place, {error.path.name for error in damaged}, merged, write)
-    return merged
+        joined.damaged += damaged
+        _join_run(ours, theirs, listed.place, {error.path.name for error in damaged}, joined)
+    return joined
 
 
-def _merge_cell(
-    ours: CellFolder, theirs: CellFolder, place: str, damaged: set[str], merged: Merged, write: bool
-) -> None:
-    """Copy one cell, what was trained last: it vouches for the checkpoint beside it."""
+def _join_run(ours: CellFolder, theirs: CellFolder, place: str, damaged: set[str], joined: Joined) -> None:
+    """Copy one run; its record goes last, since it says that the checkpoint beside it is whole."""
     if _differs(ours, theirs, "trained.json", damaged):
-        merged.conflicts.append(f"{place}/trained.json")
+        joined.conflicts.append(f"{place}/trained.json")
         return
     wanted = [name for name in _names(ours) if name not in damaged]
     unlike = {name for name in wanted if _differs(ours, theirs, name, damaged)}
-    unlike |= {name for name in wanted if name.startswith("scores-") and _rows_of(ours, name) in unlike}
+    unlike |= {name for name in wanted if name.startswith("scores-") and _predictions_of(ours, name) in unlike}
     for name in wanted:
         if name in unlike:
-            merged.conflicts.append(f"{place}/{name}")
+            joined.conflicts.append(f"{place}/{name}")
         elif theirs.has(name):
-            merged.same += 1
+            joined.same += 1
         else:
-            if write:
-                _copy(ours.path / name, theirs.path / name)
-            merged.copied.append(f"{place}/{name}")
+            _copy(ours.path / name, theirs.path / name)
+            joined.copied.append(f"{place}/{name}")
 
 
-def _merge_kept(ours: CellFolder, theirs: CellFolder, place: str, merged: Merged, write: bool) -> None:
-    """Copy the records of one kept cell and the sums they name, what was trained last."""
+def _join_kept(ours: CellFolder, theirs: CellFolder, place: str, joined: Joined) -> None:
+    """Copy the records of one kept run and the sums that they name; its record of training goes last."""
     unlike = {name for name in _names(ours) if theirs.has(name) and _hash(ours, name) != _hash(theirs, name)}
     if "trained.json" in unlike:
-        merged.conflicts.append(f"{place}/trained.json")
+        joined.conflicts.append(f"{place}/trained.json")
         return
     for name in _names(ours):
         if name in unlike:
-            merged.conflicts.append(f"{place}/{name}")
+            joined.conflicts.append(f"{place}/{name}")
             continue
         if theirs.has(name):
-            merged.same += 1
+            joined.same += 1
         for own, content in _files_of(ours, name):
             if theirs.has(own):
                 continue
-            if write:
-                write_atomic(theirs.path / own, content)
-            merged.copied.append(f"{place}/{own}")
+            write_atomic(theirs.path / own, content)
+            joined.copied.append(f"{place}/{own}")
 
 
 def _files_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
@@ -132,19 +127,19 @@ def _files_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _names(cell: CellFolder) -> Iterator[str]:
-    """Yield the names of the files to copy, those that others rest on first; a note of a failure stays behind."""
+    """Yield the names of the files to copy, those that others depend on first; notes of failures are not copied."""
     for pattern in (CONFIG, TOKENIZER, "model-*", "rows-*", "items-*", "scores-*", "grid-*", "trained.json"):
         yield from cell.names(pattern)
 
 
-def _rows_of(cell: CellFolder, name: str) -> str:
-    """Return the name of the rows file that scores are of."""
+def _predictions_of(cell: CellFolder, name: str) -> str:
+    """Return the name of the file of predictions that scores are of."""
     scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
     return cell.rows_path(str(scores.get("rows", ""))).name
 
 
 def _differs(ours: CellFolder, theirs: CellFolder, name: str, damaged: set[str]) -> bool:
-    """Return whether both have a file and not the same one; a damaged one of theirs is another."""
+    """Return whether both have a file and not the same one; a damaged one of theirs differs."""
     if name == CONFIG or name in damaged or not (ours.has(name) and theirs.has(name)):
         return False
     if filecmp.cmp(ours.path / name, theirs.path / name, shallow=False):
@@ -156,7 +151,7 @@ def _differs(ours: CellFolder, theirs: CellFolder, name: str, damaged: set[str])
 
 
 def _hash(cell: CellFolder, name: str) -> str:
-    """Return the hash of what a file says; that of no other file where only its bytes count.
+    """Return the hash of the content of a file; its path, which no other file has, where only its bytes count.
 
     Raises:
         DamagedError: it cannot be read.

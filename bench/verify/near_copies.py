@@ -1,22 +1,21 @@
-"""Near copies: whether test rows have rows of the training split that are nearly theirs, and validation rows have not.
+"""Near copies: whether more test rows than validation rows nearly equal a row of the training split.
 
-A row whose words were deleted, swapped or exchanged is equal to no other one, but still has most words of the row that
-it was made of. Rows of one kind have words in common as well: so what counts is how many more near copies the test
-split has than the validation split, which is as far from the training as an honest test split.
+A row whose words were deleted, swapped or exchanged equals no other row, but it still has most words of the row that it
+was made from. Rows of one kind have words in common as well. So test rows are compared with validation rows, which are
+as far from the training split as honest test rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 
-from bench.audit.finding import Finding, alarm, question
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 
-__all__ = ["check_near_copies"]
+__all__ = ["near_copies"]
 
 ROWS = 200
 """Rows of the test and of the validation split that are looked at, chosen by rule; against all training rows."""
@@ -36,31 +35,23 @@ ERRORS = 3
 """Standard errors of that difference which it has to be above as well, for splits of few rows; honest: up to 1.9."""
 
 
-def check_near_copies(task: Task) -> Iterator[Finding]:
-    """Compare how many test and how many validation rows have a near copy in the training split.
-
-    A question where both splits are what their publisher gave out, else an alarm.
-    """
+def near_copies(task: Task) -> str:
+    """Say how many more test rows than validation rows have a near copy in the training split; empty if not many."""
     test, valid = rows_of(task, "test"), rows_of(task, "valid")
     if not test or not valid:
-        return
-    train = task.split("train")
-    level = alarm
-    if train.status == task.split("test").status == "official":
-        level = question
-    shares = nearest_shares([*test, *valid], (words_of(task, example) for example in train.examples))
+        return ""
+    shares = nearest_shares([*test, *valid], (words_of(task, row) for row in task.split("train").examples))
     of_test, of_valid = shares[: len(test)], shares[len(test) :]
     for near in NEAR:
         in_test, in_valid = share_from(near, of_test), share_from(near, of_valid)
         both = share_from(near, shares)
         error = math.sqrt(both * (1 - both) * (1 / len(test) + 1 / len(valid)))
         if in_test - in_valid > max(MANY, ERRORS * error):
-            text = (
+            return (
                 f"{in_test:.0%} of {len(test)} rows have {near:.0%} of their words or more in one training row; "
                 f"{in_valid:.0%} of {len(valid)} validation rows do"
             )
-            yield level("near copies", f"{task.name}, test split", text)
-            return
+    return ""
 
 
 def share_from(least: float, values: Sequence[float]) -> float:

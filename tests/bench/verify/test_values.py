@@ -1,4 +1,4 @@
-"""Sums check: a stored value equals that of its sums in every bit, unless sums of groups were rounded."""
+"""bench/verify/values.py: a stored value equals that of its sums in every bit, unless sums of groups were rounded."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.sums_check import SumsCheck, value_from
 from bench.metrics.diversity.copying import copying_scores
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
+from bench.verify.values import Values, value_from
 from tests.leaderboards.handmade import scored, trained
 
 BOARDS = Path(__file__).parents[3] / "leaderboards" / "runs"
@@ -19,19 +19,19 @@ FRACTIONS = Sums(mean(), [[0.1 * row, 1] for row in range(ROWS)])
 GROUPED = FRACTIONS.together(["a", "a", "b", "b"])
 
 
-def check_of(root: Path, value: float | None, sums: Sums, column: str = "bleu-1") -> SumsCheck:
+def check_of(root: Path, value: float | None, sums: Sums, column: str = "bleu-1") -> Values:
     """The check of a cell with one value and its sums, over four rows."""
     cell = scored(trained(root), {column: value}, ids=list(map(str, range(ROWS))), items={"bleu-1": sums})
-    check = SumsCheck()
-    check.add(cell)
+    check = Values()
+    check.check_sums(cell)
     return check
 
 
 @pytest.mark.parametrize("name", ["grid", "first-screen"])
 def test_every_value_of_our_kept_boards_is_what_its_sums_come_to(name: str) -> None:
-    check = SumsCheck()
+    check = Values()
     for cell in Store(BOARDS / f"{name}.jsonl").cells():
-        check.add(cell)
+        check.check_sums(cell)
     assert check.differences == []
     assert check.exact > 0
 
@@ -63,8 +63,8 @@ def test_sums_without_a_value_and_values_without_sums_are_named(tmp_path: Path) 
 def test_sums_that_are_gone_are_a_difference(tmp_path: Path) -> None:
     cell = scored(trained(tmp_path), {"bleu-1": FRACTIONS.value}, items={"bleu-1": FRACTIONS})
     next(tmp_path.rglob("items-*")).unlink()
-    check = SumsCheck()
-    check.add(cell)
+    check = Values()
+    check.check_sums(cell)
     (line,) = check.differences
     assert line.endswith("are not there")
 
@@ -84,7 +84,7 @@ def test_sums_that_are_gone_are_a_difference_but_for_the_split_whose_sums_are_no
         cell = scored(trained(tmp_path / split), {"bleu-1": FRACTIONS.value}, items={"bleu-1": FRACTIONS}, split=split)
         for path in cell.path.glob("items-*"):
             path.unlink()
-        check = SumsCheck()
-        check.add(cell)
+        check = Values()
+        check.check_sums(cell)
         assert bool(check.differences) == differs
         assert check.without == {"x": {"bleu-1": 1}}

@@ -1,4 +1,4 @@
-"""Merging: what the other store lacks is copied whole, what differs is named, and nothing is overwritten."""
+"""Joining: what the other store lacks is copied whole, what differs is named, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from bench.base.keys import sha256
 from bench.metrics.sums import Sums, mean
+from bench.store.joining import join
 from bench.store.keep import keep
-from bench.store.merging import merge
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
@@ -44,36 +44,42 @@ def stores(tmp_path: Path) -> tuple[Path, Path]:
 def test_what_is_lacking_is_copied_byte_for_byte(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
     first, second = stores
     ours, theirs = held(first), held(second)
-    ended = bench("merge", str(first), str(second), "--json")
+    ended = bench("store", "join", str(first), str(second), "--json")
     assert ended.code == 0, ended.err
     assert held(second) == {**ours, **theirs}
     assert held(first) == ours
-    found = json.loads(ended.out)
+    (found,) = json.loads(ended.out)
     assert sorted(found["copied"]) == sorted(set(ours) - set(theirs))
     assert found["same"] == len(set(ours) & set(theirs))
 
 
 def test_again_there_is_nothing_to_do(stores: tuple[Path, Path]) -> None:
-    merge(*stores)
-    assert merge(*stores).copied == []
+    join(*stores)
+    assert join(*stores).copied == []
 
 
-def test_a_dry_run_writes_nothing(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
-    before = held(stores[1])
-    assert "would copy 5 files" in bench("merge", *map(str, stores), "--dry-run").out
-    assert held(stores[1]) == before
+def test_several_stores_and_a_kept_board_become_one(
+    bench: Callable[..., Ended], stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    third = filled(tmp_path / "c", 3)
+    keep(third, tmp_path / "kept.jsonl")
+    ended = bench("store", "join", *map(str, stores), str(tmp_path / "kept.jsonl"), str(tmp_path / "all"))
+    assert (ended.code, len(ended.out.splitlines())) == (0, 3)
+    assert {cell.path.name for cell in Store(tmp_path / "all").cells()} == {
+        cell.path.name for root in (*stores, third) for cell in Store(root).cells()
+    }
 
 
 def test_an_empty_target_becomes_the_source(stores: tuple[Path, Path], tmp_path: Path) -> None:
-    merge(stores[0], tmp_path / "new")
+    join(stores[0], tmp_path / "new")
     assert held(tmp_path / "new") == held(stores[0])
 
 
 def test_other_circumstances_are_no_conflict(tmp_path: Path) -> None:
     first, second = filled(tmp_path / "a", 0, host="here"), filled(tmp_path / "b", 0, host="there")
     before = held(second)
-    merged = merge(first, second)
-    assert (merged.conflicts, merged.copied) == ([], [])
+    joined = join(first, second)
+    assert (joined.conflicts, joined.copied) == ([], [])
     assert held(second) == before
 
 
@@ -83,7 +89,7 @@ def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Callable[..
     other = CellFolder(second / cell.path.relative_to(first))
     other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
     before = held(second)
-    ended = bench("merge", str(first), str(second))
+    ended = bench("store", "join", str(first), str(second))
     assert ended.code == 1
     assert [line.endswith("trained.json: '" + str(second) + "' has another one, which stays")
             for line in ended.complaints] == [True]  # fmt: skip
@@ -99,9 +105,9 @@ def test_other_rows_keep_their_scores_out(tmp_path: Path) -> None:
             path.unlink()
             cell.write_scores("cc", {**content, "rows": "aa"}, {})
     before = held(second)
-    merged = merge(first, second)
-    assert sorted(name.rpartition("/")[2] for name in merged.conflicts) == ["rows-aa.jsonl.gz", "scores-cc.json"]
-    assert [name.rpartition("/")[2][:6] for name in merged.copied] == ["items-"]
+    joined = join(first, second)
+    assert sorted(name.rpartition("/")[2] for name in joined.conflicts) == ["rows-aa.jsonl.gz", "scores-cc.json"]
+    assert [name.rpartition("/")[2][:6] for name in joined.copied] == ["items-"]
     assert {name: data for name, data in held(second).items() if name in before} == before
 
 
@@ -109,7 +115,7 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
     first, second = stores
     damaged = next(path for path in first.rglob("scores-*") if path.parent.name not in str(held(second)))
     damaged.write_text("{")
-    ended = bench("merge", str(first), str(second))
+    ended = bench("store", "join", str(first), str(second))
     assert ended.code == 1
     assert f"not copied: stored file '{damaged}'" in ended.err
     assert not (second / damaged.relative_to(first)).exists()
@@ -117,25 +123,25 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
 
 
 def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    assert bench("merge", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
+    assert bench("store", "join", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
 
 
 def test_a_kept_board_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
     first, _ = stores
     keep(first, first.with_suffix(".jsonl"))
-    assert bench("merge", str(first), str(first.with_suffix(".jsonl"))).code == 2
+    assert bench("store", "join", str(first), str(first.with_suffix(".jsonl"))).code == 2
 
 
 def test_records_and_sums_of_a_kept_board_are_copied(bench: Callable[..., Ended], tmp_path: Path) -> None:
     first, board, second = filled(tmp_path / "a", 0, 1), tmp_path / "kept.jsonl", tmp_path / "b"
     keep(first, board)
-    ended = bench("merge", str(board), str(second), "--json")
+    ended = bench("store", "join", str(board), str(second), "--json")
     assert ended.code == 0, ended.err
     kept = {name: data for name, data in held(first).items() if "/rows-" not in name and "/model-" not in name}
     found = held(second)
-    assert sorted(found) == sorted(kept) == sorted(json.loads(ended.out)["copied"])
+    assert sorted(found) == sorted(kept) == sorted(json.loads(ended.out)[0]["copied"])
     assert found == kept
-    assert (merge(board, second).copied, merge(board, second).same) == ([], 4)  # a record of training and one of scores
+    assert (join(board, second).copied, join(board, second).same) == ([], 4)  # a record of training and one of scores
     again = tmp_path / "again.jsonl"
     keep(second, again)
     assert again.read_bytes() == board.read_bytes()
@@ -148,20 +154,20 @@ def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
     other = CellFolder(second / cell.path.relative_to(first))
     other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
     before = held(second)
-    assert [name.endswith("trained.json") for name in merge(board, second).conflicts] == [True]
+    assert [name.endswith("trained.json") for name in join(board, second).conflicts] == [True]
     assert held(second) == before
 
 
 def test_other_kept_scores_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
     first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept.jsonl", tmp_path / "b"
     keep(first, board)
-    merge(board, second)
+    join(board, second)
     (cell,) = Store(second).cells()
     (name,) = cell.names("scores-*")
     content = cell.scores(name[7:-5]) or {}
     (cell.path / name).unlink()
     cell.write_scores(name[7:-5], {**content, "version": 9}, {})
     before = held(second)
-    ended = bench("merge", str(board), str(second))
+    ended = bench("store", "join", str(board), str(second))
     assert (ended.code, f"{name}: '{second}' has another one, which stays" in ended.err) == (1, True)
     assert held(second) == before

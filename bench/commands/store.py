@@ -1,0 +1,352 @@
+"""`bench store`: the state and the size of stored runs, whether they are right, and how to delete or join them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base.outward import plain
+from bench.base.sizes import amount
+from bench.cli_options import (
+    cell_folders,
+    json_option,
+    results_option,
+    rows_options,
+    say_damaged,
+    store_options,
+    task_names,
+    tasks_of,
+)
+from bench.errors import MissingError, each_once
+from bench.store.reading import read_cells, summaries
+from bench.store.store import CellFolder, Store
+
+if TYPE_CHECKING:
+    from bench.store.disk_use import Unused
+    from bench.verify.verify import Verification
+
+SIZES = ("checkpoints", "predictions", "scores", "unfinished", "other")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of each action of `bench store`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    store_options(actions.add_parser("status", help="the state of every run", allow_abbrev=False))
+    results_option(actions.add_parser("sizes", help="bytes by task, method and kind of file", allow_abbrev=False))
+    unused = actions.add_parser("unused", help="files that no run needs any more", allow_abbrev=False)
+    results_option(unused)
+    unused.add_argument("--delete", action="store_true", help="delete them")
+    delete = actions.add_parser("delete", help="runs, or their checkpoints alone", allow_abbrev=False)
+    delete.add_argument(
+        "runs", nargs="+", metavar="PATTERN", help="TASK, TASK/METHOD or TASK/METHOD/KEY, globs too; 'all' for all runs"
+    )
+    results_option(delete)
+    delete.add_argument(
+        "--checkpoints",
+        choices=["best", "none"],
+        help="delete only checkpoints: keep the best of runs that differ in their seed alone, or none",
+    )
+    delete.add_argument("--yes", action="store_true", help="delete; without it, only list what would be deleted")
+    rows_options(
+        actions.add_parser(
+            "verify", help="compute values and keys again, and look for leaks of test rows", allow_abbrev=False
+        )
+    )
+    join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
+    join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or kept board; only read")
+    join.add_argument("into", type=Path, metavar="INTO", help="the store that gets what it lacks")
+    for name, action in actions.choices.items():
+        if name != "verify":
+            json_option(action)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Do what was asked for; return the exit code."""
+    return ACTIONS[given.action](given)
+
+
+# Status and sizes -------------------------------------------------------------------------------------------------
+
+
+def show_status(given: argparse.Namespace) -> int:
+    """Print the state of every run; return 0, or 1 if files are damaged."""
+    store = Store(Path(given.results))
+    runs = list(run_states(store, task_names(given.task, store)))
+    if given.json:
+        print(json.dumps(runs, indent=1))
+    elif not runs:
+        print(f"no runs in '{store.root}' yet; bench run --task logicnlg --method mle makes some")
+    else:
+        states = [run["status"] for run in runs]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(sorted(states)))
+        print("\n".join([*map(status_line, runs), f"{len(runs)} runs: {counts}"]))
+    return say_damaged(store)
+
+
+def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    """Yield the state of every run: `ok`, `incomplete`, `diverged`, `failed`, `damaged` or `unfinished`."""
+    known = set[str]()
+    for run in summaries(store, tasks):
+        known.add(run["key"])
+        if run["status"] == "ok" and not run["rows"]:
+            if not run["scores"]:
+                yield {**run, "status": "incomplete", "error": "it has no predictions; bench run makes them"}
+                continue
+        elif run["status"] == "ok" and not run["scores"]:
+            run = {**run, "status": "incomplete", "error": "its predictions have no scores; bench score makes them"}
+        yield run
+    yield from unfinished_runs(store.root, tasks, known)
+
+
+def unfinished_runs(root: Path, tasks: Sequence[str] | None, known: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the runs that have begun and have no record yet."""
+    from bench.store.disk_use import run_folders
+    from bench.store.state_files import STATE, StateFiles
+
+    for folder in run_folders(root):
+        task, method, key = folder.parts[-3:]
+        states = StateFiles(folder / STATE).paths()
+        if key in known or not states or (tasks is not None and task not in tasks):
+            continue
+        about = {"task": task, "method": method, "backbone": None, "seed": None, "preset": None}
+        reached = f"its last state is {states[0].stem}"
+        yield {"status": "unfinished", "key": key, **about, "rows": 0, "scores": 0, "error": reached}
+
+
+def status_line(run: Mapping[str, Any]) -> str:
+    """Return the state of a run as one line."""
+    about = f"{run['task']} · {run['method']}"
+    if run["backbone"] is not None:
+        about += f" · {run['backbone']} · seed {run['seed']}"
+    line = f"{run['status']:<11}{about}  [{run['key']}]"
+    line += f"  {run['rows']} predictions files, {run['scores']} scores files"
+    if run["error"]:
+        line += f"  {run['error']}"
+    return plain(line)
+
+
+def show_sizes(given: argparse.Namespace) -> int:
+    """Print how many bytes the files of each task and method take; return 0."""
+    from bench.leaderboards.render.text.aligned import aligned
+    from bench.store.disk_use import disk_use
+
+    Store(Path(given.results)).files.check_writable()
+    found = disk_use(Path(given.results))
+    if given.json:
+        content = [
+            {
+                "task": use.task,
+                "method": use.method,
+                "runs": len(use.runs),
+                **{kind: use.by_kind[kind] for kind in SIZES},
+            }
+            for use in found
+        ]
+        print(json.dumps(content, indent=1))
+        return 0
+    rows = [
+        (use.task or "(no run)", use.method, str(len(use.runs)), *in_bytes([use.by_kind[kind] for kind in SIZES]))
+        for use in found
+    ]
+    totals = [sum(use.by_kind[kind] for use in found) for kind in SIZES]
+    rows.append(("all", "", str(sum(len(use.runs) for use in found)), *in_bytes(totals)))
+    print("\n".join(aligned(("task", "method", "runs", *SIZES, "total"), rows, texts=2)))
+    return 0
+
+
+def in_bytes(sizes: Sequence[int]) -> list[str]:
+    """Return sizes and their sum for people."""
+    return [amount(size, "B") for size in (*sizes, sum(sizes))]
+
+
+# Deleting ---------------------------------------------------------------------------------------------------------
+
+
+def list_unused(given: argparse.Namespace) -> int:
+    """List the files that no run needs, and delete them with `--delete`; return 0."""
+    from bench.store.disk_use import remove, unused
+
+    store = Store(Path(given.results))
+    store.files.check_writable()
+    found = list(unused(store.root))
+    if given.delete:
+        remove(found)
+    show_files(found, given.json, given.delete, "--delete", [])
+    return 0
+
+
+def delete_runs(given: argparse.Namespace) -> int:
+    """List the runs or checkpoints that were named, and delete them with `--yes`.
+
+    Returns:
+        0; or 1 if damaged files hide which checkpoint is the best.
+
+    Raises:
+        MissingError: no run has such a name.
+    """
+    from bench.store.disk_use import checkpoints_of, measured, remove, run_folders
+
+    store = Store(Path(given.results))
+    store.files.check_writable()
+    folders = {folder: folder.relative_to(store.root).as_posix() for folder in run_folders(store.root)}
+    patterns = [pattern.removeprefix(f"{store.root.as_posix()}/").rstrip("/") for pattern in given.runs]
+    for pattern in patterns:
+        if not any(is_named(place, pattern) for place in folders.values()):
+            raise MissingError(f"no run '{pattern}' in '{store.root}'; expected TASK, TASK/METHOD or TASK/METHOD/KEY")
+    named = [folder for folder, place in folders.items() if any(is_named(place, pattern) for pattern in patterns)]
+    stay = dict.fromkeys(filter(in_progress, named), "it changed within the last hour and may be in progress")
+    if given.checkpoints == "best":
+        from bench.board.checkpoints import best_cells
+
+        stay |= dict.fromkeys(best_cells(store).intersection(named), "it is the best of its seeds, or none is known")
+    stay |= needed_by_others(store, [folder for folder in named if folder not in stay])
+    going = [folder for folder in named if folder not in stay]
+    if given.checkpoints is None:
+        found = [measured(folder, "a run") for folder in going]
+    else:
+        found = [file for folder in going for file in checkpoints_of(CellFolder(folder))]
+    if given.yes:
+        remove(found)
+    show_files(found, given.json, given.yes, "--yes", [f"{run} stays: {stay[run]}" for run in sorted(stay)])
+    return say_damaged(store)
+
+
+def in_progress(folder: Path) -> bool:
+    """Return whether a run may be training or evaluated at this moment."""
+    from bench.store.disk_use import is_busy
+    from bench.store.partial_rows import PARTIAL
+
+    run = CellFolder(folder)
+    is_over = (run.has("trained.json") or run.has("failed.json")) and not run.has(PARTIAL)
+    return not is_over and is_busy(folder)
+
+
+def is_named(place: str, pattern: str) -> bool:
+    """Return whether a pattern names a run, `TASK/METHOD/KEY`.
+
+    >>> is_named("xsum/mle/0a", "xsum/m*"), is_named("xsum/mle/0a", "xsum/mle/0"), is_named("xsum/mle/0a", "all")
+    (True, False, True)
+    """
+    parts = place.split("/")
+    return pattern == "all" or any(fnmatchcase("/".join(parts[:n]), pattern) for n in range(1, len(parts) + 1))
+
+
+def needed_by_others(store: Store, going: Sequence[Path]) -> dict[Path, str]:
+    """Return which of some runs another run that stays starts from or reads, and which run that is."""
+    stay: dict[Path, str] = {}
+    needs: dict[Path, set[str]] = {}
+    for run in read_cells(store):
+        others = [run.trained.get(part) for part in ("start", "second")] if run.trained is not None else []
+        needs[run.folder.path] = {other["key"] for other in others if other}
+    open_runs = [folder for folder in needs if folder not in set(going)]
+    while open_runs:
+        folder = open_runs.pop()
+        for other in going:
+            if other.name in needs.get(folder, ()) and other not in stay:
+                stay[other] = f"{folder.relative_to(store.root).as_posix()} needs it"
+                open_runs.append(other)
+    return stay
+
+
+def show_files(found: Sequence[Unused], as_json: bool, is_done: bool, flag: str, stay: Sequence[str]) -> None:
+    """Print files that are deleted or would be, with their bytes, and what stays."""
+    if as_json:
+        print(json.dumps([{"path": str(file.path), "why": file.why, "bytes": file.size} for file in found], indent=1))
+        return
+    lines = [f"{amount(file.size, 'B'):>9}  {file.path}  {file.why}" for file in found]
+    total = f"{amount(sum(file.size for file in found), 'B')} in {len(found)} files and folders"
+    if not found:
+        lines.append("nothing to delete")
+    elif is_done:
+        lines.append(f"deleted {total}")
+    else:
+        lines.append(f"{total}; nothing is deleted without {flag}")
+    print("\n".join(map(plain, [*lines, *stay])))
+
+
+# Verifying and joining --------------------------------------------------------------------------------------------
+
+
+def verify_runs(given: argparse.Namespace) -> int:
+    """Compute values and keys again, and look for leaks.
+
+    Returns:
+        0 if all is as stored, 1 if something differs; if nothing differs, the code of what could not be checked: 3 for
+        missing data or a missing model.
+    """
+    from bench.cells.score import cells_of
+    from bench.commands.score import exit_code
+    from bench.verify.verify import verify
+
+    found = verify(cells_of(cell_folders(given)), tasks_of(given))
+    not_checked = {**found.values.not_checked, **found.not_checked}
+    differences = [*found.values.differences, *found.differences]
+    if given.json:
+        counts = {
+            "same": found.values.same,
+            "keys": found.n_keys,
+            "same_by_sums": found.values.exact,
+            "same_by_rounded_sums": found.values.rounded,
+            "without_sums": found.values.without,
+        }
+        lines = [f"{place}: {error}" for place, error in not_checked.items()]
+        content = {**counts, "differences": differences, "notes": found.notes, "not_checked": lines}
+        print(json.dumps(content, indent=1))
+    else:
+        lines = [*differences, *(f"note: {note}" for note in found.notes)]
+        lines += [f"not checked: {line}" for line in each_once(not_checked.items())]
+        print("\n".join(map(plain, [*lines, *counts_of(found), f"{len(differences)} differences"])))
+    if differences:
+        return 1
+    return exit_code(list(not_checked.values()))
+
+
+def counts_of(found: Verification) -> Iterator[str]:
+    """Yield what was found to be right."""
+    values = found.values
+    if values.same:
+        yield f"{values.same} scores files are what their predictions come to"
+    if values.exact or values.rounded:
+        rounded = f", {values.rounded} of them to the last bits because sums of groups were rounded"
+        yield f"{values.exact + values.rounded} values are what their sums come to{rounded if values.rounded else ''}"
+    for family, columns in sorted(values.without.items()):
+        yield f"{family}: {columns.total()} values have no sums: {', '.join(columns)}"
+    yield f"{found.n_keys} runs have the keys of their records"
+
+
+def join_stores(given: argparse.Namespace) -> int:
+    """Copy runs; return 0, or 1 if files are in conflict or damaged."""
+    from bench.store.joining import join
+
+    code, contents = 0, []
+    for source in given.source:
+        joined = join(source, given.into)
+        damaged = [str(error.path) for error in joined.damaged]
+        content = {"copied": joined.copied, "same": joined.same, "conflicts": joined.conflicts, "damaged": damaged}
+        contents.append({"from": str(source), **content})
+        if not given.json:
+            counts = f"copied {len(joined.copied)} files, {joined.same} were there, {len(joined.conflicts)} conflicts"
+            print(plain(f"{source}: {counts}"))
+        for name in joined.conflicts:
+            print(plain(f"bench: conflict: {name}: '{given.into}' has another one, which stays"), file=sys.stderr)
+        for error in joined.damaged:
+            print(plain(f"bench: not copied: {error}"), file=sys.stderr)
+        code = max(code, int(bool(joined.conflicts or joined.damaged)))
+    if given.json:
+        print(json.dumps(contents, indent=1))
+    return code
+
+
+ACTIONS = {
+    "status": show_status,
+    "sizes": show_sizes,
+    "unused": list_unused,
+    "delete": delete_runs,
+    "verify": verify_runs,
+    "join": join_stores,
+}

@@ -1,0 +1,177 @@
+"""Disk use of a store: how many bytes each kind of file takes, and which files no run needs any more.
+
+Unused files are temporary files and scratch folders of processes that are gone, training states of runs that are
+trained, finished batches of evaluations whose predictions are stored, and checkpoints that no record names. A run in
+which a file changed within the last hour may be in progress, and is left alone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.base.files import abandoned
+from bench.errors import DamagedError, StoreError
+from bench.store.partial_rows import PARTIAL
+from bench.store.state_files import STATE
+from bench.store.store import CellFolder
+
+__all__ = [
+    "BUSY_S",
+    "KINDS",
+    "DiskUse",
+    "Unused",
+    "checkpoints_of",
+    "disk_use",
+    "is_busy",
+    "measured",
+    "remove",
+    "run_folders",
+    "unused",
+]
+
+BUSY_S = 3600
+"""Seconds without a change after which a run is not in progress: training writes its state every few minutes."""
+KINDS = {
+    "model-": "checkpoints",
+    "rows-": "predictions",
+    "scores-": "scores",
+    "items-": "scores",
+    STATE: "unfinished",
+    PARTIAL: "unfinished",
+}
+"""Kind of the files of a run, by the beginning of a name in its folder; records and logs are `other`."""
+
+
+@dataclass
+class DiskUse:
+    """The disk use of the runs of one method on one task.
+
+    Args:
+        task, method: of the runs; empty for what belongs to no run.
+        runs: names of their folders.
+        by_kind: bytes by kind of file.
+    """
+
+    task: str
+    method: str
+    runs: set[str] = field(default_factory=set)
+    by_kind: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A file or folder that can be deleted.
+
+    Args:
+        path: of it.
+        why: no run needs it.
+        size: bytes of all files in it.
+    """
+
+    path: Path
+    why: str
+    size: int
+
+
+def disk_use(root: Path) -> list[DiskUse]:
+    """Return the disk use of a results folder, by task and method in name order; what belongs to no run comes first."""
+    found: dict[tuple[str, str], DiskUse] = {}
+    for path in root.rglob("*"):
+        if path.is_symlink() or not path.is_file():
+            continue
+        parts, task, method, kind = path.relative_to(root).parts, "", "", "other"
+        if len(parts) > 3 and not parts[0].startswith("."):
+            task, method = parts[:2]
+            kind = next((kind for start, kind in KINDS.items() if parts[3].startswith(start)), "other")
+        use = found.setdefault((task, method), DiskUse(task, method))
+        use.by_kind[kind] += path.stat().st_size
+        if task:
+            use.runs.add(parts[2])
+    return [found[place] for place in sorted(found)]
+
+
+def run_folders(root: Path) -> Iterator[Path]:
+    """Yield every folder at the depth of runs, finished or not, in name order."""
+    for path in sorted(root.glob("[a-z0-9]*/*/*")):
+        if path.is_dir():
+            yield path
+
+
+def unused(root: Path) -> Iterator[Unused]:
+    """Yield the files of a results folder that no run needs."""
+    for depth in ("*/*/*", "*/*/*/*"):
+        for path in sorted(root.glob(f"{depth}/.*.tmp")):
+            if abandoned(path):
+                yield measured(path, "a temporary file of a process that is gone")
+    for path in sorted(root.glob(".work/*")):
+        if abandoned(path):
+            yield measured(path, "a scratch folder of a process that is gone")
+    for folder in run_folders(root):
+        if not is_busy(folder):
+            yield from _unused_in(CellFolder(folder))
+
+
+def _unused_in(run: CellFolder) -> Iterator[Unused]:
+    """Yield the unused files of one run; a run whose record is damaged keeps everything."""
+    try:
+        trained = run.trained()
+    except DamagedError:
+        return
+    if trained is not None:
+        for path in sorted((run.path / STATE).glob("*")):
+            yield measured(path, "a training state of a run that is trained")
+    for path in sorted((run.path / PARTIAL).glob("*")):
+        if run.has(run.rows_path(path.name.partition(".")[0]).name):
+            yield measured(path, "a part of predictions that are stored")
+    named = ""
+    if trained is not None and "model" in trained:
+        named = run.checkpoint(trained["model"]["checkpoint_sha256"]).name
+    for name in run.names("model-*.safetensors"):
+        if name != named:
+            yield measured(run.path / name, "a checkpoint that no record names")
+
+
+def checkpoints_of(run: CellFolder) -> list[Unused]:
+    """Return the checkpoints of a run."""
+    return [measured(run.path / name, "a checkpoint") for name in run.names("model-*.safetensors")]
+
+
+def is_busy(folder: Path) -> bool:
+    """Return whether a file of a run changed within the last hour; a folder that is gone is not busy."""
+    try:
+        youngest = max(path.stat().st_mtime for path in [folder, *folder.rglob("*")])
+    except OSError:  # another process removes files at this moment
+        return folder.exists()
+    return time.time() - youngest < BUSY_S
+
+
+def remove(files: Collection[Unused]) -> None:
+    """Remove files and folders, and the folders that are empty then.
+
+    Raises:
+        StoreError: a file cannot be removed.
+    """
+    for file in files:
+        try:
+            if file.path.is_dir():
+                shutil.rmtree(file.path)
+            else:
+                file.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot remove '{file.path}': {error}") from error
+    for folder in {file.path.parent for file in files if file.path.parent.name in (STATE, PARTIAL, ".work")}:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def measured(path: Path, why: str) -> Unused:
+    """Return a file, or a folder with all files in it, with its bytes."""
+    inside = [path]
+    if path.is_dir():
+        inside = list(path.rglob("*"))
+    return Unused(path, why, sum(part.stat().st_size for part in inside if part.is_file()))

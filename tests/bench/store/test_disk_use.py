@@ -1,0 +1,226 @@
+"""Disk use: sizes add up, exactly the unused files go, and nothing that another run needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.base.files import signature
+from bench.store.disk_use import disk_use, unused
+from bench.store.keep import keep
+from bench.store.store import CellFolder, Store
+from tests.conftest import Ended
+from tests.leaderboards.handmade import scored, trained
+
+NOBODY = 2**22 + 1
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A trained run with everything that can be left behind, and an unfinished one."""
+    root = tmp_path / "results"
+    cell = with_checkpoint(root, 0, 30.0)
+    cell.write_rows("aa", {"kind": "generation"}, [], {})
+    where = signature().partition("-")[0]
+    unfinished = root / "logicnlg" / "mle" / "unfinished"
+    for path in (cell.path / f".trained.json.{where}-{NOBODY}.tmp", cell.path / "state" / "step-000000001.ckpt",
+                 cell.path / "partial" / "aa.0-of-1.jsonl", cell.path / "partial" / "bb.0-of-1.jsonl",
+                 cell.path / "model-0000.safetensors", root / ".work" / f"key.{where}-{NOBODY}" / "log",
+                 root / ".work" / f"key.{where}-{os.getppid()}" / "log", cell.path / f".x.{where}-{os.getppid()}.tmp",
+                 unfinished / "state" / "step-000000002.ckpt", unfinished / "partial" / "cc.0-of-1.jsonl",
+                 unfinished / "model-0000.safetensors"):  # fmt: skip
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("12345")
+    settle(root)
+    return root
+
+
+def with_checkpoint(root: Path, seed: int, bleu: float) -> CellFolder:
+    """A run with scores and a checkpoint."""
+    cell = scored(trained(root, seed=seed), {"bleu-3": bleu})
+    cell.checkpoint("0" * 64).write_text("weights")
+    return cell
+
+
+def settle(root: Path, seconds: float = 7200) -> None:
+    """Make everything old."""
+    old = time.time() - seconds
+    for path in [*root.rglob("*")]:
+        os.utime(path, (old, old))
+
+
+def names(root: Path) -> list[str]:
+    return sorted(file.path.name for file in unused(root))
+
+
+def test_unused_files_are_found_and_no_others(root: Path) -> None:
+    where = signature().partition("-")[0]
+    assert names(root) == sorted([
+        f".trained.json.{where}-{NOBODY}.tmp", f"key.{where}-{NOBODY}", "step-000000001.ckpt", "aa.0-of-1.jsonl",
+        "model-0000.safetensors", "model-0000.safetensors",
+    ])  # fmt: skip
+
+
+def test_a_run_that_changed_lately_is_left_alone(root: Path) -> None:
+    (state,) = root.rglob("step-000000001.ckpt")
+    state.touch()
+    assert "step-000000001.ckpt" not in names(root)
+    assert "aa.0-of-1.jsonl" not in names(root)
+
+
+def test_a_run_whose_record_is_damaged_keeps_everything(root: Path) -> None:
+    (record,) = root.rglob("trained.json")
+    record.write_text("{")
+    settle(root)
+    assert "step-000000001.ckpt" not in names(root)
+
+
+def test_sizes_add_up(root: Path) -> None:
+    found = {(use.task, use.method): use for use in disk_use(root)}
+    assert set(found) == {("", ""), ("logicnlg", "mle")}
+    runs = found["logicnlg", "mle"]
+    assert len(runs.runs) == 2
+    assert runs.by_kind["unfinished"] == 5 * len([*root.rglob("*.ckpt"), *root.rglob("*.jsonl")])
+    assert runs.by_kind["checkpoints"] == len("weights") + 2 * 5
+    whole = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
+    assert sum(use.by_kind.total() for use in found.values()) == whole
+
+
+def test_the_command_says_the_same_sizes(bench: Callable[..., Ended], root: Path) -> None:
+    (outside, runs) = json.loads(bench("store", "sizes", "--results", str(root), "--json").out)
+    assert (outside["task"], runs["runs"]) == ("", 2)
+    lines = bench("store", "sizes", "--results", str(root)).out.splitlines()
+    assert lines[-1].split()[:2] == ["all", "2"]
+
+
+def test_unused_files_go_only_when_asked(bench: Callable[..., Ended], root: Path) -> None:
+    words = ("store", "unused", "--results", str(root))
+    before = sorted(root.rglob("*"))
+    assert "nothing is deleted without --delete" in bench(*words).out
+    assert sorted(root.rglob("*")) == before
+    shown = json.loads(bench(*words, "--json").out)
+    assert sum(file["bytes"] for file in shown) == 5 * len(shown) == 30
+    assert json.loads(bench(*words, "--json", "--delete").out) == shown
+    assert names(root) == []
+    cell = next(iter(Store(root).cells()))
+    assert cell.checkpoint("0" * 64).exists()
+    assert not (cell.path / "state").exists()
+    assert (cell.path / "partial" / "bb.0-of-1.jsonl").exists()
+    assert "nothing to delete" in bench(*words).out
+
+
+# Deleting ---------------------------------------------------------------------------------------------------------
+
+
+def keys(root: Path) -> set[str]:
+    return {cell.path.name for cell in Store(root).cells()}
+
+
+def test_runs_are_deleted_by_name_and_only_with_yes(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    for method in ("mle", "face"):
+        for seed in range(2):
+            scored(trained(tmp_path, method, seed=seed), {"bleu-3": 30.0})
+    words = ("store", "delete", "logicnlg/mle", "--results", str(tmp_path))
+    ended = bench(*words)
+    assert (ended.code, len(keys(tmp_path))) == (0, 4)
+    assert "2 files and folders; nothing is deleted without --yes" in ended.out
+    assert len(json.loads(bench(*words, "--yes", "--json").out)) == 2
+    assert {cell.path.parts[-2] for cell in Store(tmp_path).cells()} == {"face"}
+    (one, other) = keys(tmp_path)
+    assert (
+        bench("store", "delete", str(tmp_path / "logicnlg" / "face" / one), "--results", str(tmp_path), "--yes").code
+        == 0
+    )
+    assert keys(tmp_path) == {other}
+    ended = bench("store", "delete", "logicnlg/fase", "--results", str(tmp_path), "--yes")
+    assert (ended.code, keys(tmp_path)) == (3, {other})
+    assert "no run 'logicnlg/fase'" in ended.err
+
+
+def test_a_run_that_another_run_needs_is_not_deleted(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    def origin(cell: CellFolder) -> dict[str, object]:
+        return {"key": cell.path.name, "config": {"trainer": {}}, "method": {}}
+
+    first, alone = (trained(tmp_path, "mle", seed=seed) for seed in range(2))
+    parent = trained(tmp_path, "mle", seed=2, start=origin(first))
+    child = trained(tmp_path, "face", start=origin(parent))
+    words = ("store", "delete", "--results", str(tmp_path), "--yes")
+    ended = bench(*words, "logicnlg/mle")
+    assert keys(tmp_path) == {cell.path.name for cell in (first, parent, child)}
+    assert f"{parent.path} stays: logicnlg/face/{child.path.name} needs it" in ended.out
+    assert f"{first.path} stays: logicnlg/mle/{parent.path.name} needs it" in ended.out
+    assert bench(*words, "all").code == 0
+    assert keys(tmp_path) == set()
+    assert not alone.path.exists()
+
+
+def test_a_run_in_progress_is_not_deleted(bench: Callable[..., Ended], root: Path) -> None:
+    (state,) = root.rglob("step-000000002.ckpt")
+    words = ("store", "delete", "logicnlg/mle/unfinished", "--results", str(root), "--yes")
+    state.touch()
+    assert "may be in progress" in bench(*words).out
+    assert state.exists()
+    settle(root)
+    assert bench(*words).code == 0
+    assert not state.exists()
+
+
+@pytest.mark.parametrize(("choice", "left"), [("best", [1]), ("none", [])])
+def test_checkpoints(bench: Callable[..., Ended], tmp_path: Path, choice: str, left: list[int]) -> None:
+    cells = [with_checkpoint(tmp_path, seed, bleu) for seed, bleu in enumerate([30.0, 32.0, 31.0])]
+    records = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    words = ("store", "delete", "all", "--results", str(tmp_path), "--checkpoints", choice, "--yes")
+    assert bench(*words).code == 0
+    assert [seed for seed, cell in enumerate(cells) if cell.checkpoint("0" * 64).exists()] == left
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == records
+
+
+def test_the_best_is_not_told_without_its_scores(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    cells = [with_checkpoint(tmp_path, seed, 30.0 + seed) for seed in range(2)]
+    next(cells[0].path.glob("scores-*")).write_text("{")
+    words = ("store", "delete", "all", "--results", str(tmp_path), "--checkpoints", "best", "--yes")
+    assert bench(*words).code == 1
+    assert cells[0].checkpoint("0" * 64).exists()
+
+
+@pytest.mark.parametrize("words", [("sizes",), ("unused", "--delete"), ("delete", "all", "--yes")])
+def test_a_kept_board_is_only_read(bench: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...]) -> None:
+    trained(tmp_path / "results")
+    keep(tmp_path / "results", tmp_path / "kept.jsonl")
+    assert bench("store", *words, "--results", str(tmp_path / "kept.jsonl")).code == 2
+
+
+# Status -----------------------------------------------------------------------------------------------------------
+
+
+def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., Ended], root: Path) -> None:
+    """The run of the fixture has predictions and scores; the other one has begun."""
+    unscored = trained(root, "face")
+    unscored.write_rows("aa", {"kind": "generation"}, [], {})
+    trained(root, "trime")
+    config = {
+        "task": "logicnlg",
+        "method": "lead",
+        "backbone": "",
+        "seed": 0,
+        "preset": "small",
+        "trainer": {"limit": None},
+    }
+    failed = CellFolder(root / "logicnlg" / "lead" / "0a")
+    failed.write_failed({"key": "0a", "status": "failed", "config": config, "error": "KeyError: 'x'"}, {})
+    found = json.loads(bench("store", "status", "--results", str(root), "--json").out)
+    told = {run["method"]: (run["status"], run["error"]) for run in found if run["key"] != "unfinished"}
+    assert told["mle"] == ("ok", "")
+    assert told["face"] == ("incomplete", "its predictions have no scores; bench score makes them")
+    assert told["trime"] == ("incomplete", "it has no predictions; bench run makes them")
+    assert told["lead"] == ("failed", "KeyError: 'x'")
+    assert found[-1]["status"] == "unfinished"
+    assert found[-1]["error"] == "its last state is step-000000002"
+    text = bench("store", "status", "--results", str(root)).out.splitlines()
+    assert text[-1] == "5 runs: 1 failed, 2 incomplete, 1 ok, 1 unfinished"
+    assert len(text) == 6
