@@ -4,7 +4,6 @@
     python -m tools.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
-    python -m tools.regenerate pictures              docs/pictures: the page (by Chromium) and a table on a terminal
     python -m tools.regenerate costs                 bench/cost/kept.json alone, of the small recipes
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
@@ -23,8 +22,6 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
-
-from tools import pictures
 
 if TYPE_CHECKING:
     from bench.leaderboards.table import Table
@@ -183,9 +180,6 @@ def main() -> None:
 
         kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
-    if sys.argv[1:2] == ["pictures"]:
-        pictures.write()
-        return
     if sys.argv[1:2] == ["keep"]:
         from bench.store.keep import keep
 
@@ -194,7 +188,6 @@ def main() -> None:
         path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
-    pictures.TERMINAL.write_text(pictures.terminal_picture(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Decision: what an interval says of a claim, as two facts. A pure rule: no files, no rows.
 
-The rule and its errors are proved by tools/benchmarks/verdict_errors.py.
+The errors of the rule were simulated before it was chosen.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ contrasts of a column are noisy in similar ways. So their variances are taken as
 `1 / sigma^2 ~ chi^2(d0) / (d0 s0^2)`, whose degrees d0 and variance s0^2 come from the column itself. A contrast with
 variance s^2 on d degrees then has `(d0 s0^2 + d s^2) / (d0 + d)` on `d0 + d` degrees.
 
-Three things differ from the paper, because the errors of verdicts were simulated (tools/benchmarks/verdict_errors.py)
-and were above their bound without them. All make d0 smaller, and so intervals wider:
+Three things differ from the paper, because simulated errors of verdicts were above their bound without them. All make
+d0 smaller, and so intervals wider:
 
 - The spread of the log variances is taken at the upper end of its confidence interval, `widening`. A dozen contrasts
   cannot show that their variances are alike, and where they are not, the noisiest contrast would pay for it.

@@ -3,7 +3,7 @@
 Why Fieller (1954) and not the delta method, by simulation with 2 to 8 seeds: each of Fieller's ends is on the wrong
 side of the true share in at most 2.7 % (2.5 % are meant), the upper end of the delta method in up to 5.2 %. That
 interval lies too low, so it also finds fewer of the controls that have all of an effect: 21 % in place of 31 % at three
-seeds and an effect of four seed-sd (both are in tools/benchmarks/verdict_errors.py). Fieller's set is exact under
+seeds and an effect of four seed-sd. Fieller's set is exact under
 normal noise, and where the effect may be 0 there is no bound at all, as there should be.
 """
 
