@@ -24,6 +24,7 @@ from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
 __all__ = [
+    "TIMED",
     "how_options",
     "refuse_as_member",
     "refuse_keep_checkpoints",
@@ -32,6 +33,9 @@ __all__ = [
     "slurm_options",
     "what_options",
 ]
+
+TIMED = "timed"
+"""The value of `--dry-run` that trains some steps of each cell."""
 
 # Adding options ----------------------------------------------------------------------------------------------------
 
@@ -113,7 +117,14 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/loggers.md)",
     )
     time_options(group)
-    group.add_argument("--dry-run", action="store_true", help="show the plan, what is skipped, what it costs")
+    group.add_argument(
+        "--dry-run",
+        nargs="?",
+        const=True,
+        default=False,
+        choices=[TIMED],
+        help="show the plan, what is skipped and what it costs; timed: seconds and memory of three steps too",
+    )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
 
@@ -154,6 +165,8 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, options: 
     Raises:
         UsageError: naming them.
     """
+    if given.dry_run == TIMED and (options is not None or arguments.devices > 1):
+        raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
     if given.grid and given.trials:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if not given.grid and not given.trials:

@@ -166,7 +166,7 @@ class F2Softmax(Objective):
     def _make_weights(self, n_tokens: int, n_classes: int) -> None:
         """Draw both weights; biases are zero, and there is one of tokens where the backbone's head has one."""
         embedding, width = self.backbone.embedding(), self.backbone.width
-        deviation = float(embedding.detach().std())
+        deviation = embedding.detach().std()
         head = self.backbone.linear_head()
         self.head_trains = head is None or head.weight.requires_grad
         self.token_weight = nn.Parameter(deviation * torch.randn(n_tokens, width).to(embedding))

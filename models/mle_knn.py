@@ -16,9 +16,9 @@ Shapes: n positions of a slice, N keys, k neighbours, D width of a state.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import torch
 from torch import Tensor
@@ -110,11 +110,6 @@ class MLEKNN(Interpolated):
         self.most_keys, self.k = keys, k
         self.register_buffer("mean_distance", torch.tensor(1.0))
         self._datastore = Derived(filled_places)
-
-    @classmethod
-    def kept_bytes(cls, options: Mapping[str, Any], width: int, n_targets: int) -> int:
-        """Return the bytes of the datastore: each key in two bytes a number, each value in eight."""
-        return min(int(options["keys"]), n_targets) * (2 * width + 8)
 
     def prepare(self, counts: Tensor) -> None:
         """Make room for a key of each training target, or for as many as there may be."""

@@ -20,7 +20,6 @@ LAYERS = (
     ("bench.engines", "bench.board"),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
-EXTRA = {"bench.cells.shared.memory": {"bench.cost.estimate"}}  # inside a function, for `--micro-batch auto` alone
 
 
 @cache
@@ -52,7 +51,7 @@ def test_imports_point_one_way():
     wrong = []
     for name in trees():
         room, layer = layer_of(name)
-        for wanted in sorted(wanted_modules(name) - EXTRA.get(name, set())):
+        for wanted in sorted(wanted_modules(name)):
             other, below = layer_of(wanted)
             if room and other != room and below >= layer and wanted != "bench":
                 wrong.append(f"{name} imports {wanted}")

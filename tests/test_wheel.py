@@ -11,7 +11,6 @@ import pytest
 from tests.shipped import FOLDERS, MODULES, PROJECT, ROOT
 
 DATA = {"bench/py.typed", "bench/leaderboards/papers/histalign.toml"}
-KEPT = "bench/cost/kept.json"
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +50,8 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
     study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
     samples = {f"bench/tasks/samples/{path.name}" for path in (ROOT / "tasks" / "samples").glob("*.jsonl")}
-    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json", KEPT}
-    assert {name for name in others if name.endswith(".json")} == {"bench/leaderboards/board.schema.json", KEPT}
+    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json"}
+    assert {name for name in others if name.endswith(".json")} == {"bench/leaderboards/board.schema.json"}
     endings = (".toml", "py.typed", ".json", ".html", ".css", ".js", ".jsonl")
     assert all(name.endswith(endings) for name in others)
 

@@ -4,7 +4,6 @@
     python -m tools.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
-    python -m tools.regenerate costs                 bench/cost/kept.json alone, of the small recipes
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
 """
@@ -174,11 +173,6 @@ def main() -> None:
         from tools.site import notebooks
 
         notebooks.write_all()
-        return
-    if sys.argv[1:2] == ["costs"]:
-        from tests.bench.cost import kept
-
-        kept.FILE.write_text(kept.content(), encoding="utf-8")
         return
     if sys.argv[1:2] == ["keep"]:
         from bench.store.keep import keep

@@ -189,7 +189,6 @@ class Made:
         from bench.cells.plan_checks import is_to_do
         from bench.cells.progress import Progress
         from bench.cells.run import execute
-        from bench.config.arguments import threads_of
 
         running = self.given.run and not self.given.dry_run
         arguments = self.arguments(need)
@@ -208,7 +207,7 @@ class Made:
                 for label, why in outcome.failed.items():
                     print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
                 self.code = max(self.code, outcome.exit_code)
-        self.note(need, plan, threads_of(plan.preset, arguments))
+        self.note(need, plan)
 
     def arguments(self, need: Any) -> RunArguments:
         """Return what `bench run` would be asked for."""
@@ -253,20 +252,18 @@ class Made:
         config, method, data = known
         return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
 
-    def note(self, need: Any, plan: Any, threads: int) -> None:
-        """Note the keys of a plan, what it costs with so many threads, and why cells have no number."""
+    def note(self, need: Any, plan: Any) -> None:
+        """Note the keys of a plan, what it costs, and why cells have no number."""
         from bench.commands.run import plan_content, plan_text
 
         cost: dict[str, Any] = {}
         text = plan_text(plan)
         if self.given.dry_run:
-            from bench.cost.devices import this_machine
-            from bench.cost.plan_costs import costs_of_plan
-            from bench.cost.text import cost_text
+            from bench.cost import cost_content, cost_text, costs_of_plan
 
-            found = costs_of_plan(plan, this_machine(threads))
-            cost = {"cost": found.content()}
-            if found.cells:
+            found = costs_of_plan(plan)
+            cost = {"cost": cost_content(found)}
+            if found:
                 text = f"{text}\n{cost_text(found)}"
         for cell in plan.cells:
             key = (need.task, cell.method.name, need.backbone)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
 from bench.cli_options import yes_option
-from bench.config.arguments import AUTO, RunArguments, collect
+from bench.config.arguments import RunArguments, collect
 from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership, world_of
 from bench.run_options import (
+    TIMED,
     how_options,
     refuse_as_member,
     refuse_options,
@@ -129,47 +130,14 @@ def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, g
         from bench.engines.run import script_of
 
         return script_of(plan, arguments, options).rstrip("\n")
-    from bench.cells.how import How
-    from bench.config.arguments import threads_of
-    from bench.cost.devices import device_asked
-    from bench.cost.plan_costs import costs_of_plan
-    from bench.cost.text import cost_text
+    from bench.cost import cost_content, cost_text, costs_of_plan
 
-    device = device_asked(None, None, threads_of(plan.preset, arguments))
-    costs = costs_of_plan(plan, device, arguments.devices, How.of(arguments))
-    left_out = not_counted(arguments, options, search_of(given))
+    costs = costs_of_plan(plan, arguments if given.dry_run == TIMED else None)
     if given.json:
-        return json.dumps({**plan_content(plan), "cost": {**costs.content(), "not_counted": left_out}}, indent=1)
-    if not costs.cells:
+        return json.dumps({**plan_content(plan), "cost": cost_content(costs)}, indent=1)
+    if not costs:
         return plan_text(plan)
-    lines = [plan_text(plan), "", cost_text(costs)]
-    if left_out:
-        lines.append(f"not counted: {', '.join(left_out)}")
-    if not all(cost.fits for cost in costs.cells):
-        lines += [f"a cell that does not fit may with {option}" for option in ways_to_save_memory(arguments)]
-    return "\n".join(lines)
-
-
-def ways_to_save_memory(arguments: RunArguments) -> list[str]:
-    """Return the options that make a training smaller and that were not given."""
-    found = []
-    if not arguments.execution.activation_checkpointing:
-        found.append("--set execution.activation_checkpointing=true")
-    if arguments.strategy != "fsdp":
-        found.append("--strategy fsdp on several --devices")
-    return found
-
-
-def not_counted(arguments: RunArguments, options: SlurmOptions | None, search: Search | None) -> list[str]:
-    """Return what the costs of a run leave out: options as they were typed, and what nobody knows beforehand."""
-    found = []
-    if arguments.micro_batch not in ("", AUTO):  # `auto` begins with the micro-batch that costs are stated for
-        found.append(f"--micro-batch {arguments.micro_batch}")
-    if options is not None and options.nodes > 1:
-        found.append(f"--slurm nodes={options.nodes}")
-    if search is not None and search.whole() is not None:
-        found.append("whole trainings of trials that tie")
-    return found
+    return f"{plan_text(plan)}\n\n{cost_text(costs)}"
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:

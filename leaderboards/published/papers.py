@@ -9,7 +9,6 @@ from importlib import resources
 
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable, read
-from bench.leaderboards.published.training_times import TrainingTime
 
 __all__ = [
     "Paper",
@@ -20,7 +19,6 @@ __all__ = [
     "paper_table",
     "papers",
     "published",
-    "published_times",
 ]
 
 
@@ -74,13 +72,6 @@ def paper_of(table: PublishedTable) -> Paper | None:
     """Return the paper that a table is of; None for a table of nobody's file."""
     short = table.address.partition("/")[0]
     return next((paper for paper in papers() if paper.short == short), None)
-
-
-def published_times(task: str, method: str, backbone: str) -> list[TrainingTime]:
-    """Return what papers say of the hours and hardware of a training; of a variant, what they say of its method."""
-    wanted = (task, method.partition(".")[0], backbone)
-    every = [time for paper in papers() for time in paper.training]
-    return [time for time in every if (time.task, time.method, time.backbone) == wanted]
 
 
 def published(task: str) -> Sequence[Published]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
 from bench.models.backbones.pretrained import Pretrained, resolved
+from bench.models.backbones.published_sizes import PUBLISHED, published_config
 
 MAIN = "main"
 """The branch that is taken where no revision is asked for."""
@@ -103,6 +104,40 @@ def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
     if config.is_encoder_decoder:
         kind = AutoModelForSeq2SeqLM
     return kind.from_pretrained(place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, **options), tokenizer
+
+
+def without_weights(name: str, words: Callable[[int], Any], markers: int, options: Mapping[str, Any]) -> Backbone:
+    """Return a backbone for its sizes alone, from a configuration that is on this machine or in `PUBLISHED`.
+
+    Args:
+        name: as for `hub`.
+        words: makes a tokenizer of so many tokens.
+        markers: tokens that the task adds.
+        options: of `hub`.
+
+    Raises:
+        MissingError: there is no such configuration.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    place = str(options.get("path", "")) or location(name)
+    try:
+        config = AutoConfig.from_pretrained(place, local_files_only=True)
+    except (OSError, ValueError) as error:
+        if place not in PUBLISHED:
+            raise MissingError(
+                f"the sizes of '{place}' are not known: it is no folder, its configuration is not in the hub's cache, "
+                f"and it is not in the table of models/backbones/published_sizes.py"
+            ) from error
+        config = published_config(place)
+    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    model = kind.from_config(config, dtype=torch.float32)
+    model.resize_token_embeddings(config.vocab_size + markers, mean_resizing=False)
+    backbone = _over(model, words(config.vocab_size), Lora.of({"lora_rank": 0, **options}))
+    if options.get("freeze_embeddings"):
+        for weight in (backbone.embedding(), *backbone.head_parameters()):
+            weight.requires_grad_(False)
+    return backbone
 
 
 def _over(model: Any, tokenizer: Any, lora: Lora) -> Backbone:

@@ -10,9 +10,7 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol
 
@@ -44,23 +42,6 @@ LARGE = 2**30
 """Bytes of the logits of one slice on any other device, where a slice should keep thousands of cores busy."""
 
 
-_PLANNED_FOR: ContextVar[str] = ContextVar("planned_for", default="")
-
-
-@contextmanager
-def sliced_as_on(kind: str) -> Iterator[None]:
-    """Slices have the size that they have on a kind of device, for plans that are made on another one.
-
-    Args:
-        kind: such as `cpu` or `cuda`.
-    """
-    token = _PLANNED_FOR.set(kind)
-    try:
-        yield
-    finally:
-        _PLANNED_FOR.reset(token)
-
-
 def slice_size(embedding: Tensor) -> int:
     """Return how many positions a slice has: a power of two, a function of vocabulary, precision and kind of device.
 
@@ -78,8 +59,7 @@ def slice_size(embedding: Tensor) -> int:
 
 def budget(values: Tensor) -> int:
     """Return how many bytes a slice may take on the device of some values."""
-    kind = _PLANNED_FOR.get() or values.device.type
-    return BUDGET.get(kind, LARGE)
+    return BUDGET.get(values.device.type, LARGE)
 
 
 def positions_in(room: int, bytes_each: int) -> int:

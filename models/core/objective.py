@@ -142,17 +142,6 @@ class Objective(Trainable):
             return f"needs targets of {cls.min_target_tokens} tokens; these have about {place.target_tokens:.0f}"
         return None
 
-    @classmethod
-    def kept_bytes(cls, options: Mapping[str, Any], width: int, n_targets: int) -> int:
-        """Return the bytes of a checkpoint that hold training text, beside parameters; a plan of costs asks.
-
-        Args:
-            options: of the method, by name.
-            width: of a state.
-            n_targets: of the training text.
-        """
-        return 0
-
     # Hooks ------------------------------------------------------------------------------------------------------
 
     def log_probs(self, rows: Rows) -> Tensor:

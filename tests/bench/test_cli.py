@@ -250,7 +250,7 @@ def test_a_dry_run_shows_what_is_skipped_and_why(bench, own):
     ended = bench(*RUN, "--method", "my_losses:Focal", "--dry-run")
     reason = "ambiguous_template · focal · small-causal: needs the task field exemplar_ids"
     assert ended.code == 0
-    assert f"\n  skipped: {reason}\n\ncost on " in ended.out
+    assert f"\n  skipped: {reason}\n\ncost of training (" in ended.out
     assert f"skipped {reason}" in ended.err
     content = json.loads(bench(*RUN, "--method", "my_losses:Focal", "--dry-run", "--json").out)
     assert [skip["reason"] for skip in content["skips"]] == ["needs the task field exemplar_ids"]

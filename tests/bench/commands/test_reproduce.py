@@ -97,14 +97,6 @@ def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_costs_are_those_of_the_threads_of_a_run(bench, tmp_path, monkeypatch):
-    """One, in the preset small, whatever this machine has."""
-    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(8)))
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    ended = bench("reproduce", "histalign/table1", *TINY, "--dry-run", "--json", "--results", str(tmp_path))
-    assert {plan["cost"]["device"]["source"].partition(",")[0] for plan in json.loads(ended.out)} == {"1 cores"}
-
-
 def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeypatch):
     root = shutil.copytree(made[0], tmp_path / "copy")
     for folder in (root / "ambiguous_template" / "trime").iterdir():

@@ -1,0 +1,112 @@
+"""What `--dry-run` says of a training: counted exactly, without memory for the model, and timed where that is asked."""
+
+import json
+
+import pytest
+import torch
+
+import bench as suite
+from bench.cells.plan import make_plan
+from bench.config.arguments import RunArguments
+from bench.cost import cost_text, costs_of_plan
+from bench.models import METHODS
+
+pytestmark = pytest.mark.usefixtures("sample_data")
+
+TINY = {"backbone.vocabulary": 300, "backbone.width": 16, "backbone.layers": 1, "trainer.batch_size": 4,
+        "trainer.max_source": 12, "trainer.max_target": 6, "trainer.steps": 5}  # fmt: skip
+SETS = tuple(f"{name}={value}" for name, value in TINY.items())
+
+
+def costs(task, *methods, sets=SETS, **others):
+    arguments = RunArguments((task,), methods, sets=sets, **{"preset": "small", "controls": False, **others})
+    return costs_of_plan(make_plan(arguments, costs_only=True))
+
+
+@pytest.mark.parametrize("method", ["mle", "label_smoothing", "mtp", "bigram"])
+def test_parameters_are_those_that_a_training_begins_with(method, tmp_path):
+    *_, cost = costs("logicnlg", method, results=str(tmp_path))
+    objective, _ = suite.make("logicnlg", method, set=TINY, results=tmp_path)
+    every = list(objective.parameters())
+    assert cost.parameters == sum(map(torch.numel, every))
+    assert cost.trained_parameters == sum(weight.numel() for weight in every if weight.requires_grad)
+    assert (cost.weights, cost.checkpoint) == (4 * cost.parameters, 4 * cost.parameters)
+    assert (cost.gradients, cost.moments) == (4 * cost.trained_parameters, 8 * cost.trained_parameters)
+
+
+@pytest.mark.parametrize("task", ["logicnlg", "text"])
+def test_every_method_is_counted(task, tmp_path):
+    names = [name for name, entry in METHODS.items() if not entry.baseline]
+    found = {cost.label.split(" · ")[1]: cost for cost in costs(task, *names, results=str(tmp_path))}
+    assert len(found) > 7
+    assert [cost.unknown for cost in found.values() if cost.unknown] == []
+    for cost in found.values():
+        assert cost.flops == 6 * cost.parameters * cost.tokens > 0
+        assert cost.tokens <= 5 * 4 * (12 + 6)
+    assert found["gold"].parameters == 2 * found["mle"].parameters, "its second model is frozen"
+
+
+def test_a_published_model_is_planned_without_weights_or_data():
+    (cost,) = costs("writingprompts", "mle", sets=(), preset="paper")
+    assert (cost.parameters, cost.steps) == (124_439_808, round(3 * 272_600 / 512))
+
+
+def test_adapters_are_all_that_has_gradients_and_is_saved(tmp_path):
+    pytest.importorskip("peft")
+    sets = ("backbone.lora_rank=8",)
+    (cost,) = costs("text", "mle", sets=sets, backbone="gpt2", results=str(tmp_path))
+    assert cost.trained_parameters == 12 * 2 * 8 * (768 + 3 * 768) / 2
+    assert (cost.gradients, cost.checkpoint) == (4 * cost.trained_parameters, 4 * cost.trained_parameters)
+    assert cost.weights == 4 * cost.parameters > 4 * 124_439_808
+
+
+def test_a_head_that_counts_make_has_classes_of_running_text(tmp_path):
+    """How many there are depends on the text, which a plan does not tokenize."""
+    (cost,) = costs("logicnlg", "f2softmax", results=str(tmp_path))
+    objective, _ = suite.make("logicnlg", "f2softmax", set=TINY, results=tmp_path)
+    assert cost.parameters == pytest.approx(sum(map(torch.numel, objective.parameters())), rel=0.02)
+
+
+def test_what_takes_no_step_has_weights_alone(tmp_path):
+    mle, penalty = costs("text", "mle", "mle.penalty", results=str(tmp_path))
+    assert (penalty.gradients, penalty.moments, penalty.states, penalty.flops) == (0, 0, 0, 0)
+    assert penalty.weights == mle.weights
+    assert mle.states == 2 * (mle.checkpoint + mle.moments)
+
+
+def test_baselines_and_trained_cells_cost_nothing(bench, tiny_store):
+    assert costs("logicnlg", "lead") == []
+    (config,) = tiny_store.rglob("config.yaml")
+    ended = bench("run", "--config", str(config), "--results", str(tiny_store), "--dry-run", "--json")
+    assert json.loads(ended.out)["cost"]["cells"] == []
+
+
+def test_a_dry_run_states_costs_and_sums_them(bench, tmp_path):
+    words = ("run", "--task", "logicnlg", "--method", "mle,trime", "--preset", "small", "--no-controls", "--results",
+             str(tmp_path / "results"), "--set", *SETS, "--dry-run")  # fmt: skip
+    content = json.loads(bench(*words, "--json").out)["cost"]
+    assert content["sum"]["cells"] == len(content["cells"]) == 2
+    assert content["sum"]["flops"] == sum(cell["flops"] for cell in content["cells"])
+    assert {cell["seconds_per_step"] for cell in content["cells"]} == {None}
+    shown = bench(*words).out
+    assert shown.count(" parameters, ") == 2
+    assert "\nsum of 2 cells: " in shown
+
+
+def test_three_steps_are_timed_and_nothing_is_stored(bench, tmp_path):
+    """Also of a method that reads a second model, which no cell has trained."""
+    words = ("run", "--task", "logicnlg", "--method", "mle,gold", "--preset", "small", "--limit", "8", "--results",
+             str(tmp_path / "results"), "--set", *SETS, "--dry-run", "timed", "--json")  # fmt: skip
+    cells = json.loads(bench(*words).out)["cost"]["cells"]
+    for cell in cells:
+        assert cell["unknown"] == ""
+        assert 0 < cell["seconds_per_step"] < 60
+        assert 50e6 < cell["peak_memory"] < 50e9
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_model_that_cannot_be_made_is_said_and_others_are_counted(own):
+    own.write("reads_files", "def factory(name, texts, seed):\n    raise ValueError('no weights are here')\n")
+    found = costs("text", "mle", sets=("trainer.batch_size=4",), backbone="reads_files:factory")
+    assert found[0].unknown == "no weights are here"
+    assert "unknown: no weights are here" in cost_text(found)
