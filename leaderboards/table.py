@@ -295,7 +295,7 @@ def _table(group: Group, columns: str) -> Table:
     if shared["limit"] is not None:
         status["all"] = f"cut by --limit {shared['limit']}"
     papers: Sequence[Published] = ()
-    if shared["split"] == "test":
+    if shared["split"] == "test" and "sample" not in status.values():
         papers = published(shared["task"])
     return Table(
         shared["task"],

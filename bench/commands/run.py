@@ -204,14 +204,14 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
-    from bench.leaderboards.render.formats import render
+    from bench.leaderboards.render.terminal import terminal
     from bench.page import NAME, Known, page_of
 
     results = arguments.results_folder
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
         leaderboards, of_run = tables_of_run(plan, arguments)
-        write_styled(render(of_run, "terminal"))
+        write_styled(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0

@@ -16,17 +16,18 @@ from bench.leaderboards.table import metric_name
 __all__ = ["terminal"]
 
 
-def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
+def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: bool = True) -> str:
     """Render tables for a terminal.
 
     Args:
         leaderboards: what is shown.
         width: in characters; the terminal's own where not given.
+        whole: whether columns that do not fit stand in further parts; else they are left out.
     """
     stream = io.StringIO()
     console = console_of(stream, width)
     for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
-        text_table(grid_of(table, statistics)).print(console)
+        text_table(grid_of(table, statistics)).print(console, whole=whole)
         for remark in under_table(table, statistics):
             console.print(Text(f"  {plain(remark)}"))
         console.print()

@@ -397,6 +397,12 @@ def test_published_numbers_stand_beside_the_test_split_only(tmp_path):
     assert one(tmp_path / "valid").published == ()
 
 
+def test_no_published_number_stands_under_a_built_in_sample(tmp_path):
+    data = {"train": manifest("train", "sample"), "test": manifest("test", "sample")}
+    scored(trained(tmp_path, data=data), {"bleu-3": 20.0})
+    assert one(tmp_path).published == ()
+
+
 def test_an_empty_store_has_no_tables(tmp_path):
     assert tables(Store(tmp_path / "nowhere")) == ([], [])
 

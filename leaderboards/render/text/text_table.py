@@ -112,14 +112,22 @@ class TextTable:
     order: Sequence[int] = ()
     framed: bool = True
 
-    def print(self, console: Console) -> None:
-        """Print it; where it is too wide its labels are broken, then it is split into parts by columns."""
+    def print(self, console: Console, *, whole: bool = True) -> None:
+        """Print it; where it is too wide its labels are broken, then it is split into parts by columns.
+
+        Args:
+            console: where it is printed.
+            whole: whether all parts are printed; else the first one, with the number of columns that are left out.
+        """
         widths = self.natural
         if self.total(self.columns, widths) > console.width:
             widths = self.narrowed(console.width)
         parts = [self.columns]
         if self.total(self.columns, widths) > console.width:
             parts = self.parts(console.width, widths)
+        left_out = 0
+        if not whole:
+            left_out, parts = len(self.columns) - len(parts[0]), parts[:1]
         for number, part in enumerate(parts, start=1):
             title = self.title
             if len(parts) > 1:
@@ -127,13 +135,15 @@ class TextTable:
             if title:
                 console.print(Text(title, style="italic"))
             # A single value may be wider than the terminal. Then its line is too: no digit is lost.
-            whole = Console(
+            wide_enough = Console(
                 file=console.file,
                 force_terminal=console.is_terminal,
                 width=max(console.width, self.total(part, widths)),
                 highlight=False,
             )
-            whole.print(self.part(part, widths))
+            wide_enough.print(self.part(part, widths))
+        if left_out:
+            console.print(Text(f"  {left_out} more columns do not fit here: bench report shows them"))
 
     @property
     def columns(self) -> list[int]:

@@ -61,7 +61,7 @@ def test_losses_and_gradients_are_the_same_bits(
 
 def test_a_model_that_cannot_is_refused_by_name() -> None:
     with (
-        pytest.raises(UsageError, match="BiLSTMModel has none, so leave the option out"),
+        pytest.raises(UsageError, match="BiLSTMModel has none, so leave the setting out"),
         recomputed(tiny_bilstm.tiny()),
     ):
         pass

@@ -175,3 +175,18 @@ def test_the_width_is_that_of_columns_or_wide_without_a_terminal(monkeypatch: py
     monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError))
     assert shutil.get_terminal_size((7, 7)).columns == 7
     assert width_of() == 200
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_after_a_run_only_what_fits_is_shown(grids: list[Grid], width: int) -> None:
+    """The labels and the primary column are there, no line is longer, and what is left out is counted."""
+    for grid in grids:
+        table, stream = text_table(grid), io.StringIO()
+        table.print(console_of(stream, width), whole=False)
+        lines = stream.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        shown = len(columns_of(lines))
+        assert 2 < shown <= len(grid.headings)
+        assert any(line.startswith(f"  {len(grid.headings) - shown} more columns") for line in lines) == (
+            shown < len(grid.headings)
+        )
