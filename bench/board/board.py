@@ -18,7 +18,7 @@ from bench.store.store import Store, Stores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bench.board.svg import Drawing
+    from bench.board.pictures import Picture
     from bench.leaderboards.leaderboards import Leaderboards
 
 __all__ = ["Board", "load"]
@@ -152,22 +152,26 @@ class Board:
         records = compared(self._store, kept, first, second)
         return comparison_frame([record for record in records if record["metric"] in metrics])
 
-    def plot(self, kind: str = "intervals", **options: Any) -> Drawing:
-        """Return a drawing (SVG; `.save(path)` writes it).
+    def plot(self, kind: str = "intervals", **options: Any) -> Picture:
+        """Return a picture; `.save(path)` writes its SVG, and `.figure` is matplotlib's.
 
         Args:
-            kind: `intervals` (each row's mean of `metric` and its interval over seeds), `tradeoff` (metric `y` against
-                metric `x`) or `curves` (`quantity` over the steps of training, by default `train/loss`).
+            kind: `intervals` (each row's mean of `metric` with its interval over seeds), `tradeoff` (metric `y` against
+                metric `x`, a point for each method and decoding), `curves` (`quantity` over the steps of training, by
+                default the validation loss where it was measured) or `sizes` (each method's difference to `than`, by
+                default `mle`, in `metric`, by the parameters of the model).
             options: those of the kind.
 
         Raises:
-            UsageError: no such kind, option, metric or curve.
+            UsageError: no such kind, option, metric or curve, or nothing to draw.
+            MissingError: matplotlib is not installed; it is in the extra `pictures`.
         """
-        from bench.board.frames import curve_records
-        from bench.board.plots import plot
+        from bench.board.frames import curve_records, parameters_of
+        from bench.board.pictures import draw
 
         points = list(curve_records(self.content, self._store)) if kind == "curves" else []
-        return plot(self.content, points, kind, options)
+        parameters = parameters_of(self.content, self._store) if kind == "sizes" else {}
+        return draw(kind, self.content, points, parameters, options)
 
     def html(self, path: str | Path) -> Path:
         """Write the page of the board, with curves and samples, as one file; return where. It runs nobody's own code.

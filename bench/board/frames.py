@@ -20,6 +20,7 @@ __all__ = [
     "frame",
     "long_frame",
     "long_records",
+    "parameters_of",
     "table_of_means",
     "wide_frame",
 ]
@@ -145,3 +146,16 @@ def _points(named: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[dic
 def curves_frame(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the frame of `curve_records`."""
     return frame(records, CURVE)
+
+
+def parameters_of(content: Mapping[str, Any], store: Store) -> dict[str, int]:
+    """Return the number of parameters of the trained model of each row of a board, by the row's id."""
+    found = {}
+    for table in content["tables"]:
+        for row in table["methods"]:
+            trained = row["folder"].rpartition("/")[2]
+            for key in row["cells"][:1]:
+                record = readable(store, store.cell(table["task"], trained, key).trained)
+                if record is not None and "parameters" in record.get("model", {}):
+                    found[row["id"]] = int(record["model"]["parameters"])
+    return found
