@@ -136,7 +136,7 @@ def asked(words: Sequence[str]) -> Any:
 
 def refuse_samples(parts: Sequence[Part]) -> None:
     """End the program where a task has only its built-in rows here."""
-    rows = {row["task"]: row["from"] for row in asked(["data", "list", "--json"])}
+    rows = {row["task"]: row["from"] for row in asked(["list", "--data", "--json"])}
     if missing := [part.task for part in parts if rows[part.task].startswith("built-in")]:
         sys.exit(f"expected published rows of {', '.join(missing)}, found the built-in samples; set BENCH_DATA")
 

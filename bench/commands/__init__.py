@@ -40,12 +40,11 @@ COMMANDS = {
     "work": Command("bench.commands.work", "be one of many workers of a plan"),
     "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
     "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
-    "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are"),
+    "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are, and where data is"),
     "store": Command("bench.commands.store", "state, size, verification, deleting and joining of stored runs"),
     "report": Command("bench.commands.report", "leaderboards from the store"),
     "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
     "import": Command("bench.commands.import", "texts of another system, as rows and lines of leaderboards"),
-    "data": Command("bench.commands.data", "where each task's rows come from, and what they are"),
     "models": Command("bench.commands.models", "public models that metrics and backbones need, and how to get them"),
     "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
     "reproduce": Command(

@@ -1,24 +1,30 @@
-"""`bench list`: what there is, from the tables of entries alone; signatures only where they are asked for."""
+"""`bench list`: the methods, tasks, backbones, metrics and decodings there are, and the data of tasks."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import Entry, installed, package_of
-from bench.cli_options import json_option
+from bench.base.entries import Entry, installed, package_of, split_names
+from bench.base.entries import expand as expand_names
+from bench.base.outward import json_text, plain
+from bench.cli_options import data_dir_of, data_options, json_option, set_texts
+from bench.config.config import parse_sets
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
-from bench.errors import UsageError, did_you_mean
+from bench.errors import MissingError, UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import words
 from bench.models import METHODS, MethodEntry, one_gradient
 from bench.models.backbones import BACKBONES, BackboneEntry
-from bench.tasks import TASKS, TaskEntry
+from bench.tasks import TASKS, TaskEntry, find_task
 from bench.tasks.fetch.hub_rows import is_commit
+
+if TYPE_CHECKING:
+    from bench.tasks.core.task import Task
 
 KINDS: dict[str, Mapping[str, Entry]] = {
     "methods": METHODS,
@@ -40,10 +46,20 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     json_option(parser)
     parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
+    parser.add_argument(
+        "--data",
+        nargs="*",
+        metavar="TASK",
+        help="where the rows of all tasks are; with names, what each split is and how it differs from the published",
+    )
+    parser.add_argument("--fetch", action="store_true", help="with --data TASK: download rows from the hub first")
+    data_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what was asked for."""
+    """Print what was asked for; return the exit code."""
+    if given.data is not None:
+        return list_data(given)
     if given.kind not in (*KINDS, "all"):
         raise UsageError(f"no kind '{given.kind}'{did_you_mean(given.kind, (*KINDS, 'all'))}")
     if given.signatures and given.kind != "metrics":
@@ -212,3 +228,117 @@ def content(name: str, entry: Entry) -> dict[str, Any]:
         held["needs"] = words(entry.requires)
         held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}
     return held
+
+
+# The data of tasks ------------------------------------------------------------------------------------------------
+
+PLACES = ("task", "language", "train / valid / test", "rows from", "hub")
+SHOWN = 300
+"""Number of characters of a source or target that are shown."""
+
+
+def list_data(given: argparse.Namespace) -> int:
+    """Print where the rows of tasks are; of tasks that are named, what the rows are. Return 0.
+
+    Raises:
+        MissingError: rows were to be downloaded and cannot be.
+        DataError: a file is there and cannot be read.
+    """
+    from bench.cells.splits import opened
+
+    names = split_names(given.data)
+    if not names:
+        list_places(given)
+        return 0
+    found = {}
+    for name in expand_names(names, TASKS, "task", own=True):
+        kind: type[Task] = find_task(name).value
+        task = opened(kind, parse_sets(set_texts(given)), data_dir_of(given), fetch=given.fetch)
+        found[kind.name] = data_of(task, given.fetch)
+    if given.json:
+        print(json_text(found, indent=1))
+    else:
+        print("\n".join(plain(line) for name, data in found.items() for line in data_lines(name, data)))
+    return 0
+
+
+def list_places(given: argparse.Namespace) -> None:
+    """Print where the rows of every task are, without reading them."""
+    from bench.cells.splits import SPLITS, where
+    from bench.leaderboards.render.text.aligned import aligned
+
+    rows: list[dict[str, Any]] = []
+    for name, entry in TASKS.items():
+        kind: type[Task] = find_task(name).value
+        hub, revision = hub_of(name, entry)
+        if hub and not is_commit(revision):
+            revision = "unpinned"
+        content = {
+            "task": name,
+            "language": kind.info.language,
+            "from": where(kind, data_dir_of(given)).why,
+            "official": {split: kind.info.sizes.get(split) for split in SPLITS},
+            "hub": hub,
+            "revision": revision,
+            "publisher": kind.info.source,
+            "licence": kind.info.licence,
+        }
+        rows.append(content)
+    if given.json:
+        print(json.dumps(rows, indent=1))
+        return
+    lines = []
+    for row in rows:
+        sizes = " / ".join("-" if size is None else f"{size:,}" for size in row["official"].values())
+        hub = row["hub"] or "-"
+        if row["revision"] == "unpinned":
+            hub += " (unpinned)"
+        lines.append((row["task"], row["language"], sizes, row["from"], hub))
+    print("\n".join(aligned(PLACES, lines, texts=len(PLACES))))
+
+
+def data_of(task: Task, is_fetched: bool) -> dict[str, Any]:
+    """Return where the rows of a task are, what each split is, its first test row, and how to get the published rows.
+
+    Raises:
+        MissingError: the rows should have been downloaded, and only the built-in sample is there.
+    """
+    from bench.cells.splits import SPLITS, described, how_to_get
+
+    if is_fetched and task.source.folder is None:
+        raise MissingError(f"{task.name}: {task.source.why}; {how_to_get(type(task), by_hand=True)}")
+    splits = {split: described(task, split) for split in SPLITS}
+    content = {"from": task.source.why, "splits": splits, "row": {}, "get": ""}
+    if task.source.folder is None:
+        content["get"] = how_to_get(type(task))
+    there = [split for split in ("test", "valid", "train") if splits[split]["rows"]]
+    if there:
+        row = task.split(there[0]).examples[0]
+        texts = {"source": task.plain_source(row), "target": row.target, "references": list(row.references)}
+        content["row"] = {"split": there[0], "id": row.id, **texts}
+    return content
+
+
+def data_lines(name: str, data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the data of a task for people."""
+    yield f"{name}: {data['from']}"
+    if data["get"]:
+        yield f"  {data['get']}"
+    for split in data["splits"].values():
+        line = f"  {split['split']:<6}{split['status']:<9}"
+        if split["status"] != "missing":
+            line += f"{split['rows']:,} rows, {split['bytes']:,} bytes, sha256 {split['sha256'][:16]}"
+        yield line
+        yield from (f"        {difference}" for difference in split["differences"])
+    row = data["row"]
+    if row:
+        yield f"  the first {row['split']} row, {row['id']}:"
+        yield from (f"        {part} {shortened(row[part])}" for part in ("source", "target") if row[part])
+
+
+def shortened(text: str) -> str:
+    """Return a text in one line of at most `SHOWN` characters."""
+    text = " ".join(text.split())
+    if len(text) > SHOWN:
+        return f"{text[:SHOWN]}..."
+    return text

@@ -102,7 +102,9 @@ def test_page(bench: Bench, store: Path, tmp_path: Path) -> None:
     assert any(sample["id"].startswith("r00") for table in board["tables"] for sample in table["samples"])
 
 
-@pytest.mark.parametrize("command", [["status"], ["status", "--json"], ["samples", "--n", "60"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["store", "status"], ["store", "status", "--json"], ["samples", "--n", "60"]], ids=" ".join
+)
 def test_status_and_samples(bench: Bench, store: Path, command: list[str]) -> None:
     ended = bench(*command, "--results", str(store))
     assert (ended.code, ended.complaints) == (0, [])
@@ -215,13 +217,15 @@ class Screen(io.StringIO):
 
 
 def test_commands_that_print_texts(bench: Bench, tmp_path: Path) -> None:
-    """`bench data show`, and a bad row's name and reason on stderr."""
+    """`bench list --data`, and a bad row's name and reason on stderr."""
     (tmp_path / "text").mkdir(parents=True)
     allowed = [payload for payload in PAYLOADS if "\0" not in payload and not set(payload) & HALVES]
-    lines = "".join(json.dumps({"text": f"{payload} and more words {payload}"}) + "\n" for payload in allowed)
+    texts = [f"{payload} and more words that fill a row of ten {payload}" for payload in allowed]
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
     for split in ("train", "valid", "test"):
         (tmp_path / "text" / f"{split}.jsonl").write_text(lines)
     for more in ((), ("--json",)):
-        ended = bench("data", "show", "text", "--data-dir", str(tmp_path), *more)
+        ended = bench("list", "--data", "text", "--data-dir", str(tmp_path), *more, "--set", "task.prompt_words=2",
+                      "task.words=10")  # fmt: skip
         assert not active(ended.out + ended.err)
         assert ended.code == 0, ended.err

@@ -37,11 +37,11 @@ def test_the_saved_data_set_is_read_as_the_page_says(
     code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "save_to_disk" in block)
     with library():
         exec(compile(code, "saved", "exec"), {})
-    verify, show = (line for line in commands() if "./capitals" in line and line.startswith("bench data"))
-    ended = bench(*shlex.split(verify)[1:])
+    show = next(line for line in commands() if "./capitals" in line and line.startswith("bench list"))
+    ended = bench(*shlex.split(show)[1:])
     assert ended.code == 0, ended.err
     assert re.findall(r"(\w+) +own +(\d+) rows", ended.out) == [("train", "40"), ("valid", "10"), ("test", "10")]
-    assert "the capital of country 50?" in bench(*shlex.split(show)[1:]).out
+    assert "the capital of country 50?" in ended.out
     run = next(line for line in commands() if "run" in line and "./capitals" in line)
     ended = bench(*shlex.split(run)[1:], "--dry-run")
     assert ended.code == 0, ended.err

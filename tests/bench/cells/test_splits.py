@@ -1,15 +1,13 @@
-"""`bench data`: where rows come from, what they are, what differs; offline it says what to do, at once."""
+"""`bench list --data`: where rows are, what they are, what differs; offline it says what to do, at once."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import tarfile
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,52 +31,53 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OPTIONS = ("--set", "task.words=20", "task.prompt_words=4")
 
 
-def test_list_says_where_rows_would_come_from(bench: Callable[..., Ended], folder: Path) -> None:
-    ended = bench("data", "list", "--data-dir", str(folder), "--json")
+def data_of(bench: Callable[..., Ended], task: str, *words: str) -> dict[str, Any]:
+    ended = bench("list", "--data", task, "--json", *words)
+    assert ended.code == 0, ended.err
+    found: dict[str, Any] = json.loads(ended.out)[task]
+    return found
+
+
+def test_all_tasks_say_where_their_rows_are(bench: Callable[..., Ended], folder: Path) -> None:
+    ended = bench("list", "--data", "--data-dir", str(folder), "--json")
     found = {row["task"]: row for row in json.loads(ended.out)}
     assert list(found) == list(TASKS)
     assert found["text"]["from"] == f"--data-dir: {folder / 'text'}"
     assert found["logicnlg"]["from"].startswith("built-in sample")
     assert found["logicnlg"]["official"] == {"train": 28450, "valid": 4260, "test": 4305}
-    assert "28,450 / 4,260 / 4,305" in bench("data", "list").out
+    assert "28,450 / 4,260 / 4,305" in bench("list", "--data").out
 
 
-def test_stats_count_rows_words_repeats_and_overlap(bench: Callable[..., Ended], folder: Path) -> None:
-    path = folder / "text" / "test.jsonl.gz"
-    path.write_bytes(gzip.compress((LINE.format("train", 0) + LINE.format("a", 0) * 2).encode()))
-    ended = bench("data", "stats", "text", "--data-dir", str(folder), "--json", *OPTIONS)
-    train, valid, test = json.loads(ended.out)
-    assert (train["rows"], valid["rows"], test["rows"]) == (9, 3, 3)
-    assert (test["repeated"], test["in_train"], valid["in_train"], train["in_train"]) == (1, 1, 0, None)
-    assert (train["words"], train["target"]) == (9 * 16, {"mean": 16, "median": 16, "longest": 16})
-    assert train["source"] is None
-    assert train["status"] == "own"
+def test_one_task_says_status_rows_and_a_row(bench: Callable[..., Ended], folder: Path) -> None:
+    found = data_of(bench, "text", "--data-dir", str(folder), *OPTIONS)
+    splits = found["splits"]
+    assert {name: (split["status"], split["rows"]) for name, split in splits.items()} == {
+        "train": ("own", 9), "valid": ("own", 3), "test": ("own", 4)}  # fmt: skip
+    assert all(split["differences"] == [] for split in splits.values())
+    assert (found["row"]["split"], found["get"]) == ("test", "")
+    assert "test went up the hill" in found["row"]["target"]
+    shown = bench("list", "--data", "text", "--data-dir", str(folder), *OPTIONS).out
+    assert "  train own      9 rows, " in shown
+    assert "target test went up the hill" in shown
 
 
-def test_prepare_remembers_and_verify_tells_what_has_changed(bench: Callable[..., Ended], folder: Path) -> None:
-    asked = ("text", "--data-dir", str(folder), *OPTIONS)
-    ended = bench("data", "prepare", *asked)
-    assert ended.code == 0
-    assert "train own      9 rows" in ended.out
-    assert json.loads(bench("data", "verify", *asked, "--json").out) == {"text": {"train": [], "valid": [], "test": []}}
-    (folder / "text" / "test.jsonl.gz").write_bytes(gzip.compress((LINE.format("b", 1) * 5).encode()))
-    found = json.loads(bench("data", "verify", *asked, "--json").out)["text"]
-    assert found["train"] == []
-    assert found["test"][0] == "has changed since it was prepared: rows was 4, is 5"
-
-
-def test_verify_names_rows_that_stand_there_twice(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_a_split_that_is_not_there_is_missing(bench: Callable[..., Ended], tmp_path: Path) -> None:
     (tmp_path / "cnndm").mkdir()
+    row = {"article": "A text of some words.", "highlights": "A text."}
+    (tmp_path / "cnndm" / "test.jsonl").write_text(json.dumps(row) + "\n")
+    splits = data_of(bench, "cnndm", "--data-dir", str(tmp_path))["splits"]
+    assert {name: split["status"] for name, split in splits.items()} == {
+        "train": "missing", "valid": "missing", "test": "subset"}  # fmt: skip
+    assert "expected valid.jsonl" in splits["valid"]["differences"][0]
+
+
+def test_rows_that_stand_there_twice_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
     (tmp_path / "writingprompts").mkdir()
     for split in ("train", "valid", "test"):
-        row = json.dumps({"article": f"An article of {split}.", "highlights": "A line."}) + "\n"
-        (tmp_path / "cnndm" / f"{split}.jsonl").write_text(row * 2)
         (tmp_path / "writingprompts" / f"{split}.wp_source").write_text("[ WP ] Run .\n" * 3)
         (tmp_path / "writingprompts" / f"{split}.wp_target").write_text("word " * 60 + "\n" + ("word " * 70 + "\n") * 2)
-    ended = bench("data", "verify", "cnndm", "writingprompts", "--data-dir", str(tmp_path), "--json")
-    found = json.loads(ended.out)
-    assert found["writingprompts"]["test"][1:] == ["has 1 rows that another row has word for word, e.g. 'test/2'"]
-    assert found["cnndm"]["test"][1].startswith("has 1 rows that another row has word for word, e.g. 'content-")
+    splits = data_of(bench, "writingprompts", "--data-dir", str(tmp_path))["splits"]
+    assert splits["test"]["differences"][1:] == ["has 1 rows that another row has word for word, e.g. 'test/2'"]
 
 
 @pytest.mark.parametrize("task", ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio"])
@@ -87,73 +86,61 @@ def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(
 ) -> None:
     (tmp_path / task).mkdir()
     (tmp_path / task / "test.jsonl").write_text("")
-    ended = bench("data", "verify", task, "--data-dir", str(tmp_path))
+    ended = bench("list", "--data", task, "--data-dir", str(tmp_path))
     assert ended.code == 3
     assert "found no" in ended.err
     assert str(tmp_path / task) in ended.err
     assert len(ended.complaints) == 1
 
 
-def test_verify_says_how_many_rows_differ_from_the_published(bench: Callable[..., Ended]) -> None:
-    found = json.loads(bench("data", "verify", "logicnlg", "--json").out)["logicnlg"]
-    assert found["train"] == ["has 300 rows, published are 28,450 (-28,150)"]
+def test_a_sample_says_how_it_differs_and_how_to_get_the_rows(bench: Callable[..., Ended]) -> None:
+    found = data_of(bench, "logicnlg")
+    assert found["splits"]["train"]["differences"] == ["has 300 rows, published are 28,450 (-28,150)"]
+    assert found["get"].startswith(
+        "bench list --data logicnlg --fetch downloads kasnerz/logicnlg, and so does bench run"
+    )
+    assert found["get"] in bench("list", "--data", "logicnlg").out
 
 
-def test_prepare_without_data_says_where_to_get_it_at_once(bench: Callable[..., Ended]) -> None:
+def test_other_rows_of_the_published_number_are_told(
+    bench: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.cells.splits.known_rows", lambda task, split: ["f" * 64])
+    splits = data_of(bench, "text", "--data-dir", str(folder), *OPTIONS)["splits"]
+    assert splits["test"]["differences"][0].startswith("has as many rows as published, but others: their SHA-256 is ")
+
+
+def test_fetching_without_the_hub_says_at_once_where_to_get_the_rows(bench: Callable[..., Ended]) -> None:
     started = time.monotonic()
-    ended = bench("data", "prepare", "logicnlg")
+    ended = bench("list", "--data", "logicnlg", "--fetch")
     assert time.monotonic() - started < 5
     assert ended.code == 3
-    assert "get it from https://github.com/wenhuchen/LogicNLG and put it into a folder 'logicnlg'" in ended.err
+    assert "get it from https://github.com/wenhuchen/LogicNLG and put its files into a folder 'logicnlg'" in ended.err
     assert len(ended.complaints) == 1
+
+
+def test_fetching_brings_the_rows_into_the_cache(
+    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the hub gives is tested in tests/tasks/fetch; here it is a file of two rows."""
+
+    def fetch(folder: Path) -> str:
+        folder.mkdir()
+        for split in ("train", "valid", "test"):
+            row = {"document": f"A text of {split}.", "summary": split, "id": split}
+            (folder / f"{split}.jsonl").write_text(json.dumps(row) + "\n")
+        return "hub: somewhere"
+
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("bench.tasks.fetch.sources.hub_reachable", lambda: True)
+    monkeypatch.setattr("bench.tasks.xsum.XSum.fetch", fetch)
+    assert data_of(bench, "xsum")["from"].startswith("built-in sample")
+    assert data_of(bench, "xsum", "--fetch")["from"] == "hub: somewhere"
+    assert data_of(bench, "xsum")["from"] == f"cache: {tmp_path / 'cache' / 'xsum'}"
 
 
 def test_a_broken_file_is_named(bench: Callable[..., Ended], folder: Path) -> None:
     (folder / "text" / "train.jsonl.gz").write_bytes(gzip.compress(b'{"text": 3}\n' + LINE.format("x", 0).encode()))
-    asked = ("data", "stats", "text", "--data-dir", str(folder), *OPTIONS)
-    ended = bench(*asked)
+    ended = bench("list", "--data", "text", "--data-dir", str(folder), *OPTIONS)
     assert ended.code == 3
     assert "train.jsonl.gz, line 1: expected text in the field 'text', found int 3" in ended.err
-    (train, *_) = json.loads(bench(*asked, "--on-bad-row", "skip", "--json").out)
-    assert (train["rows"], train["skipped"]) == (1, 1)
-
-
-def test_show_prints_a_row_as_it_is_read(bench: Callable[..., Ended]) -> None:
-    ended = bench("data", "show", "logicnlg", "--split", "test", "--json")
-    row = json.loads(ended.out)
-    assert (row["status"], row["split"]) == ("sample", "test")
-    assert row["source"].startswith("<table> <caption>")
-    assert row["target"] in row["references"]
-    assert bench("data", "show", "logicnlg", "--row", row["id"], "--split", "test").out.count(row["target"]) >= 1
-    assert "has no row 'nothing'" in bench("data", "show", "logicnlg", "--row", "nothing").err
-
-
-def test_an_archive_is_unpacked_into_the_cache_and_prepared(
-    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    with tarfile.open(tmp_path / "writingPrompts.tar.gz", "w:gz") as archive:
-        for split in ("train", "valid", "test"):
-            for kind, text in (("source", "[ WP ] Run .\n"), ("target", "He ran . " * 30 + "\n")):
-                info = tarfile.TarInfo(f"writingPrompts/{split}.wp_{kind}")
-                info.size = len(text)
-                archive.addfile(info, io.BytesIO(text.encode()))
-    asked = ("data", "prepare", "writingprompts", "--archive", str(tmp_path / "writingPrompts.tar.gz"))
-    ended = bench(*asked)
-    assert ended.code == 0, ended.err
-    assert "test  subset   1 rows" in ended.out
-    assert (tmp_path / "cache" / "writingprompts" / "train.wp_source").is_file()
-    assert bench(*asked).code == 2
-    assert "is there already" in bench(*asked).err
-
-
-def test_a_hostile_archive_leaves_nothing(
-    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
-        archive.writestr("../outside", "x")
-    ended = bench("data", "prepare", "wikibio", "--archive", str(tmp_path / "bad.zip"))
-    assert (ended.code, len(ended.complaints)) == (3, 1)
-    assert not list(tmp_path.rglob("outside"))
-    assert not (tmp_path / "cache" / "wikibio").exists()

@@ -40,14 +40,14 @@ def test_lists_say_it(bench: Callable[..., Ended]) -> None:
     shown = bench("list", "tasks").out
     assert shown.count("(unpinned: ") == len(UNPINNED)
     assert f"e9t/nsmc at {CONVERTED} (unpinned: the commit of the first download is recorded)" in shown
-    data = {row["task"]: row["revision"] for row in json.loads(bench("data", "list", "--json").out)}
+    data = {row["task"]: row["revision"] for row in json.loads(bench("list", "--data", "--json").out)}
     assert {name for name, revision in data.items() if revision == "unpinned"} == UNPINNED
     assert data["xsum"] == HUB["xsum"].revision
-    assert bench("data", "list").out.count(" (unpinned)") == len(UNPINNED)
+    assert bench("list", "--data").out.count(" (unpinned)") == len(UNPINNED)
 
 
 def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, tmp_path: Path) -> None:
-    """In the record, under every form of the table, and in what `bench data` prints."""
+    """In the record, under every form of the table, and in what `bench list --data` prints."""
     results = ("--results", str(tmp_path / "results"))
     ended = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, *SHORT)
     assert ended.code == 0, ended.err
@@ -57,7 +57,7 @@ def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, t
         assert shown.code == 0, shown.err
         assert remark in " ".join(shown.out.split()).replace("\\_", "_"), form
     assert remark in (tmp_path / "results" / "leaderboard.html").read_text()
-    verified = bench("data", "verify", "gigaword")
+    verified = bench("list", "--data", "gigaword")
     assert f"hub: Harvard/gigaword at {COMMIT[:12]} (unpinned)" in verified.out
     (record,) = tmp_path.glob("results/gigaword/mle/*/trained.json")
     content = json.loads(record.read_text())["content"]

@@ -155,7 +155,7 @@ def test_a_name_near_a_stored_one_is_told(elsewhere):
     [
         (("samples", "--task", "towns.py:Towns", "--methods", "soft.py:Soft"), "the town of test land"),
         (("report", "--task", "towns.py:Towns", "--format", "titles.py:titles"), "towns · test split, 4 rows"),
-        (("data", "stats", "towns.py:Towns"), "towns  train  sample"),
+        (("list", "--data", "towns.py:Towns"), "train sample"),
         (("store", "verify", "results"), "0 differences"),
         (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
     ],
