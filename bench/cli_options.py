@@ -71,12 +71,12 @@ def yes_option(parser: argparse._ActionsContainer) -> None:
 
 
 def results_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--results`, the folder of the store, or a kept board."""
+    """Add `--results`, the folder of the store, or a snapshot."""
     parser.add_argument(
         "--results",
         default="results",
         metavar="DIR",
-        help="the store; default 'results'; a kept board (NAME.jsonl) is only read",
+        help="the store; default 'results'; a snapshot is only read",
     )
 
 

@@ -254,7 +254,7 @@ def length_of(cell: Any, tensor: str) -> float | None:
 
     try:
         found = stored_tensor(cell.folder, tensor)
-    except StoreError:  # not kept, as on a kept board
+    except StoreError:  # not kept, as on a snapshot
         return None
     if found is None:
         return None

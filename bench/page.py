@@ -17,8 +17,8 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.render.extras import Asked, extras_of
 from bench.leaderboards.render.html import write_page
 from bench.leaderboards.table import Table
-from bench.store.kept_board import is_kept_board
 from bench.store.reading import readable, readable_rows
+from bench.store.snapshot import is_snapshot
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
@@ -54,7 +54,7 @@ def page_of(
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
     except ValueError:
         records = ""  # no link that would name this machine's folders
-    if is_kept_board(results):
+    if is_snapshot(results):
         records = ""  # its records are no files to open
     extras = extras_of(store, leaderboards.tables, asked, records)
     write_page(path, board(leaderboards, {**extras, "claims": page_content(claims)}))

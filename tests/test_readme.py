@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.cli import main
-from bench.store.keep import keep
-from bench.store.kept_board import sums_path
+from bench.store.snapshot import MANIFEST, SCORES, STATISTICS
+from bench.store.snapshot import RUNS as RUNS_TABLE
+from bench.store.store import Store
 from bench.tasks import TASKS
 from tools.regenerate import (
     BLOCK,
@@ -24,6 +23,7 @@ from tools.regenerate import (
     claims,
     opened,
     page,
+    snapshots,
 )
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,22 +58,13 @@ def test_the_committed_evidence_is_made_of_the_committed_records(monkeypatch: py
 
 
 def test_records_hold_no_weights_and_no_texts() -> None:
-    boards = sorted(RUNS.glob("*.jsonl"))
-    assert sorted(RUNS.iterdir()) == sorted([*boards, *map(sums_path, boards)])
-    for board in boards:
-        lines = board.read_text(encoding="utf-8").splitlines()
-        kept = {json.loads(line)["path"].rpartition("/")[2].partition("-")[0] for line in lines[:-1]}
-        assert kept <= {"trained.json", "scores", "grid"}
-        with zipfile.ZipFile(sums_path(board)) as archive:
-            assert {name.partition("-")[0] for name in archive.namelist()} == {"items"}
-        assert not [line for line in lines if PLACE.search(line)], "a path of somebody's machine"
-
-
-@pytest.mark.parametrize("board", sorted(RUNS.glob("*.jsonl")), ids=lambda path: str(path.stem))
-def test_a_kept_board_is_whole_and_its_bytes_are_those_of_its_content(board: Path, tmp_path: Path) -> None:
-    keep(board, tmp_path / board.name)
-    for path in (board, sums_path(board)):
-        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+    assert sorted(RUNS.iterdir()) == snapshots()
+    for path in snapshots():
+        assert sorted(file.name for file in path.iterdir()) == sorted([MANIFEST, RUNS_TABLE, SCORES, STATISTICS])
+        for cell in Store(path).cells():
+            for name in cell.names("*"):
+                assert name.partition("-")[0] in {"trained.json", "scores", "grid"}
+                assert not PLACE.search(cell.files.read(cell.path / name).decode()), "a path of somebody's machine"
 
 
 def test_the_example_method_trains_and_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

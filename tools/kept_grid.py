@@ -1,6 +1,6 @@
 """`python -m tools.kept_grid`: the kept grid, every trained method on real rows with equal tuning, in slices.
 
-A slice works for `--minutes`, stops behind a step, and keeps what is whole as `leaderboards/runs/grid.jsonl`; the same
+A slice works for `--minutes`, stops behind a step, and keeps what is whole as `leaderboards/runs/grid`; the same
 command goes on from the store. `--estimate` trains one cell of each task and says how long all of it takes. Built-in
 samples are refused: each task's rows are those of `BENCH_DATA`.
 
@@ -24,12 +24,12 @@ from typing import Any
 
 from bench.cli import main as bench
 from bench.leaderboards.claim.claim_files import read
-from bench.store.keep import keep
+from bench.store.export import export
 from bench.store.store import Store
 from tools.paper_rows import TRY_AGAIN, slice_of
 from tools.regenerate import RUNS
 
-KEPT = RUNS / "grid.jsonl"
+KEPT = RUNS / "grid"
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code, until = 0, time.monotonic() + 60 * given.minutes
     for part in parts:
         code = run_slice(part, given, until)
-        keep(Path(given.results), KEPT)
+        export(Path(given.results), KEPT)
         print(f"{part.task}: {'whole' if not code else f'ended with {code}'}; kept as {KEPT.name}", flush=True)
         if code == TRY_AGAIN:
             print("there is more to do; the same command goes on", flush=True)

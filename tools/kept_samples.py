@@ -1,6 +1,6 @@
 """`python -m tools.kept_samples STORE`: trains a few kept cells again, and keeps some of their texts for the page.
 
-A kept board has numbers and no texts. Cells are made anew from their records, on the rows of `BENCH_DATA`. They must
+A snapshot has numbers and no texts. Cells are made anew from their records, on the rows of `BENCH_DATA`. They must
 have the kept keys, and the kept perplexity to `SAME`: on another processor last bits of a training differ, and so do
 words of a text, which the page says. Only texts of `TASK` are kept: its rows are in the public domain.
 """
@@ -25,7 +25,7 @@ from bench.store.store import CellFolder, Store
 from tools.regenerate import RUNS, SAMPLE_TEXTS, without_sweeps
 
 TASK = "text"
-BOARD = RUNS / "grid.jsonl"
+BOARD = RUNS / "grid"
 METHODS = ("mle", "mle.min_p", "f2softmax", "face", "ul_token_seq", "trime")
 """Not `histalign`: its ranks turn at a last bit, and on another processor its perplexity is 153 and not 167."""
 STEPS = 300

@@ -1,7 +1,7 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
-    python -m tools.regenerate keep STORE NAME       first keep a store as leaderboards/runs/NAME.jsonl, its sums beside
+    python -m tools.regenerate keep STORE NAME       first export a store as the snapshot leaderboards/runs/NAME
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
 
@@ -32,12 +32,12 @@ SHOWING = (README, ROOT / "docs" / "cache.md", ROOT / "docs" / "survival.md")
 """Pages that show what commands print or what was measured."""
 MEASURED = ROOT / "tools" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"
-SAMPLE = RUNS / "first-screen.jsonl"
+SAMPLE = RUNS / "first-screen"
 """What `make run` makes of built-in rows, with one seed: it says nothing of methods, and is not on the page."""
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
-EVIDENCE_STORE = "leaderboards/runs/grid.jsonl"
-NOT_ON_THE_PAGE = (SAMPLE, RUNS / "ladder.jsonl", RUNS / "ladder-gigaword.jsonl")
+EVIDENCE_STORE = "leaderboards/runs/grid"
+NOT_ON_THE_PAGE = (SAMPLE, RUNS / "ladder", RUNS / "ladder-gigaword")
 """A sample of one seed, and the records of models of several sizes, which docs/findings.md draws on."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
@@ -46,6 +46,13 @@ BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
 COLUMNS = "150"
+
+
+def snapshots() -> list[Path]:
+    """Return the kept snapshots, by name."""
+    from bench.store.snapshot import is_snapshot
+
+    return sorted(filter(is_snapshot, RUNS.iterdir()))
 
 
 def shown(command: str) -> str:
@@ -106,7 +113,7 @@ def page() -> str:
 
     store_of = {}
     found = []
-    for path in sorted(RUNS.glob("*.jsonl")):
+    for path in snapshots():
         if path in NOT_ON_THE_PAGE:
             continue
         store = Store(path)
@@ -175,9 +182,9 @@ def main() -> None:
         notebooks.write_all()
         return
     if sys.argv[1:2] == ["keep"]:
-        from bench.store.keep import keep
+        from bench.store.export import export
 
-        keep(Path(sys.argv[2]), RUNS / f"{sys.argv[3]}.jsonl")
+        export(Path(sys.argv[2]), RUNS / sys.argv[3])
     for path in SHOWING:
         path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

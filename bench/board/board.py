@@ -212,7 +212,7 @@ class Board:
 
 
 def load(*stores: str | Path) -> Board:
-    """Return the board of results folders and kept boards; rows of several are shown together.
+    """Return the board of results folders and snapshots; rows of several are shown together.
 
     Args:
         stores: by default the folder `results`.

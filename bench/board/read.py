@@ -20,7 +20,7 @@ __all__ = ["leaderboards_of", "refuse_empty", "stored_leaderboards"]
 def stored_leaderboards(
     results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
 ) -> Leaderboards:
-    """Return the leaderboards of a results folder or kept board.
+    """Return the leaderboards of a results folder or snapshot.
 
     Raises:
         MissingError: when the store holds nothing to show.

@@ -242,7 +242,7 @@ def checkpoint_of(donor: CellFolder | None) -> str:
             f"results/<task>/<method>/<key> that holds trained.json"
         )
     digest = str(content["model"]["checkpoint_sha256"])
-    donor.checkpoint(digest)  # a kept board has none, and says so
+    donor.checkpoint(digest)  # a snapshot has none, and says so
     return digest
 
 

@@ -27,9 +27,9 @@ from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError
 from bench.processes.member import membership, world_of
-from bench.store.kept_board import files_at
 from bench.store.places import remember
 from bench.store.provenance import provenance
+from bench.store.snapshot import files_at
 from bench.tasks.fetch.place import Place
 from bench.training.recorder import OnStep
 from bench.training.selection import OnValidation

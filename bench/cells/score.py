@@ -350,7 +350,7 @@ def _naming(task: Task) -> str:
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
-    """Yield the trained cells at or below some folders or kept boards.
+    """Yield the trained cells at or below some folders or snapshots.
 
     Raises:
         MissingError: a folder is not there or has none.

@@ -31,7 +31,7 @@ def run(given: argparse.Namespace) -> int:
     from bench.queue.plan_file import write_plan
     from bench.queue.planned import lacks_something, plan_of
     from bench.queue.protocol.timing import SHARED
-    from bench.store.kept_board import files_at
+    from bench.store.snapshot import files_at
 
     files_at(arguments.results_folder).check_writable()
     with Progress(given.quiet) as progress:

@@ -16,7 +16,7 @@ from bench.board.read import leaderboards_of, stored_leaderboards
 from bench.cli_options import say_damaged, store_options, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
-from bench.store.kept_board import is_kept_board
+from bench.store.snapshot import is_snapshot
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def place_of(output: Path | None, form: str, results: Path) -> Path | None:
         results: the store.
 
     Raises:
-        UsageError: no output is given for the page of a kept board.
+        UsageError: no output is given for the page of a snapshot.
     """
     name = f"leaderboard{ending_of(form)}"
     if output is not None:
@@ -115,8 +115,8 @@ def place_of(output: Path | None, form: str, results: Path) -> Path | None:
         return output
     if form != PAGE:
         return None
-    if is_kept_board(results):
-        raise UsageError(f"'{results}' is a kept board, which is only read; say where with --output FILE")
+    if is_snapshot(results):
+        raise UsageError(f"'{results}' is a snapshot, which is only read; say where with --output FILE")
     return results / name
 
 
@@ -132,7 +132,7 @@ def ending_of(form: str) -> str:
 
 
 def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:
-    """Return the leaderboards of a results folder or kept board in one format.
+    """Return the leaderboards of a results folder or snapshot in one format.
 
     Raises:
         MissingError: when the store holds nothing to show.

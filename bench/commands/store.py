@@ -58,7 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         )
     )
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
-    join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or kept board; only read")
+    join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that gets what it lacks")
     for name, action in actions.choices.items():
         if name != "verify":

@@ -22,7 +22,7 @@ from bench.queue.plan_file import COPY, PlanFile
 from bench.queue.planned import lacks_something, plan_of
 from bench.queue.protocol.order import SETTLED
 from bench.queue.protocol.timing import SHARED
-from bench.store.kept_board import files_at
+from bench.store.snapshot import files_at
 
 __all__ = ["run_on_slurm", "script_of"]
 

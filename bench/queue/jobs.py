@@ -21,7 +21,7 @@ from bench.queue.process_runner import ProcessRunner
 from bench.queue.protocol.timing import LOCAL
 from bench.queue.shares import shares_of
 from bench.queue.work import drive, worker_of
-from bench.store.kept_board import files_at
+from bench.store.snapshot import files_at
 
 __all__ = ["execute_jobs"]
 

@@ -1,4 +1,4 @@
-"""Files of a store: how cells are found, read and written, on disk or in a kept board. The store knows no other way."""
+"""Files of a store: how cells are found, read and written, on disk or in a snapshot. The store knows no other way."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bench.base.files import write_atomic
+
+if TYPE_CHECKING:
+    from bench.store.sums_file import SumsFile
 
 __all__ = ["DISK", "Disk", "Files", "ListedCell"]
 
@@ -53,6 +56,18 @@ class Files(ABC):
         Raises:
             OSError: it is not there or cannot be read.
         """
+
+    def content(self, path: Path) -> dict[str, Any] | None:
+        """Return the content of a record that was checked as a whole; None where its file is to be read."""
+        return None
+
+    def sums_file(self, path: Path) -> SumsFile | None:
+        """Return sums that were checked as a whole; None where their file is to be read."""
+        return None
+
+    def sum_columns(self, path: Path) -> list[str] | None:
+        """Return the names of the columns of such sums; None where their file is to be read."""
+        return None
 
     @abstractmethod
     def check_writable(self) -> None:

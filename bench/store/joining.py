@@ -1,7 +1,7 @@
 """Joining: the runs of one store are copied into another; nothing there is overwritten, and conflicts are named.
 
 Two files are the same if their bytes are, or if their content has the same hash: when and where it was made does not
-count. A kept board has records and sums only. Its numbers stand without predictions, so a run beside them makes only
+count. A snapshot has records and sums only. Its numbers stand without predictions, so a run beside them makes only
 what is missing.
 """
 
@@ -18,9 +18,9 @@ from bench.base.files import write_atomic
 from bench.errors import DamagedError, StoreError
 from bench.store.damage import damage_in
 from bench.store.files import DISK
-from bench.store.kept_board import KeptBoard, record_of
 from bench.store.reading import read_cell
 from bench.store.records import read_rows, whole_record
+from bench.store.snapshot import Snapshot
 from bench.store.store import TOKENIZER, CellFolder, Store
 
 __all__ = ["Joined", "join"]
@@ -54,23 +54,23 @@ def join(source: Path, target: Path) -> Joined:
     Every file is read whole and checked first. Nothing is copied of a run whose training differs in the two stores.
 
     Args:
-        source: a results folder or a kept board; only read.
+        source: a results folder or a snapshot; only read.
         target: a results folder; nothing in it is changed or removed.
 
     Raises:
-        UsageError: the target is a kept board.
-        StoreError: a folder is not there, a kept board is damaged, or a file cannot be written.
+        UsageError: the target is a snapshot.
+        StoreError: a folder is not there, a snapshot is damaged, or a file cannot be written.
     """
     joined = Joined()
     Store(target).files.check_writable()
     store = Store(source)
-    if isinstance(store.files, KeptBoard):
+    if isinstance(store.files, Snapshot):
         for cell in store.cells():
             place = cell.path.relative_to(source).as_posix()
             _join_kept(cell, CellFolder(target / place), place, joined)
         return joined
     if not source.is_dir():
-        raise StoreError(f"'{source}' is no folder; expected a results folder or a kept board (NAME.jsonl)")
+        raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
     for listed in DISK.scan(source):
         ours, theirs = CellFolder(listed.path), CellFolder(target / listed.place)
         damaged = list(damage_in(ours, read_cell(store, ours).damaged))
@@ -122,8 +122,8 @@ def _files_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
         scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
         path = cell.sums_path(str(scores.get("items", "")))
         if cell.files.exists(path):
-            yield path.name, cell.checked_sums(scores["items"])
-    yield name, record_of(cell.files.read(cell.path / name))
+            yield path.name, cell.files.read(path)
+    yield name, cell.files.read(cell.path / name)
 
 
 def _names(cell: CellFolder) -> Iterator[str]:

@@ -40,7 +40,7 @@ def remembered(root: Path, rows: str) -> dict[str, Any] | None:
     """Return where rows lay when they were read last; None where that is not known.
 
     Args:
-        root: of the store; of a kept board nothing is known.
+        root: of the store; of a snapshot nothing is known.
         rows: SHA-256 of the split.
     """
     with suppress(OSError, ValueError):

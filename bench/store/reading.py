@@ -17,7 +17,6 @@ from bench.store.files import Disk
 from bench.store.index import opened_index
 from bench.store.records import StoredRows, read_record
 from bench.store.store import CellFolder, Store, latest
-from bench.store.sums_header import column_names
 
 __all__ = ["CellRecords", "read_cell", "read_cells", "readable", "readable_rows", "readable_rows_of", "summaries"]
 
@@ -180,8 +179,9 @@ def _with_sums(folder: CellFolder, scores: Sequence[Content], damaged: list[tupl
             continue
         name = folder.sums_path(content["items"]).name
         try:
-            if folder.has(name):
-                yield {**content, "sums": column_names(folder.checked_sums(content["items"]))}
+            columns = folder.sum_columns(content["items"])
+            if columns is not None:
+                yield {**content, "sums": columns}
                 continue
         except DamagedError as error:
             damaged.append((name, error.why, ""))

@@ -17,7 +17,17 @@ from bench.base.version import __version__
 from bench.errors import DamagedError
 from bench.store.files import DISK, Files
 
-__all__ = ["SCHEMA", "StoredRows", "read_record", "read_rows", "record_bytes", "rows_name", "whole_record"]
+__all__ = [
+    "SCHEMA",
+    "NewerSchema",
+    "StoredRows",
+    "check_schema",
+    "read_record",
+    "read_rows",
+    "record_bytes",
+    "rows_name",
+    "whole_record",
+]
 
 SCHEMA = 1
 """Schema of the files that this version writes; one of a later version is left alone."""
@@ -70,6 +80,9 @@ def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | 
     Raises:
         DamagedError: it is damaged, or of a later schema.
     """
+    held = files.content(path)
+    if held is not None:
+        return held
     record = whole_record(path, kind, files)
     if record is None:
         return None

@@ -15,7 +15,7 @@ results/.places/               where on this machine rows lay (`places.py`), whi
 A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
 canonical (same inputs, same bytes); `provenance` beside it (time, host, versions) is not.
 
-A store is a folder, or a kept board (`kept_board.py`): the same records in two files, without weights and rows.
+A store is a folder of these files, or a snapshot (`snapshot.py`): the same records as tables, without weights and rows.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from bench.base.keys import canonical, sha256
 from bench.base.outward import refuse
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, Disk, Files
-from bench.store.kept_board import files_at
 from bench.store.records import SCHEMA, StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
+from bench.store.snapshot import files_at
+from bench.store.sums_header import column_names
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
@@ -62,7 +63,7 @@ class CellFolder:
     """The folder of one trained cell.
 
     Args:
-        path: of the folder; in a kept board it begins with the board's path.
+        path: of the folder; in a snapshot it begins with the board's path.
         files: what reads and writes there.
     """
 
@@ -71,7 +72,7 @@ class CellFolder:
 
     @property
     def root(self) -> Path:
-        """The results folder or kept board that it is in, absolute."""
+        """The results folder or snapshot that it is in, absolute."""
         return Path(os.path.abspath(self.path)).parent.parent.parent
 
     def names(self, pattern: str) -> list[str]:
@@ -86,22 +87,34 @@ class CellFolder:
         """Return where the checkpoint with a SHA-256 lies.
 
         Raises:
-            MissingError: the cell is in a kept board, which has no weights.
+            MissingError: the cell is in a snapshot, which has no weights.
         """
         if not isinstance(self.files, Disk):
             raise MissingError(
-                f"'{self.path}' has no weights: a kept board has records and sums only; train the cell with bench run "
-                f"and name its folder"
+                f"'{self.path}' has no weights: a snapshot has records and statistics only; train the cell with bench "
+                f"run and name its folder"
             )
         return self.path / f"model-{digest[:16]}.safetensors"
 
     def has_checkpoint(self, digest: str) -> bool:
-        """Return whether the checkpoint with a SHA-256 is there; a kept board has none."""
+        """Return whether the checkpoint with a SHA-256 is there; a snapshot has none."""
         return isinstance(self.files, Disk) and self.has(self.checkpoint(digest).name)
 
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the cell is not trained."""
         return read_record(self.path / "trained.json", "trained", self.files)
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Return a whole record that is there, with what is beside its content.
+
+        Raises:
+            DamagedError: it is damaged.
+            MissingError: it is not there.
+        """
+        record = whole_record(self.path / name, name.partition(".")[0].partition("-")[0], self.files)
+        if record is None:
+            raise MissingError(f"'{self.path / name}' is not there")
+        return record
 
     def failed(self) -> dict[str, Any] | None:
         """Return the last failed attempt, or None."""
@@ -197,12 +210,10 @@ class CellFolder:
         Raises:
             DamagedError: it is not the file that was stored.
         """
-        from bench.store.sums_file import unpacked_sums
-
-        path = self.sums_path(digest)
-        if not self.has(path.name):
+        file = self.sums_file(digest)
+        if file is None:
             return {}
-        return unpacked_sums(self.checked_sums(digest), str(path))
+        return file.all_columns()
 
     def sums_file(self, digest: str) -> SumsFile | None:
         """Return a file of sums whose columns are unpacked one by one; None where it is not there.
@@ -213,9 +224,23 @@ class CellFolder:
         from bench.store.sums_file import SumsFile
 
         path = self.sums_path(digest)
-        if not self.has(path.name):
-            return None
-        return SumsFile(self.checked_sums(digest), str(path))
+        held = self.files.sums_file(path)
+        if held is None and self.has(path.name):
+            return SumsFile.parsed(self.checked_sums(digest), str(path))
+        return held
+
+    def sum_columns(self, digest: str) -> list[str] | None:
+        """Return the names of the columns in a file of sums; None where it is not there.
+
+        Raises:
+            DamagedError: it is not the file that was stored.
+            ValueError: it is no file of sums.
+        """
+        path = self.sums_path(digest)
+        held = self.files.sum_columns(path)
+        if held is None and self.has(path.name):
+            return column_names(self.checked_sums(digest))
+        return held
 
     def checked_sums(self, digest: str) -> bytes:
         """Return the bytes of a file of sums.
@@ -265,16 +290,16 @@ class CellFolder:
 
 
 class Store:
-    """All cells of one results folder or kept board.
+    """All cells of one results folder or snapshot.
 
     Args:
-        root: the results folder, made when first written to; or the file of a kept board, which is only read.
+        root: the results folder, made when first written to; or the file of a snapshot, which is only read.
 
     Attributes:
         damaged: the damaged files that were met while it was read, by path.
 
     Raises:
-        StoreError: the kept board is damaged.
+        StoreError: the snapshot is damaged.
     """
 
     def __init__(self, root: Path) -> None:
@@ -305,11 +330,11 @@ class Stores(Store):
     """Several stores that are read as one: a cell is taken from the first that has it. Nothing is written.
 
     Args:
-        roots: results folders and kept boards.
+        roots: results folders and snapshots.
 
     Raises:
         ValueError: no root is given.
-        StoreError: a kept board is damaged.
+        StoreError: a snapshot is damaged.
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
@@ -337,19 +362,19 @@ class Stores(Store):
 
 
 def cell_at(path: Path) -> CellFolder:
-    """Return the cell of a folder that somebody typed, which may lie in a kept board.
+    """Return the cell of a folder that somebody typed, which may lie in a snapshot.
 
     Raises:
-        StoreError: the kept board is damaged.
+        StoreError: the snapshot is damaged.
     """
     return CellFolder(path, files_at(path))
 
 
 def cells_below(place: Path) -> list[CellFolder]:
-    """Return the trained cells at or below a folder or kept board.
+    """Return the trained cells at or below a folder or snapshot.
 
     Raises:
-        StoreError: the kept board is damaged.
+        StoreError: the snapshot is damaged.
     """
     files = files_at(place)
     return [CellFolder(path, files) for path in files.below(place)]

@@ -13,7 +13,7 @@ from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
 from bench.store.sums_header import columns_in
 
-__all__ = ["SumsFile", "packed_sums", "unpacked_sums"]
+__all__ = ["SumsFile", "packed_sums"]
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
@@ -51,34 +51,39 @@ def packed_sums(sums: Mapping[str, Sums]) -> bytes:
 
 
 class SumsFile:
-    """The columns of a file that `packed_sums` made, held in as few bytes as there.
+    """The sufficient statistics of some metrics over the same examples, held in as few bytes as in their file.
 
     Args:
-        content: of the file.
-        where: named in messages.
-
-    Raises:
-        StoreError: it is damaged.
+        tensors: lists of numbers by name, one number for each example.
+        columns: by metric, the form of its value and, as `of`, the names of its lists.
+        where: names the file in messages.
     """
 
-    def __init__(self, content: bytes, where: str) -> None:
+    def __init__(self, tensors: Mapping[str, NDArray[Any]], columns: Mapping[str, Any], where: str) -> None:
+        self.tensors, self.columns, self.where = tensors, columns, where
+
+    @classmethod
+    def parsed(cls, content: bytes, where: str) -> SumsFile:
+        """Return what a file has that `packed_sums` made.
+
+        Raises:
+            StoreError: it is damaged.
+        """
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        self.where = where
         try:
-            self.tensors = load(content)
-            self.columns = columns_in(content)
+            return cls(load(content), columns_in(content), where)
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise self._damaged(error) from error
+            raise _damaged(where, error) from error
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what it holds."""
+        """Bytes of the lists."""
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
     def column(self, name: str) -> Sums | None:
-        """Return the sums of a column; None where the file does not have it.
+        """Return the statistics of a metric; None where the file does not have it.
 
         Raises:
             StoreError: they are damaged.
@@ -90,28 +95,20 @@ class SumsFile:
             form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
             return Sums(form, np.stack([self.tensors[place] for place in about["of"]], axis=1, dtype=np.float64))
         except (KeyError, TypeError, ValueError) as error:
-            raise self._damaged(error) from error
+            raise _damaged(self.where, error) from error
 
-    def _damaged(self, error: Exception) -> StoreError:
-        return StoreError(f"{self.where}: is damaged ({error!s:.100}); delete it and bench score makes it again")
+    def all_columns(self) -> dict[str, Sums]:
+        """Return the statistics of every metric.
+
+        Raises:
+            StoreError: they are damaged.
+        """
+        found = {name: self.column(name) for name in self.columns}
+        return {name: sums for name, sums in found.items() if sums is not None}
 
 
-def unpacked_sums(content: bytes, where: str) -> dict[str, Sums]:
-    """Return the sums of each column.
-
-    Args:
-        content: of a file that `packed_sums` made.
-        where: named in the message.
-
-    Raises:
-        StoreError: it is damaged.
-    """
-    file, found = SumsFile(content, where), {}
-    for name in file.columns:
-        sums = file.column(name)
-        assert sums is not None
-        found[name] = sums
-    return found
+def _damaged(where: str, error: Exception) -> StoreError:
+    return StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again")
 
 
 def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from bench.cells.score import Tasks, by_column, computed, differences, gold_of, 
 from bench.errors import BenchError, DamagedError
 from bench.metrics import find_metric
 from bench.metrics.sums import Sums, value_of
-from bench.store.keep import WITHOUT_SUMS
+from bench.store.export import WITHOUT_SUMS
 from bench.store.store import CellFolder, StoredRows
 
 __all__ = ["TOLERANCE", "Values", "value_from"]

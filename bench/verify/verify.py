@@ -11,7 +11,7 @@ from bench.cells.standing import has_only_numbers
 from bench.errors import BenchError, DamagedError, DataError
 from bench.store.damage import damaged_checkpoint
 from bench.store.fields import is_imported
-from bench.store.kept_board import KeptBoard
+from bench.store.snapshot import Snapshot
 from bench.store.store import CellFolder, StoredRows
 from bench.tasks.core.task import Task
 from bench.verify.keys import key_differences
@@ -86,7 +86,7 @@ def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: dic
         return
     rows = folder.all_rows()
     _verify_keys(folder, record, rows, found)
-    if isinstance(folder.files, KeptBoard) or has_only_numbers(folder):
+    if isinstance(folder.files, Snapshot) or has_only_numbers(folder):
         found.values.check_sums(folder)
         return
     damaged = damaged_checkpoint(folder)

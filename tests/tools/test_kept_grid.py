@@ -20,7 +20,7 @@ TINY = Part("ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"), "t
 def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> Path:
     """One task of tiny cells of two methods, kept below a temporary folder."""
     monkeypatch.setattr(kept_grid, "PARTS", (TINY,))
-    monkeypatch.setattr(kept_grid, "KEPT", tmp_path / "grid.jsonl")
+    monkeypatch.setattr(kept_grid, "KEPT", tmp_path / "grid")
     monkeypatch.setattr(kept_grid, "SEEDS", ("--seeds", "0"))
     monkeypatch.setattr(kept_grid, "METHODS", "mle")
     monkeypatch.setattr(kept_grid, "TUNING", ("--trials", "2", "steps=1/3"))
@@ -45,7 +45,7 @@ def test_slices_go_on_and_are_kept(
     assert kept_grid.main([*store, "--minutes", "0"]) == TRY_AGAIN
     assert "the same command goes on" in capsys.readouterr().out
     assert kept_grid.main(store) == 0
-    kept = list(Store(tiny / "grid.jsonl").cells())
+    kept = list(Store(tiny / "grid").cells())
     assert {cell.path.parent.name for cell in kept} == {"mle", "trime"}
     assert sum(bool(cell.grids()) for cell in kept) >= 2
     assert kept_grid.main([*store, "--estimate"]) == 0

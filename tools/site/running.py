@@ -62,13 +62,13 @@ class Sandbox:
     """A folder in which a page is run; it must be the current folder, and on the import path.
 
     Args:
-        folder: empty; the repository's kept boards are put in.
+        folder: empty; the repository's snapshots are put in.
     """
 
     folder: Path
 
     def prepare(self) -> None:
-        """Put in what pages speak of: the kept boards, README's method, a text, a table, texts of another system."""
+        """Put in what pages speak of: the snapshots, README's method, a text, a table, texts of another system."""
         (self.folder / "leaderboards").symlink_to(ROOT / "leaderboards")
         words = ("one", "two", "three", "four", "five", "six", "seven")
         texts = [f"the {words[n % 7]} foxes ran {words[n % 5]} times over hill {n} . " * 6 for n in range(60)]

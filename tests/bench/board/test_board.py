@@ -14,27 +14,26 @@ import bench
 from bench.board.board import Board
 from bench.board.frames import LONG, parameters_of, table_of_means
 from bench.errors import MissingError, UsageError
-from bench.store.kept_board import KeptBoard, write_kept_board
+from bench.store.export import add_run, write_snapshot
+from bench.store.store import cells_below
 from tests.leaderboards.handmade import scored, trained
 from tests.shipped import ROOT
 
 RUNS = ROOT / "leaderboards" / "runs"
-KEPT = RUNS / "first-screen.jsonl"
+KEPT = RUNS / "first-screen"
 EXCERPT = ("logicnlg/mle", "logicnlg/histalign", "text/mle", "text/f2softmax", "gigaword/seq2seq", "gigaword/adadec")
 """Of the kept grid: p-values of all its rows take their seconds."""
 
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
-    """A kept board, and a few cells of the largest."""
-    grid = KeptBoard(RUNS / "grid.jsonl")
-    records = {}
-    for folder, lines in grid.folders.items():
-        place = folder.relative_to(grid.path)
-        if place.parent.as_posix() in EXCERPT:
-            records |= {f"{place.as_posix()}/{name}": line for name, line in lines.items()}
-    excerpt = tmp_path_factory.mktemp("kept") / "excerpt.jsonl"
-    write_kept_board(excerpt, records, grid.sums)
+    """A snapshot, and a few cells of the largest."""
+    records, statistics = {}, {}
+    for place in EXCERPT:
+        for cell in cells_below(RUNS / "grid" / place):
+            add_run(cell, cell.path.relative_to(RUNS / "grid").as_posix(), records, statistics)
+    excerpt = tmp_path_factory.mktemp("kept") / "excerpt"
+    write_snapshot(excerpt, records, statistics)
     return bench.load(KEPT, excerpt)
 
 

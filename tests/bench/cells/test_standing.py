@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.store.export import export
 from bench.store.joining import join
-from bench.store.keep import keep
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
 
@@ -27,10 +27,10 @@ def held(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def kept(bench: Callable[..., Ended], tmp_path: Path) -> Path:
-    """A results folder that was joined from the kept board of a search for TRIME's rate."""
+    """A results folder that was joined from the snapshot of a search for TRIME's rate."""
     assert bench("run", *SEARCH, "--method", "trime", "--results", str(tmp_path / "a")).code == 0
-    keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    assert not join(tmp_path / "kept.jsonl", tmp_path / "b").conflicts
+    export(tmp_path / "a", tmp_path / "kept")
+    assert not join(tmp_path / "kept", tmp_path / "b").conflicts
     return tmp_path / "b"
 
 
@@ -49,7 +49,7 @@ def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., End
     assert held(kept) == before
     assert all("model-" not in name and "rows-" not in name for name in before)
     assert bench("store", "verify", str(kept)).code == 0
-    assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept.jsonl").out
+    assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept").out
 
 
 def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:

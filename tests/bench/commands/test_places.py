@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.store.export import export
 from bench.store.joining import join
-from bench.store.keep import keep
 from bench.store.places import PLACES, remember, remembered
 from bench.store.store import Store
 from bench.tasks.fetch.place import Place, absolute
@@ -179,11 +179,13 @@ def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Pat
 
 def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
     join(stored, work / "merged")
-    keep(stored, work / "kept.jsonl")
+    export(stored, work / "kept")
     assert not (work / "merged" / PLACES).exists()
     (cell,) = (path.parent for path in stored.rglob("trained.json"))
-    leaving = [work / "kept.jsonl", *cell.glob("*.json")]
-    assert all(str(work).encode() not in path.read_bytes() for path in leaving)
+    (kept,) = Store(work / "kept").cells()
+    leaving = [kept.files.read(kept.path / name) for name in kept.names("*")]
+    leaving += [path.read_bytes() for path in cell.glob("*.json")]
+    assert all(str(work).encode() not in content for content in leaving)
 
 
 def test_places_are_in_no_key(bench: Bench, stored: Path, work: Path) -> None:

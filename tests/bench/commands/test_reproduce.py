@@ -9,7 +9,7 @@ from bench.leaderboards.figures.exemplar_probe import probes
 from bench.leaderboards.figures.figure_files import figures
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import STRICT_EXIT
-from bench.store.keep import keep
+from bench.store.export import export
 from tests.leaderboards.handmade import manifest, scored, trained
 
 TINY = ("--preset", "small", "--quiet", "--limit", "16",
@@ -66,18 +66,16 @@ def test_without_a_run_nothing_is_made_and_strictness_says_so(bench, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_kept_board_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
+def test_a_snapshot_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
     """Its cells of this decoding have no texts under another one, and no weights to make them with."""
     words = ("run", "--task", "logicnlg", "--method", "mle", "--quiet", "--results", str(tmp_path / "made"))
     assert bench(*words, *TINY).code == 0
-    keep(tmp_path / "made", tmp_path / "kept.jsonl")
-    ended = bench("reproduce", "histalign/table7", *TINY, "--no-run", "--results", str(tmp_path / "kept.jsonl"))
+    export(tmp_path / "made", tmp_path / "kept")
+    ended = bench("reproduce", "histalign/table7", *TINY, "--no-run", "--results", str(tmp_path / "kept"))
     assert (ended.code, ended.err) == (0, "")
     assert "not run" in ended.out
-    keep(made[0], tmp_path / "whole.jsonl")
-    ended = bench(
-        "reproduce", "histalign/table1", *TINY, "--no-run", "--json", "--results", str(tmp_path / "whole.jsonl")
-    )
+    export(made[0], tmp_path / "whole")
+    ended = bench("reproduce", "histalign/table1", *TINY, "--no-run", "--json", "--results", str(tmp_path / "whole"))
     assert json.loads(ended.out)["tables"][0]["rows"] == made[1]["rows"]
 
 

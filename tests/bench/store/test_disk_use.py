@@ -12,7 +12,7 @@ import pytest
 
 from bench.base.files import signature
 from bench.store.disk_use import disk_use, unused
-from bench.store.keep import keep
+from bench.store.export import export
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
@@ -189,10 +189,10 @@ def test_the_best_is_not_told_without_its_scores(bench: Callable[..., Ended], tm
 
 
 @pytest.mark.parametrize("words", [("sizes",), ("unused", "--delete"), ("delete", "all", "--yes")])
-def test_a_kept_board_is_only_read(bench: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_snapshot_is_only_read(bench: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...]) -> None:
     trained(tmp_path / "results")
-    keep(tmp_path / "results", tmp_path / "kept.jsonl")
-    assert bench("store", *words, "--results", str(tmp_path / "kept.jsonl")).code == 2
+    export(tmp_path / "results", tmp_path / "kept")
+    assert bench("store", *words, "--results", str(tmp_path / "kept")).code == 2
 
 
 # Status -----------------------------------------------------------------------------------------------------------

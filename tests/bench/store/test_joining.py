@@ -10,8 +10,9 @@ import pytest
 
 from bench.base.keys import sha256
 from bench.metrics.sums import Sums, mean
+from bench.store.export import export
 from bench.store.joining import join
-from bench.store.keep import keep
+from bench.store.snapshot import MANIFEST
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
@@ -58,12 +59,12 @@ def test_again_there_is_nothing_to_do(stores: tuple[Path, Path]) -> None:
     assert join(*stores).copied == []
 
 
-def test_several_stores_and_a_kept_board_become_one(
+def test_several_stores_and_a_snapshot_become_one(
     bench: Callable[..., Ended], stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
     third = filled(tmp_path / "c", 3)
-    keep(third, tmp_path / "kept.jsonl")
-    ended = bench("store", "join", *map(str, stores), str(tmp_path / "kept.jsonl"), str(tmp_path / "all"))
+    export(third, tmp_path / "kept")
+    ended = bench("store", "join", *map(str, stores), str(tmp_path / "kept"), str(tmp_path / "all"))
     assert (ended.code, len(ended.out.splitlines())) == (0, 3)
     assert {cell.path.name for cell in Store(tmp_path / "all").cells()} == {
         cell.path.name for root in (*stores, third) for cell in Store(root).cells()
@@ -126,15 +127,15 @@ def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> N
     assert bench("store", "join", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
 
 
-def test_a_kept_board_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+def test_a_snapshot_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
     first, _ = stores
-    keep(first, first.with_suffix(".jsonl"))
-    assert bench("store", "join", str(first), str(first.with_suffix(".jsonl"))).code == 2
+    export(first, first.with_name("board"))
+    assert bench("store", "join", str(first), str(first.with_name("board"))).code == 2
 
 
-def test_records_and_sums_of_a_kept_board_are_copied(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    first, board, second = filled(tmp_path / "a", 0, 1), tmp_path / "kept.jsonl", tmp_path / "b"
-    keep(first, board)
+def test_records_and_sums_of_a_snapshot_are_copied(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    first, board, second = filled(tmp_path / "a", 0, 1), tmp_path / "kept", tmp_path / "b"
+    export(first, board)
     ended = bench("store", "join", str(board), str(second), "--json")
     assert ended.code == 0, ended.err
     kept = {name: data for name, data in held(first).items() if "/rows-" not in name and "/model-" not in name}
@@ -142,14 +143,14 @@ def test_records_and_sums_of_a_kept_board_are_copied(bench: Callable[..., Ended]
     assert sorted(found) == sorted(kept) == sorted(json.loads(ended.out)[0]["copied"])
     assert found == kept
     assert (join(board, second).copied, join(board, second).same) == ([], 4)  # a record of training and one of scores
-    again = tmp_path / "again.jsonl"
-    keep(second, again)
-    assert again.read_bytes() == board.read_bytes()
+    again = tmp_path / "again"
+    export(second, again)
+    assert (again / MANIFEST).read_bytes() == (board / MANIFEST).read_bytes()
 
 
 def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
-    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept.jsonl", tmp_path / "b"
-    keep(first, board)
+    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept", tmp_path / "b"
+    export(first, board)
     (cell,) = Store(first).cells()
     other = CellFolder(second / cell.path.relative_to(first))
     other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
@@ -159,8 +160,8 @@ def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
 
 
 def test_other_kept_scores_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept.jsonl", tmp_path / "b"
-    keep(first, board)
+    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept", tmp_path / "b"
+    export(first, board)
     join(board, second)
     (cell,) = Store(second).cells()
     (name,) = cell.names("scores-*")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench.errors import StoreError
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from bench.store.store import Store
-from bench.store.sums_file import packed_sums, unpacked_sums
+from bench.store.sums_file import SumsFile, packed_sums
 
 ITEMS = {
     "bleu-1": Sums(bleu((1.0, 0.0), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 4]]),
@@ -22,15 +22,15 @@ ITEMS = {
 
 
 def test_items_come_back():
-    assert unpacked_sums(packed_sums(ITEMS), "x") == ITEMS
+    assert SumsFile.parsed(packed_sums(ITEMS), "x").all_columns() == ITEMS
     assert packed_sums(ITEMS) == packed_sums(dict(reversed(ITEMS.items())))
-    assert unpacked_sums(packed_sums({}), "x") == {}
+    assert SumsFile.parsed(packed_sums({}), "x").all_columns() == {}
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 2**40)), min_size=1))
 def test_any_numbers_come_back_to_the_bit(rows):
     items = {"one": Sums(mean(1), rows)}
-    found = unpacked_sums(packed_sums(items), "x")["one"]
+    found = SumsFile.parsed(packed_sums(items), "x").all_columns()["one"]
     assert np.array_equal(found.values, items["one"].values)
 
 
@@ -45,7 +45,7 @@ def test_shared_statistics_are_stored_once_and_small():
 @pytest.mark.parametrize("broken", [b"", b"x" * 100, packed_sums(ITEMS)[:-3], packed_sums(ITEMS)[:40]])
 def test_a_damaged_file_is_said_to_be(broken):
     with pytest.raises(StoreError, match="here: is damaged"):
-        unpacked_sums(broken, "here")
+        SumsFile.parsed(broken, "here")
 
 
 def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy):

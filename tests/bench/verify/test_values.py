@@ -28,9 +28,9 @@ def check_of(root: Path, value: float | None, sums: Sums, column: str = "bleu-1"
 
 
 @pytest.mark.parametrize("name", ["grid", "first-screen"])
-def test_every_value_of_our_kept_boards_is_what_its_sums_come_to(name: str) -> None:
+def test_every_value_of_our_snapshots_is_what_its_sums_come_to(name: str) -> None:
     check = Values()
-    for cell in Store(BOARDS / f"{name}.jsonl").cells():
+    for cell in Store(BOARDS / name).cells():
         check.check_sums(cell)
     assert check.differences == []
     assert check.exact > 0

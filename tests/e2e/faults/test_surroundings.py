@@ -218,7 +218,7 @@ def test_a_home_that_is_read_only(
     ended = run(bench, tmp_path / "results")
     assert (ended.code, ended.complaints) == (0, [])
     assert cells(tmp_path / "results") == cells(tiny_store)
-    kept = Path(__file__).parents[3] / "leaderboards" / "runs" / "first-screen.jsonl"
+    kept = Path(__file__).parents[3] / "leaderboards" / "runs" / "first-screen"
     ended = bench("report", "--results", str(kept))
     assert (ended.code, ended.err) == (0, "")
 

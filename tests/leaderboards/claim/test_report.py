@@ -81,7 +81,7 @@ def test_a_report_in_other_forms(tmp_path: Path) -> None:
 
 
 def test_the_counts_leave_checks_out() -> None:
-    report = call("claims", "--markdown", "--results", "leaderboards/runs/grid.jsonl").out
+    report = call("claims", "--markdown", "--results", "leaderboards/runs/grid").out
     counts = report.split("\n## ")[1]
     assert counts.startswith("Counts\n")
     assert "| verdict | AdaDec | F2-Softmax | HistAlign | all | by a cell | by a sentence | by a figure |" in counts

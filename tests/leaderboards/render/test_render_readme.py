@@ -1,4 +1,4 @@
-"""The format of leaderboards/render/README.md runs over a kept board."""
+"""The format of leaderboards/render/README.md runs over a snapshot."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.shipped import ROOT
 
 PAGE = (ROOT / "leaderboards" / "render" / "README.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
-KEPT = ROOT / "leaderboards" / "runs" / "first-screen.jsonl"
+KEPT = ROOT / "leaderboards" / "runs" / "first-screen"
 
 
-def test_its_format_runs_over_a_kept_board(own: Own, bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_its_format_runs_over_a_snapshot(own: Own, bench: Callable[..., Ended], tmp_path: Path) -> None:
     for name, text in FILES.items():
         own.write(name, text)
     asked = f"{own.folder}/winners.py:winners"

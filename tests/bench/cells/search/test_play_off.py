@@ -11,8 +11,8 @@ import pytest
 
 from bench.base import ties
 from bench.base.ties import TIE, tied
+from bench.store.export import export
 from bench.store.joining import join
-from bench.store.keep import keep
 from bench.store.store import CellFolder, Store
 from tests.conftest import TINY, Ended
 
@@ -110,8 +110,8 @@ def test_there_is_none_where_trials_are_whole_or_one_is_best(
 
 
 def test_a_kept_play_off_is_gone_on_from(bench: Bench, played: Path, tmp_path: Path) -> None:
-    keep(played, tmp_path / "kept.jsonl")
-    assert not join(tmp_path / "kept.jsonl", tmp_path / "again").conflicts
+    export(played, tmp_path / "kept")
+    assert not join(tmp_path / "kept", tmp_path / "again").conflicts
     ended = bench(*SEARCH, "--results", str(tmp_path / "again"), "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["ok"] == []
@@ -124,8 +124,8 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     """The setting that was picked is a whole training already, without validation rows and without weights."""
     monkeypatch.setattr(ties, "TIE", 0.0)
     assert bench(*SEARCH, "--results", str(tmp_path / "a")).code == 0
-    keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    join(tmp_path / "kept.jsonl", tmp_path / "b")
+    export(tmp_path / "a", tmp_path / "kept")
+    join(tmp_path / "kept", tmp_path / "b")
     before = [cell.grids() for cell in picked(tmp_path / "b")]
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "b"), "--json")
@@ -142,8 +142,8 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     both = (*SEARCH[:at], "mle,mle.continued", *SEARCH[at + 1 :])
     monkeypatch.setattr(ties, "TIE", 0.0)
     assert bench(*both, "--results", str(tmp_path / "a")).code == 0
-    keep(tmp_path / "a", tmp_path / "kept.jsonl")
-    join(tmp_path / "kept.jsonl", tmp_path / "b")
+    export(tmp_path / "a", tmp_path / "kept")
+    join(tmp_path / "kept", tmp_path / "b")
     children = [cell for cell in picked(tmp_path / "b") if "mle.continued" in str(cell.path)]
     before = {cell.path.name: cell.grids() for cell in children}
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)

@@ -1,4 +1,4 @@
-"""Text tables: what a terminal shows of the kept boards has every label and every digit at every width."""
+"""Text tables: what a terminal shows of the snapshots has every label and every digit at every width."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from bench.leaderboards.render.text.text_table import TextRow, TextTable, broken
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
-from tools.regenerate import RUNS
+from tools.regenerate import snapshots
 
 WIDTHS = [60, 80, 100, 120, 150, 200]
 
 
 @pytest.fixture(scope="module")
 def grids() -> list[Grid]:
-    """Every table of the kept boards."""
+    """Every table of the snapshots."""
     found: list[Grid] = []
-    for path in sorted(RUNS.glob("*.jsonl")):
+    for path in snapshots():
         leaderboards = with_statistics(tables(Store(path))[0], rounds=20, cached=False)
         found += map(grid_of, leaderboards.tables, leaderboards.statistics)
     return found
@@ -64,7 +64,7 @@ def shown(cell: GridCell) -> str:
 
 
 @pytest.mark.parametrize("width", [60, 120, 200, *(pytest.param(w, marks=pytest.mark.slow) for w in (80, 100, 150))])
-def test_the_kept_boards_are_shown_whole_at_every_width(grids: list[Grid], width: int) -> None:
+def test_the_snapshots_are_shown_whole_at_every_width(grids: list[Grid], width: int) -> None:
     for grid in grids:
         lines = printed(text_table(grid), width)
         assert max(map(len, lines)) <= width

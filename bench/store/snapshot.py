@@ -1,0 +1,232 @@
+"""Snapshots: the records of a store as three Parquet tables in one folder, which is read and never changed.
+
+snapshot.json        the version of the form, and the SHA-256 of each table
+scores.parquet       one row for each value: task, split, method, backbone, decoding, seed, metric, value, signature,
+                     watermark, then the run it belongs to and what else its record says
+statistics.parquet   what values are computed from: each row is a list of numbers, one for each example
+runs.parquet         one row for each run: its record (configuration, curve, data, provenance) and its searches
+
+The column `form` says how a value is computed from its statistics, and `statistics` in which rows of that table they
+are. Every number comes back to the bit. Weights and predictions are not in a snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base.keys import canonical, sha256
+from bench.errors import StoreError, UsageError
+from bench.store.files import DISK, Files
+from bench.store.records import SCHEMA, NewerSchema, check_schema, record_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from bench.store.sums_file import SumsFile
+
+__all__ = ["MANIFEST", "RUNS", "SCORES", "STATISTICS", "TRAINED", "VALUE", "Snapshot", "files_at", "is_snapshot"]
+
+MANIFEST = "snapshot.json"
+RUNS, SCORES, STATISTICS = "runs.parquet", "scores.parquet", "statistics.parquet"
+TRAINED = "trained.json"
+VALUE = {"name": "metric"} | {name: name for name in ("value", "unit", "higher_is_better", "n", "signature")}
+"""Fields of a value in a record, and their columns."""
+READ = ("run", "record", "author", *VALUE.values(), "form", "statistics", "evaluation", "provenance")
+"""Columns of the scores that records are made of."""
+
+Metrics = dict[str, tuple[str, list[int]]]
+"""By metric, the form of its value and the rows of its statistics."""
+
+
+class Snapshot(Files):
+    """The records of a snapshot as files, under paths `<folder>/<task>/<method>/<key>/<name>`.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        StoreError: it is damaged, or was written by a later version.
+    """
+
+    again = "get its folder again from where it came from, e.g. with git checkout"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            manifest = json.loads((path / MANIFEST).read_bytes())
+            check_schema(manifest["schema"], {"bench": manifest["bench"]})
+            self._hashes: Mapping[str, str] = dict(manifest["sha256"])
+        except NewerSchema as error:
+            raise StoreError(f"snapshot '{path}' cannot be read: {error}; {error.todo}") from error
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise self._damaged(MANIFEST, error) from error
+        self._scores = {name: column.to_pylist() for name, column in zip(READ, self._table(SCORES, READ), strict=True)}
+        self._records: dict[Path, dict[str, str | range]] = {}
+        self._metrics: dict[str, Metrics] = {}
+        for run, trained, searches in zip(*self._table(RUNS, ("run", "record", "searches")), strict=True):
+            names = {search["name"]: search["record"] for search in searches.as_py()}
+            self._records[path / run.as_py()] = {TRAINED: trained.as_py(), **names}
+        self._find_scores()
+
+    def cells(self, root: Path) -> list[Path]:
+        """Return the folders of all runs."""
+        return self.below(root)
+
+    def below(self, place: Path) -> list[Path]:
+        """Return the folders of the runs below a path that begins with the snapshot's."""
+        return sorted(folder for folder in self._records if folder.is_relative_to(place))
+
+    def names(self, folder: Path, pattern: str) -> list[str]:
+        """Return the names of a run's records; files of statistics are not listed."""
+        return sorted(name for name in self._records.get(folder, ()) if fnmatchcase(name, pattern))
+
+    def exists(self, path: Path) -> bool:
+        """Return whether a record, or the statistics of a name, are in the snapshot."""
+        return path.name in self._records.get(path.parent, ()) or path.name in self._metrics
+
+    def read(self, path: Path) -> bytes:
+        """Return the bytes of the file that a record or its statistics were in a results folder.
+
+        Raises:
+            FileNotFoundError: it is not in the snapshot.
+            StoreError: the statistics are damaged.
+        """
+        from bench.store.sums_file import packed_sums
+
+        if sums := self.sums_file(path):
+            return packed_sums(sums.all_columns())
+        if not self.exists(path):
+            raise FileNotFoundError(f"'{path}' is not in the snapshot, which has records and statistics only")
+        content, provenance = self._parsed(path)
+        kind = path.name.partition(".")[0].partition("-")[0]
+        digest = sha256(canonical(content))
+        return record_bytes(
+            {"schema": SCHEMA, "kind": kind, "sha256": digest, "content": content, "provenance": provenance}
+        )
+
+    def content(self, path: Path) -> dict[str, Any] | None:
+        """Return the content of a record; None where it is not in the snapshot."""
+        if path.name not in self._records.get(path.parent, ()):
+            return None
+        return self._parsed(path)[0]
+
+    def sum_columns(self, path: Path) -> list[str] | None:
+        """Return the metrics that have statistics under a name; None where it is not in the snapshot."""
+        if path.name not in self._metrics:
+            return None
+        return sorted(self._metrics[path.name])
+
+    def sums_file(self, path: Path) -> SumsFile | None:
+        """Return the statistics of a name; None where they are not in the snapshot.
+
+        Raises:
+            StoreError: they are damaged.
+        """
+        from bench.store.sums_file import SumsFile
+
+        if path.name not in self._metrics:
+            return None
+        columns, tensors = {}, {}
+        for metric, (form, rows) in self._metrics[path.name].items():
+            columns[metric] = {**json.loads(form), "of": [str(row) for row in rows]}
+            tensors.update({str(row): self._statistics[row] for row in rows})
+        return SumsFile(tensors, columns, str(path))
+
+    def check_writable(self) -> None:
+        """Refuse.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(
+            f"'{self.path}' is a snapshot, which is only read and has no weights and no predictions; to make results, "
+            f"name another folder with --results"
+        )
+
+    @cached_property
+    def _statistics(self) -> list[NDArray[np.generic]]:
+        """The lists of numbers, read when the first is wanted."""
+        counts, numbers = (_arrays(column) for column in self._table(STATISTICS, ("counts", "numbers")))
+        return [whole if len(whole) else others for whole, others in zip(counts, numbers, strict=True)]
+
+    def _find_scores(self) -> None:
+        """Find the rows of every scores record, and the metrics of every hash that has statistics."""
+        scores, start = self._scores, 0
+        runs, records = scores["run"], scores["record"]
+        for row in range(1, len(runs) + 1):
+            if row < len(runs) and (runs[row], records[row]) == (runs[start], records[start]):
+                continue
+            rows, start = range(start, row), row
+            self._records[self.path / runs[rows[0]]][f"scores-{records[rows[0]]}.json"] = rows
+            computed = [row for row in rows if scores["form"][row] is not None]
+            forms = {scores["metric"][row]: (scores["form"][row], scores["statistics"][row]) for row in computed}
+            if forms:
+                self._metrics[f"items-{json.loads(scores['evaluation'][rows[0]])['items']}.safetensors"] = forms
+
+    def _parsed(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return content and provenance of a record that is there."""
+        found, scores = self._records[path.parent][path.name], self._scores
+        if isinstance(found, str):
+            record = json.loads(found)
+            return record["content"], record["provenance"]
+        content = json.loads(scores["evaluation"][found[0]])
+        columns = [(field, scores[column]) for field, column in VALUE.items()]
+        for row in found:
+            if scores["metric"][row] is not None:
+                part = "human" if scores["author"][row] == "human" else "values"
+                content[part].append({field: column[row] for field, column in columns})
+        return content, json.loads(scores["provenance"][found[0]])
+
+    def _table(self, name: str, columns: Sequence[str]) -> list[pa.ChunkedArray]:
+        """Read some columns of a table.
+
+        Raises:
+            StoreError: it is not the file that was written.
+        """
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        try:
+            content = (self.path / name).read_bytes()
+            if sha256(content) != self._hashes[name]:
+                raise ValueError("it does not have the hash that it was written with")
+            table = parquet.read_table(pa.BufferReader(content), columns=list(columns))
+            return [table[column] for column in columns]
+        except (OSError, ValueError, LookupError, pa.ArrowException) as error:
+            raise self._damaged(name, error) from error
+
+    def _damaged(self, name: str, error: Exception) -> StoreError:
+        """Say which file cannot be read, why, and what to do."""
+        where = f"'{self.path / name}' of a snapshot"
+        return StoreError(f"{where} cannot be read ({type(error).__name__}: {error}); {self.again}")
+
+
+def is_snapshot(path: Path) -> bool:
+    """Return whether a path names a snapshot."""
+    return (path / MANIFEST).is_file()
+
+
+def files_at(place: Path) -> Files:
+    """Return what reads a path: the snapshot that it is or lies in, else the disk.
+
+    Raises:
+        StoreError: the snapshot is damaged.
+    """
+    for path in (place, *place.parents):
+        if is_snapshot(path):
+            return Snapshot(path)
+    return DISK
+
+
+def _arrays(column: pa.ChunkedArray) -> list[NDArray[np.generic]]:
+    """Return the lists of a column as arrays, empty where there is none."""
+    whole = column.combine_chunks()
+    numbers, ends = whole.values.to_numpy(), whole.offsets.to_numpy()
+    return [numbers[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]

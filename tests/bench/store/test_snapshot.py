@@ -1,0 +1,360 @@
+"""Snapshots: they read as the store they were made of, are never written, and no damage passes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+from bench.base.keys import canonical, sha256
+from bench.errors import MissingError, StoreError, UsageError
+from bench.metrics.sums import Sums, bleu, mean, perplexity
+from bench.store.checkpoints import load_verified, stored_tensor
+from bench.store.export import export
+from bench.store.snapshot import MANIFEST, SCORES, STATISTICS, Snapshot, is_snapshot
+from bench.store.store import Store, cell_at, cells_below
+from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, TRAINED
+from tests.conftest import Ended
+from tests.leaderboards.handmade import scored, trained
+from tools.regenerate import opened
+
+METHODS = ("mle", "trime")
+GRID = {"tried": [{"trainer.lr": 0.1}]}
+TEXT = "é\u2028\ud83d\n"  # a lone surrogate too
+SUMS = {
+    "bleu-1": Sums(bleu((1.0, 0.0), "tiny"), [[1, 0, 3, 2, 3, 300], [2, 1, 4, 3, 4, 70_000]]),
+    "ppl": Sums(perplexity(), [[0.1 + 0.2, 3], [5e-324, 2**40]]),
+    "sum": Sums(mean(1), [[-3, 1], [2.0**60, 1]]),
+}
+
+
+def value(name: str, number: float | None) -> dict[str, object]:
+    return {"name": name, "value": number, "unit": "", "higher_is_better": None, "n": 2, "signature": f"{name}|a:1"}
+
+
+def filled(root: Path) -> Store:
+    """A store of two runs with all kinds of file and equal statistics, and one run that failed."""
+    store = Store(root)
+    for method in METHODS:
+        cell = store.cell("toy", method, KEY)
+        cell.write_rows("aa", OF, ROWS, PROVENANCE)
+        numbers = {name: sums.value for name, sums in SUMS.items()}
+        values = [value(name, number) for name, number in {"none": None, **numbers, "tiny": 5e-324}.items()]
+        people = {"human": [value("sum", 0.1)], "text": TEXT}
+        shared = {"family": "own", "of": OF, "version": 1}
+        cell.write_scores("bb", {**shared, **people, "values": values, "items": cell.write_sums(SUMS)}, PROVENANCE)
+        cell.write_scores("dd", {**shared, "family": "nothing", "values": []}, {**PROVENANCE, "wall_s": 0.1})
+        cell.write_grid("cc", GRID, PROVENANCE)
+        cell.write_trained({**TRAINED, "config": {**TRAINED["config"], "method": method}}, PROVENANCE)
+    store.cell("toy", "zero", KEY).write_failed({"status": "failed", "error": "no"}, PROVENANCE)
+    return store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    filled(tmp_path / "results")
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def board(folder: Path) -> Path:
+    path = folder.with_name("board")
+    export(folder, path)
+    return path
+
+
+# What is in it ----------------------------------------------------------------------------------------------------
+
+
+def test_every_record_and_every_statistic_comes_back_to_the_bit(folder: Path, board: Path) -> None:
+    on_disk, kept = cells_below(folder), list(Store(board).cells())
+    assert [cell.path.relative_to(board) for cell in kept] == [cell.path.relative_to(folder) for cell in on_disk]
+    assert len(kept) == len(METHODS)
+    for ours, theirs in zip(kept, on_disk, strict=True):
+        assert ours.names("*.json") == theirs.names("*.json")
+        for name in ours.names("*.json"):
+            assert ours.files.read(ours.path / name) == (theirs.path / name).read_bytes()
+        assert ours.trained() == theirs.trained()
+        assert ours.provenance() == theirs.provenance() == PROVENANCE
+        assert ours.all_scores() == theirs.all_scores()
+        assert ours.grids() == theirs.grids() == [GRID]
+        assert ours.failed() is None
+        (path,) = theirs.path.glob("items-*")
+        assert ours.files.read(ours.path / path.name) == path.read_bytes()
+        (digest,) = {scores["items"] for scores in ours.all_scores() if "items" in scores}
+        assert ours.sums(digest) == SUMS
+        assert ours.sum_columns(digest) == theirs.sum_columns(digest) == sorted(SUMS)
+
+
+def test_the_table_of_scores_is_the_tidy_frame(board: Path) -> None:
+    frame = pd.read_parquet(board / SCORES)
+    assert list(frame.columns[:10]) == [
+        "task", "split", "method", "backbone", "decoding", "seed", "metric", "value", "signature", "watermark"
+    ]  # fmt: skip
+    means = frame[frame.metric == "ppl"].groupby("method").value.mean()
+    assert means.to_dict() == dict.fromkeys(METHODS, SUMS["ppl"].value)
+    assert set(frame[frame.author == "human"].method) == {"human"}
+    lists = parquet.read_table(board / STATISTICS).to_pylist()
+    (numbers, counts) = (lists[row] for row in frame[frame.metric == "ppl"].statistics.iloc[0])
+    assert (numbers["numbers"], counts["counts"]) == ([0.1 + 0.2, 5e-324], [3, 2**40])
+    assert len(lists) == len({tuple(column) for sums in SUMS.values() for column in sums.values.T.tolist()})
+
+
+def test_a_watermark_says_what_is_not_as_published(tmp_path: Path) -> None:
+    scored(trained(tmp_path / "results", "mle", 0), {"bleu-1": 1.0}, whole=False)
+    export(tmp_path / "results", tmp_path / "board")
+    (watermark,) = set(pd.read_parquet(tmp_path / "board" / SCORES).watermark)
+    assert watermark == "only 3 rows of the test split"
+
+
+def test_a_run_is_found_by_its_path(board: Path, tmp_path: Path) -> None:
+    place = board / "toy" / "mle"
+    assert [cell.path for cell in cells_below(place)] == [place / KEY]
+    assert cell_at(place / KEY).trained() == Store(board).cell("toy", "mle", KEY).trained() is not None
+    assert cells_below(board / "nothing") == []
+    assert Store(board).cell("toy", "nothing", KEY).trained() is None
+    assert not is_snapshot(tmp_path / "results")
+    assert list(Store(tmp_path / "nowhere").cells()) == []
+
+
+def test_an_export_of_a_snapshot_is_the_same_and_runs_are_added(folder: Path, board: Path) -> None:
+    export(board, board.with_name("again"))
+    assert (board.with_name("again") / MANIFEST).read_bytes() == (board / MANIFEST).read_bytes()
+    before = {cell.path.name: cell.trained() for cell in Store(board).cells()}
+    other = folder.with_name("other")
+    Store(other).cell("toy", "new", KEY).write_trained({**TRAINED, "method": "new"}, PROVENANCE)
+    export(other, board, add=True)
+    assert len(list(Store(board).cells())) == len(METHODS) + 1
+    assert before.items() <= {cell.path.name: cell.trained() for cell in Store(board).cells()}.items()
+
+
+def test_a_damaged_record_is_not_exported(folder: Path, board: Path) -> None:
+    before = (board / MANIFEST).read_bytes()
+    path = folder / "toy" / "mle" / KEY / "scores-bb.json"
+    path.write_bytes(path.read_bytes().replace(b"5e-324", b"0.4"))
+    with pytest.raises(StoreError, match="does not have the hash it was stored with"):
+        export(folder, board)
+    assert (board / MANIFEST).read_bytes() == before
+
+
+def test_statistics_of_a_validation_split_are_left_out(folder: Path, board: Path) -> None:
+    cell = Store(folder).cell("toy", "mle", KEY)
+    digest = cell.write_sums({"bleu-1": Sums(mean(1), [[5, 6], [7, 8]])})
+    content = {"family": "b", "version": 1, "of": {**OF, "split": "valid"}, "items": digest, "values": []}
+    cell.write_scores("ee", {**content, "values": [value("bleu-1", 0.5)]}, PROVENANCE)
+    export(folder, board)
+    kept = Store(board).cell("toy", "mle", KEY)
+    assert (kept.scores("ee"), kept.sums(digest)) == (cell.scores("ee"), {})
+    assert not kept.has(kept.sums_path(digest).name)
+
+
+def test_it_is_never_written(board: Path) -> None:
+    before = {path.name: path.read_bytes() for path in board.iterdir()}
+    cell = Store(board).cell("toy", "mle", KEY)
+    for write in (
+        lambda: cell.write_trained(TRAINED, PROVENANCE),
+        lambda: cell.write_failed({"status": "failed"}, PROVENANCE),
+        lambda: cell.write_rows("zz", OF, ROWS, PROVENANCE),
+        lambda: cell.write_scores("bb", {}, PROVENANCE, replace=True),
+        lambda: cell.write_sums({}),
+        lambda: cell.write_grid("dd", GRID, PROVENANCE),
+        cell.clear_failed,
+    ):
+        with pytest.raises(UsageError, match=r"board' is a snapshot, which is only read .* with --results$"):
+            write()
+    assert {path.name: path.read_bytes() for path in board.iterdir()} == before
+
+
+def test_what_needs_weights_or_rows_says_so(board: Path) -> None:
+    cell = Store(board).cell("toy", "mle", KEY)
+    assert cell.rows("aa") is None
+    assert cell.all_rows() == []
+    for read in (lambda: load_verified(cell, TRAINED), lambda: stored_tensor(cell, "counts")):
+        with pytest.raises(MissingError, match="has no weights: a snapshot has records and statistics only; train"):
+            read()
+
+
+# Damage -----------------------------------------------------------------------------------------------------------
+
+
+def everything(board: Path) -> list[object]:
+    """Read all there is."""
+    found: list[object] = []
+    for cell in Store(board).cells():
+        scores = cell.all_scores()
+        sums = [cell.sums(content["items"]) for content in scores if "items" in content]
+        found.append([cell.trained(), cell.grids(), scores, sums])
+    return found
+
+
+def test_a_flipped_bit_or_a_cut_file_is_refused_in_one_line(board: Path) -> None:
+    draw, before = random.Random(0), everything(board)
+    for path in sorted(board.glob("*.parquet")):
+        whole = path.read_bytes()
+        places = [draw.randrange(len(whole)) for _ in range(40)]
+        flipped = [whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1 :] for at in places]
+        for damaged in (b"", whole[:-1], whole + b"x", *flipped):
+            path.write_bytes(damaged)
+            with pytest.raises(StoreError) as found:
+                everything(board)
+            text = str(found.value)
+            assert text.startswith(f"'{path}' of a snapshot cannot be read (")
+            assert text.endswith("; get its folder again from where it came from, e.g. with git checkout")
+            assert "\n" not in text
+        path.unlink()
+        with pytest.raises(StoreError, match="No such file"):
+            everything(board)
+        path.write_bytes(whole)
+    assert everything(board) == before
+
+
+@pytest.mark.parametrize("junk", [b"", b"null", b"{}", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"schema": 1}'])
+def test_junk_is_refused(board: Path, junk: bytes) -> None:
+    (board / MANIFEST).write_bytes(junk)
+    with pytest.raises(StoreError, match=r"snapshot\.json' of a snapshot cannot be read .*; get its folder again"):
+        Snapshot(board)
+
+
+def test_a_snapshot_of_a_later_version_is_refused(bench: Callable[..., Ended], board: Path) -> None:
+    manifest = json.loads((board / MANIFEST).read_bytes())
+    (board / MANIFEST).write_text(json.dumps({**manifest, "schema": 2, "bench": "9.1"}))
+    ended = bench("report", "--results", str(board))
+    assert ended.code == 1
+    assert len(ended.complaints) == 1
+    assert "it has schema 2, written by version 9.1; this is version" in ended.err
+    assert "pip install 'objective-bench>=9.1'" in ended.err
+
+
+# Commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(store_copy: Path) -> tuple[str, str]:
+    """A results folder with one trained cell, and a snapshot of it."""
+    board = store_copy.with_name("kept")
+    export(store_copy, board)
+    return str(store_copy), str(board)
+
+
+def key_in(results: str) -> str:
+    (cell,) = Store(Path(results)).cells()
+    return cell.path.name
+
+
+@pytest.fixture
+def scored_kept(tmp_path: Path) -> tuple[str, str]:
+    """A results folder with scored cells of two methods and three seeds, and a snapshot of it."""
+    for seed in (0, 1, 2):
+        for method, gain in (("mle", 0), ("trime", 2)):
+            sums = {"bleu-1": Sums(mean(100), [[seed + gain + row % 3, 9] for row in range(30)])}
+            values = {"bleu-1": sums["bleu-1"].value}
+            scored(trained(tmp_path / "results", method, seed), values, ids=list(map(str, range(30))), items=sums)
+    export(tmp_path / "results", tmp_path / "kept")
+    return str(tmp_path / "results"), str(tmp_path / "kept")
+
+
+REPORTS = [("report", "--format", form) for form in ("terminal", "markdown", "csv", "latex", "json")]
+
+
+@pytest.mark.parametrize(
+    "command", [*REPORTS, ("claims",), ("reproduce", "histalign/table2", "--no-run")], ids=" ".join
+)
+def test_commands_read_it_as_a_folder(
+    bench: Callable[..., Ended], scored_kept: tuple[str, str], command: tuple[str, ...]
+) -> None:
+    folder, board = (bench(*command, "--results", results) for results in scored_kept)
+    assert (folder.code, folder.err) == (board.code, board.err) == (0, "")
+    assert folder.out == board.out != ""
+
+
+def test_compare_and_status_read_it_as_a_folder(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    folder, board = kept
+    key = key_in(board)
+    assert bench("compare", key, key, "--results", board).out == bench("compare", key, key, "--results", folder).out
+    inside = str(next(iter(Store(Path(board)).cells())).path)
+    assert bench("compare", inside, key[:6], "--results", board).out.endswith("nothing differs\n")
+    (theirs,), (ours,) = (json.loads(bench("store", "status", "--results", results, "--json").out) for results in kept)
+    assert theirs["rows"] > 0
+    assert ours == {**theirs, "rows": 0}
+
+
+def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    _, board = kept
+    before = {path.name: path.read_bytes() for path in Path(board).iterdir()}
+    small = ("--limit", "8", "--quiet")
+    for command in (
+        ("run", "--task", "ambiguous_template", "--method", "mle", "--results", board, *small),
+        ("score", board),
+    ):
+        ended = bench(*command)
+        assert (ended.code, ended.out) == (2, ""), command
+        assert "is a snapshot, which is only read and has no weights and no predictions" in ended.err
+    ended = bench("report", "--results", board, "--format", "html")
+    assert ended.code == 2
+    assert "say where with --output FILE" in ended.err
+    assert {path.name: path.read_bytes() for path in Path(board).iterdir()} == before
+
+
+def test_verify_computes_its_values_from_sums(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    folder, board = kept
+    ended = bench("store", "verify", board)
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(bench("store", "verify", board, "--json").out)
+    values = [
+        value for cell in Store(Path(board)).cells() for scores in cell.all_scores() for value in scores["values"]
+    ]
+    without = sum(sum(columns.values()) for columns in found["without_sums"].values())
+    assert 0 < found["same_by_sums"] < len(values) == found["same_by_sums"] + found["same_by_rounded_sums"] + without
+    assert "matrix_rank: 2 values have no sums: rank/float32, rank/float64\n" in ended.out
+    assert ended.out.endswith("1 runs have the keys of their records\n0 differences\n")
+    assert json.loads(bench("store", "verify", folder, board, "--json").out)["keys"] == 2
+
+
+def test_verify_names_a_changed_value(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    folder, _ = kept
+    path = next(p for p in Path(folder).rglob("scores-*.json") if '"perplexity"' in p.read_text())
+    record = json.loads(path.read_text())
+    value = record["content"]["values"][0]
+    value["value"] *= 1 + 1e-11
+    record["sha256"] = sha256(canonical(record["content"]))  # somebody who knows the store
+    path.write_text(json.dumps(record))
+    board = Path(folder).with_name("changed")
+    export(Path(folder), board)
+    ended = bench("store", "verify", str(board))
+    assert (ended.code, ended.err) == (1, "")
+    assert f" · perplexity: {value['name']}: value stored {value['value']!r}, its sums come to " in ended.out
+    assert ended.out.endswith("\n1 differences\n")
+
+
+def test_a_page_of_it_has_no_links_to_records(bench: Callable[..., Ended], scored_kept: tuple[str, str]) -> None:
+    pages = [Path(scored_kept[1]).with_name(name) for name in ("of-folder.html", "of-board.html")]
+    for results, page in zip(scored_kept, pages, strict=True):
+        bench("report", "--results", results, "--format", "html", "--output", str(page))
+    (*_, linked), (*_, alone) = (opened(page.read_text(encoding="utf-8")) for page in pages)
+    assert linked["records"] == "results"
+    assert alone["records"] is None
+
+
+def test_a_damaged_board_is_one_clear_line(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    _, board = kept
+    (Path(board) / SCORES).write_bytes(b"PAR1")
+    for command in (("report",), ("claims",), ("store", "status")):
+        ended = bench(*command, "--results", board)
+        assert ended.code == 1
+        assert len(ended.complaints) == 1
+        assert f"'{board}/{SCORES}' of a snapshot cannot be read" in ended.err
+
+
+def test_a_cell_of_it_is_no_start_for_training(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+    _, board = kept
+    cell = next(iter(Store(Path(board)).cells()))
+    ended = bench("run", "--task", "ambiguous_template", "--method", "mle", "--limit", "16", "--quiet", "--results",
+                  str(Path(board).with_name("new")), "--set", "trainer.steps=2", "backbone.width=16",
+                  "trainer.batch_size=4", f"trainer.init_from={cell.path}")  # fmt: skip
+    assert ended.code != 0
+    assert "has no weights: a snapshot has records and statistics only" in ended.err
