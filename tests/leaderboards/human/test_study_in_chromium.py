@@ -11,7 +11,10 @@ from bench.leaderboards.human.study import Rated, study, write_study
 from tests.leaderboards.chromium import installed
 from tests.leaderboards.studies import HOSTILE, made, side_of
 
-pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one"),
+]
 
 KEYS = {"1": 49, "2": 50, "3": 51, "ArrowRight": 39, "ArrowLeft": 37, "ArrowUp": 38, "Enter": 13}
 PATIENCE_S = 20
