@@ -1,6 +1,6 @@
 """Standing: what of a cell is there: its rows, or, of a kept cell, the numbers that were made of them.
 
-Cells that were merged from a snapshot have neither weights nor rows. Their numbers stand.
+Cells that were joined from a snapshot have neither weights nor rows. Their numbers stand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
 def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
     """Return the keys of a cell's evaluations that have to be made.
 
-    Those have no rows. In a cell that was merged from a snapshot the numbers of an evaluation stand in for its rows,
+    Those have no rows. In a cell that was joined from a snapshot the numbers of an evaluation stand in for its rows,
     if every number that is wanted is there.
 
     Args:

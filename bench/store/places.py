@@ -1,6 +1,6 @@
 """Places: where on this machine the rows of a store's cells lay, one file for the rows of each split.
 
-`<results>/.places/<hash of the rows>.json` is no record. It is in no key, is neither kept nor merged, and nothing is
+`<results>/.places/<hash of the rows>.json` is no record. It is in no key, is neither kept nor joined, and nothing is
 computed of it: whoever reads rows at a place compares their hash. A file that is damaged is as one that is missing.
 """
 

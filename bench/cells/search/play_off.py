@@ -46,8 +46,8 @@ def play_off(
         placed = place_tried(round_of, tuned, whole, builder, players)
         if gone := merged_among(placed):
             progress.warn(
-                f"{name_of(tuned)}: its best trials tie, and to train them whole takes weights that merged cells lack; "
-                f"the best trial is picked. To train them anew remove {', '.join(gone)}"
+                f"{name_of(tuned)}: its best trials tie, and to train them whole takes weights that runs of a "
+                f"snapshot lack; the best trial is picked. To train them anew remove {', '.join(gone)}"
             )
             continue
         plan.join(round_of)

@@ -166,6 +166,18 @@ def test_targets_in_sources_are_found(tmp_path: Path, splits: dict[str, list[tup
     ]
 
 
+def test_exemplars_that_are_their_own_target_are_found(
+    tmp_path: Path, splits: dict[str, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = table(tmp_path / "p", splits)
+    own = {row.id: row.target for row in task.split("test").examples}
+    monkeypatch.setattr(Pairs, "exemplars", lambda self, split: own)
+    (found,) = leaks(task, ["test"], reads_exemplars=True)
+    assert (found.text, found.is_certain) == (
+        "pairs, test split: 30 of 30 rows have an exemplar that is their own target", True)  # fmt: skip
+    assert list(leaks(task, ["test"])) == []
+
+
 def test_near_copies_are_found(tmp_path: Path, splits: dict[str, list[tuple[str, str]]]) -> None:
     """Training rows with one word of a test row exchanged: no row equals another one."""
     splits["train"] += [(source.replace(source.split()[4], "other"), target) for source, target in splits["test"]]
@@ -183,6 +195,10 @@ def test_the_command_looks_for_leaks_where_data_is(bench: Callable[..., Ended], 
     code, found = verified(bench, str(tmp_path / "results"), *data)
     assert code == 1
     assert "pairs, test split: 30 of 30 rows are in the training split, too" in found["differences"]
+    (tmp_path / "pairs" / "train.jsonl").write_text(json.dumps({"source": "other", "target": "rows"}) + "\n")
+    code, found = verified(bench, str(tmp_path / "results"), *data)
+    assert (code, found["differences"]) == (3, [])
+    assert "the run was trained on rows" in found["not_checked"][0]
     shutil.rmtree(tmp_path / "pairs")
     code, found = verified(bench, str(tmp_path / "results"), *data)
     assert (code, found["differences"]) == (3, [])

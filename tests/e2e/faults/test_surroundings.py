@@ -223,14 +223,16 @@ def test_a_home_that_is_read_only(
     assert (ended.code, ended.err) == (0, "")
 
 
-@pytest.mark.parametrize("command", [["data", "list"], ["data", "prepare", "logicnlg"], ["doctor"], ["status"]])
+@pytest.mark.parametrize(
+    "command", [["list", "--data"], ["list", "--data", "logicnlg"], ["doctor"], ["store", "status"]]
+)
 def test_other_commands_with_a_home_that_is_read_only(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.delenv("BENCH_CACHE")
     monkeypatch.setenv("HOME", READ_ONLY)
     data = logicnlg_folder.write(tmp_path / "data")
-    if command[:2] == ["data", "prepare"]:
+    if command[-1] == "logicnlg":
         command = [*command, "--data-dir", str(data)]
     ended = bench(*command)
     assert ended.code in (0, 1, 3)
@@ -254,7 +256,7 @@ def test_paths_with_blanks_and_any_letters(
     ended = run(bench, results, "--data-dir", str(data))
     assert (ended.code, ended.complaints) == (0, [])
     assert cells(results) == cells(tiny_store)
-    for command in (["store", "status", "--results"], ["score"], ["verify"]):
+    for command in (["store", "status", "--results"], ["score"], ["store", "verify"]):
         ended = bench(*command, str(results))
         assert (ended.code, ended.complaints) == (0, []), command
     ended = bench("run", "--task", "logicnlg", "--method", "mle", "--preset", "small", "--data-dir", str(data),

@@ -130,7 +130,7 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
-    assert "takes weights that merged cells lack; the best trial is picked" in ended.err
+    assert "takes weights that runs of a snapshot lack; the best trial is picked" in ended.err
     assert [cell.grids() for cell in picked(tmp_path / "b")] == before
 
 
@@ -150,7 +150,8 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
     assert (
-        "mle.continued: its best trials tie, and to train them whole takes weights that merged cells lack" in ended.err
+        "mle.continued: its best trials tie, and to train them whole takes weights that runs of a snapshot lack"
+        in ended.err
     )
     assert len(before) == 2
     assert {

@@ -1,0 +1,1 @@
+"""Studies with people: questionnaires, answers and results."""
