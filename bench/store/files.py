@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DISK", "Disk", "Files", "ListedCell"]
 
-SETTLED_NS = 2_000_000_000
-"""A file that changed so lately may change again within the same tick of a file system's clock."""
 RECORDS = ("trained.json", "failed.json")
 """A folder with one of them is a cell."""
 READ = (*RECORDS, "scores-", "grid-", "items-", "rows-")
@@ -105,15 +101,11 @@ class ListedCell:
         root: of the store.
         place: of the folder below it, `<task>/<method>/<key>`.
         names: of its files that are read for tables.
-        stamp: a hash of their names, inodes, sizes and times of change.
-        is_settled: whether the youngest is old enough for the stamp to tell every later change.
     """
 
     root: Path
     place: str
     names: Sequence[str]
-    stamp: bytes
-    is_settled: bool
 
     @property
     def path(self) -> Path:
@@ -137,13 +129,10 @@ class Disk(Files):
             root: of the store.
             tasks: those that are wanted; None for all.
         """
-        settled = time.time_ns() - SETTLED_NS
         for place in _places(root, tasks):
-            files, youngest = _listed(f"{root}/{place}")
-            if any(name in files for name in RECORDS):
-                text = "\n".join(sorted(files.values()))
-                stamp = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
-                yield ListedCell(root, place, list(files), stamp, youngest < settled)
+            names = _listed(f"{root}/{place}")
+            if any(name in names for name in RECORDS):
+                yield ListedCell(root, place, names)
 
     def below(self, place: Path) -> list[Path]:
         """Return the folders that hold `trained.json`; what lies in a hidden folder is out of the way."""
@@ -191,23 +180,8 @@ def _names(folder: Path) -> list[str]:
     return []
 
 
-def _listed(folder: str) -> tuple[dict[str, str], int]:
-    """List the files of a cell that are read for tables.
-
-    Returns:
-        By name, a text that changes when the file does; and when the youngest changed, in nanoseconds.
-    """
-    files, youngest = {}, 0
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name
-            if not name.startswith(READ):
-                continue
-            try:
-                about = entry.stat()
-            except OSError:  # removed since the folder was listed, or a link to nowhere
-                continue
-            files[name] = f"{name}/{about.st_ino}/{about.st_size}/{about.st_mtime_ns}"
-            if about.st_mtime_ns > youngest:  # noqa: PLR1730
-                youngest = about.st_mtime_ns
-    return files, youngest
+def _listed(folder: str) -> list[str]:
+    """Return the names of a cell's files that are read for tables; none where the folder cannot be listed."""
+    with contextlib.suppress(OSError):
+        return [name for name in os.listdir(folder) if name.startswith(READ)]
+    return []

@@ -1,8 +1,4 @@
-"""Reading a whole store: every cell with its records; what is damaged is left out and remembered in `Store.damaged`.
-
-A cell whose files are as they were when they were last read comes from the index (`index.py`). The others are read and
-checked, and the index learns them. Without an index everything is read, and comes out the same.
-"""
+"""Reading a whole store: every cell with its records; what is damaged is left out and remembered in `Store.damaged`."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ from bench.errors import DamagedError
 from bench.store.damage import damaged_error
 from bench.store.fields import missing_field
 from bench.store.files import Disk
-from bench.store.index import opened_index
 from bench.store.records import StoredRows, read_record
 from bench.store.store import CellFolder, Store, latest
 
@@ -100,31 +95,22 @@ def readable_rows_of(store: Store, folder: CellFolder, key: str) -> StoredRows |
 
 def _contents(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[str, Content]]:
     """Yield the place of every cell below the store and its summary or records; damaged files are noted."""
-    for place, content in _known_or_read(store, tasks, table):
+    for folder, names in _listed(store, tasks):
+        content = _read(folder, names)[table]
         for entry in content["damaged"]:
-            store.note(damaged_error(CellFolder(store.root / place, store.files), *entry))
-        yield place, content
+            store.note(damaged_error(folder, *entry))
+        yield folder.path.relative_to(store.root).as_posix(), content
 
 
-def _known_or_read(store: Store, tasks: Collection[str] | None, table: str) -> Iterator[tuple[str, Content]]:
-    """Yield the place of every cell and its summary or records, from the index where its files have not changed."""
-    if not isinstance(store.files, Disk):
-        for folder in store.cells():
-            if tasks is None or folder.path.parts[-3] in tasks:
-                yield folder.path.relative_to(store.root).as_posix(), _read(folder, folder.names("*"))[table]
+def _listed(store: Store, tasks: Collection[str] | None) -> Iterator[tuple[CellFolder, Sequence[str]]]:
+    """Yield every cell of a store, of some tasks or of all, with the names of its files that are read for tables."""
+    if isinstance(store.files, Disk):
+        for cell in store.files.scan(store.root, tasks):
+            yield CellFolder(cell.path, store.files), cell.names
         return
-    listed = list(store.files.scan(store.root, tasks))
-    with opened_index(store.root, len(listed)) as index:
-        for cell, content in index.known(table, listed):
-            if content is None:
-                read = _read(CellFolder(cell.path, store.files), cell.names)
-                if cell.is_settled:
-                    index.put(cell.place, cell.stamp, **read)
-                yield cell.place, read[table]
-            else:
-                yield cell.place, content
-        if tasks is None:
-            index.forget_all_but(cell.place for cell in listed)
+    for folder in store.cells():
+        if tasks is None or folder.path.parts[-3] in tasks:
+            yield folder, folder.names("*")
 
 
 def _read(folder: CellFolder, names: Sequence[str]) -> dict[str, Content]:

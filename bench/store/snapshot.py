@@ -197,7 +197,7 @@ class Snapshot(Files):
             content = (self.path / name).read_bytes()
             if sha256(content) != self._hashes[name]:
                 raise ValueError("it does not have the hash that it was written with")
-            table = parquet.read_table(pa.BufferReader(content), columns=list(columns))
+            table = parquet.ParquetFile(pa.BufferReader(content)).read(list(columns))  # read_table imports pandas
             return [table[column] for column in columns]
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
