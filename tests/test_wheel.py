@@ -48,9 +48,8 @@ def test_the_wheel_holds_data_and_type_marker(wheel):
     papers = {f"bench/leaderboards/papers/{path.name}" for path in (ROOT / "leaderboards" / "papers").glob("*.toml")}
     others = {name for name in names(wheel) if not name.endswith(".py") and ".dist-info/" not in name}
     page = {f"bench/leaderboards/page/{path.name}" for path in (ROOT / "leaderboards" / "page").iterdir()}
-    study = {f"bench/leaderboards/study/{path.name}" for path in (ROOT / "leaderboards" / "study").iterdir()}
     samples = {f"bench/tasks/samples/{path.name}" for path in (ROOT / "tasks" / "samples").glob("*.jsonl")}
-    assert others >= DATA | papers | page | study | samples | {"bench/leaderboards/board.schema.json"}
+    assert others >= DATA | papers | page | samples | {"bench/leaderboards/board.schema.json"}
     assert {name for name in others if name.endswith(".json")} == {"bench/leaderboards/board.schema.json"}
     endings = (".toml", "py.typed", ".json", ".html", ".css", ".js", ".jsonl")
     assert all(name.endswith(endings) for name in others)

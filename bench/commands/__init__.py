@@ -52,5 +52,5 @@ COMMANDS = {
     ),
     "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
     "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
-    "human": Command("bench.commands.human", "a study for people, and what they answered"),
+    "human": Command("bench.commands.human", "texts for people to judge, and what they answered"),
 }

@@ -22,7 +22,7 @@ from bench.cli_options import (
 )
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
-from bench.errors import MissingError, UsageError
+from bench.errors import MissingError
 from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
 from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.leaderboards.published.paper_files import LEVELS, Level
@@ -30,11 +30,7 @@ from bench.leaderboards.published.papers import PublishedTable, paper_table, pap
 from bench.reproduced import asks_before, confirm_to_do, only_planned
 
 if TYPE_CHECKING:
-    from bench.leaderboards.human.results import HumanResults
     from bench.leaderboards.published.costs import CostClaim
-
-WRITTEN = ("key.json", "mturk.csv")
-"""What `bench human make` puts beside raters' files."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -51,14 +47,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
     yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
-    parser.add_argument(
-        "--study",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="DIR",
-        help="of bench human make, with raters' files: for tables of people's answers",
-    )
     limit_option(parser)
     set_option(parser, "settings of every run, e.g. trainer.steps=100")
     results_option(parser)
@@ -83,14 +71,10 @@ def run(given: argparse.Namespace) -> int:
         return reproduce_figures(given.tables, given)
     if any(map(is_probe, given.tables)):
         return reproduce_probes(given.tables, given)
-    from bench.leaderboards.published.human_tables import is_human_table
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables, preset = chosen(given.tables), given.preset
-    if given.study and not any(map(is_human_table, tables)):
-        raise UsageError("--study is for a table of people's answers: histalign/table4 or histalign/table6")
-    studies = [answered(folder) for folder in given.study]
     if asks_before(given):
         counted = Made(only_planned(given), preset)
         for need in needs(tables, preset):
@@ -102,17 +86,14 @@ def run(given: argparse.Namespace) -> int:
     if given.dry_run:
         print(json.dumps(made.plans, indent=1) if given.json else made.text())
         return 0
-    write_styled(rendered(tables, made, given, studies))
+    write_styled(rendered(tables, made, given))
     return STRICT_EXIT if given.strict and made.short_of else made.code
 
 
-def rendered(
-    tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace, studies: Sequence[HumanResults] = ()
-) -> str:
-    """Put tables beside what the store has, and what people said."""
+def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
+    """Put tables beside what the store has."""
     from bench.leaderboards import table as ours
     from bench.leaderboards.published.costs import cost_gist, cost_notes, measured_costs
-    from bench.leaderboards.published.human_tables import fill_human_table, is_human_table
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
     from bench.leaderboards.published.win_loss import fill_win_loss_table
@@ -128,7 +109,7 @@ def rendered(
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
     }
     found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
-             else fill_human_table(every[table.address], studies) if is_human_table(table) else every[table.address]
+             else every[table.address]
              for table in tables]  # fmt: skip
     measured = measured_costs(store, tasks) if tasks else []
     claims = [claims_of(one.table) for one in found]
@@ -152,20 +133,6 @@ def claims_of(table: PublishedTable) -> list[CostClaim]:
     made = {(cell.task, cell.method, cell.backbone) for row in table.rows for cell in row}
     claims = cost_claims(paper.training)
     return [claim for claim in claims if (claim.task, claim.method, claim.backbone) in made]
-
-
-def answered(folder: Path) -> HumanResults:
-    """Return what people said in a study: its folder has `key.json`, and their files beside it."""
-    from bench.leaderboards.human.answers import read_answers, read_key
-    from bench.leaderboards.human.results import results
-
-    key = read_key(folder / "key.json")
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".json") and path.name not in WRITTEN)
-    if not files:
-        raise MissingError(
-            f"'{folder}' has the key of a study and no answers; put what raters saved (CSV or JSON) there"
-        )
-    return results(read_answers(files, key), key)
 
 
 @dataclass

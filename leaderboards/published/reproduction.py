@@ -41,7 +41,6 @@ class Reproduced:
         ours: our number, a mean over seeds; None where there is none.
         by_seed: what it is the mean of.
         row: the row of ours that it is from.
-        people: how many items and raters our number is from, where people gave it; else empty.
     """
 
     cell: PublishedCell
@@ -50,7 +49,6 @@ class Reproduced:
     ours: SeedMean | None = None
     by_seed: Mapping[int, float] = field(default_factory=dict)
     row: TableRow | None = None
-    people: str = ""
 
     @property
     def delta(self) -> float | None:

@@ -67,13 +67,10 @@ def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
 
 
 def _heading(line: str, row: Sequence[Reproduced]) -> str:
-    """Return what a line is called: that of our numbers says of how many seeds or people they are."""
+    """Return what a line is called: that of our numbers says of how many seeds they are."""
     seeds = sorted({cell.ours.n for cell in row if cell.ours is not None})
     if line != "ours" or not seeds:
         return line
-    for cell in row:
-        if cell.people:
-            return f"ours ({cell.people})"
     return f"ours (n={', '.join(map(str, seeds))})"
 
 
@@ -237,7 +234,6 @@ def _ours(cell: Reproduced) -> dict[str, Any] | None:
     if cell.row is not None:
         backbone, keys = cell.row.backbone, sorted(cell.row.keys)
     return {
-        "people": cell.people,
         "mean": cell.ours.mean,
         "half": cell.ours.half,
         "n": cell.ours.n,

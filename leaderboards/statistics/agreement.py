@@ -1,15 +1,14 @@
-"""Agreement of raters: Krippendorff's alpha for nominal and ordinal answers, with missing ones, and raw agreement."""
+"""Agreement of raters: Krippendorff's alpha for nominal and ordinal answers, with missing ones."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["alpha", "coincidences", "raw_agreement"]
+__all__ = ["alpha", "coincidences"]
 
 Units = Iterable[Sequence[Hashable]]
 """For each rated unit the answers it got, whoever gave them; missing ones are left out."""
@@ -58,18 +57,6 @@ def coincidences(units: Units, order: Sequence[Hashable]) -> NDArray[np.float64]
             counts = np.bincount([places[answer] for answer in unit], minlength=len(places)).astype(np.float64)
             table += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
     return table
-
-
-def raw_agreement(units: Units) -> float | None:
-    """Return the share of pairs of answers to one unit that are the same; None where there is no pair.
-
-    >>> raw_agreement([["a", "a", "b"], ["b", "b"], ["a"]])
-    0.5
-    """
-    pairs = [first == second for unit in units for first, second in combinations(unit, 2)]
-    if not pairs:
-        return None
-    return sum(pairs) / len(pairs)
 
 
 def _ordinal(margins: NDArray[np.float64]) -> NDArray[np.float64]:

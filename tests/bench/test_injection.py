@@ -23,9 +23,8 @@ from bench.store.store import Store
 from tests.bench.payloads import PAYLOADS, active
 from tests.conftest import Ended
 from tests.leaderboards.boards import LATEX
-from tests.leaderboards.handmade import PROVENANCE, config, ready, trained
+from tests.leaderboards.handmade import PROVENANCE, config, ready
 from tests.leaderboards.render.test_html import Reader
-from tests.leaderboards.studies import answers, side_of, write
 from tests.leaderboards.test_samples import written
 
 Bench = Callable[..., Ended]
@@ -120,28 +119,6 @@ def test_one_row_with_a_hostile_name(bench: Bench, store: Path) -> None:
         ended = bench("samples", "--results", str(store), *command)
         assert ended.code == 2
         assert not active(ended.err)
-
-
-def test_a_study_and_its_answers(bench: Bench, tmp_path: Path) -> None:
-    results, words = tmp_path / "results", " ".join(f"word{i}" for i in range(12))
-    for method in ("histalign", "trime"):
-        rows = [{"id": f"r{n:02} {text}", "prompt": f"{n} {text}", "text": f"{method} {text} {words}"}
-                for n, text in enumerate(PAYLOADS)]  # fmt: skip
-        of = {"kind": "generation", "split": "test", "decoding": {"name": "greedy"}, "split_sha256": "0" * 64}
-        trained(results, method, task="text").write_rows(key_of(method), of, rows, PROVENANCE)
-    out = tmp_path / "study"
-    made = bench("human", "make", str(results), "--task", "text", "--methods", "histalign,trime", "--items", "40",
-                 "--out", str(out))  # fmt: skip
-    assert (made.code, made.err) == (0, "")
-    for path in out.iterdir():
-        assert not active(path.read_bytes().decode()), path
-    key = json.loads((out / "key.json").read_text())
-    write(tmp_path, answers(key, lambda item, slot: side_of(key, item, "histalign"), "an\x1b[31mna\u202e"))
-    given = ("human", "read", *map(str, tmp_path.glob("answers-*")), "--key", str(out / "key.json"))
-    for form in ((), ("--format", "markdown"), ("--json",)):
-        shown = bench(*given, *form)
-        assert shown.code == 0
-        assert not active(shown.out + shown.err)
 
 
 class Sent:

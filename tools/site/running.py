@@ -32,13 +32,12 @@ SMALLER = {
 """The same command at a size that a test has time for."""
 NOT_RUN = {
     "bench claims --run": "trains the cells of every claim, at sizes of their own: tests/bench/commands/test_claims.py",
-    "bench human read": "reads what people answered: tests/leaderboards/human",
-    "bench reproduce histalign/table4": "the same",
+    "bench human import": "reads what people answered: tests/bench/commands/test_human.py",
     "--fetch": "is a download: tests/tasks/fetch",
     "--backbone llama2-7b": "takes eight GPUs, or one large one, and the weights",
 }
 """Parts of commands that are only parsed here, and why."""
-NEEDS = ("--relevant", "task.hub=EdinburghNLP", "task.hub=Salesforce")
+NEEDS = ("task.hub=EdinburghNLP", "task.hub=Salesforce")
 """What no test machine has: a model or a data set of the hub. Such a command ends with 3 and says what is missing."""
 ANSWERS = ("bench compare",)
 """Commands that end with 1 where the answer is no."""

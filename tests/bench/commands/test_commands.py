@@ -49,7 +49,7 @@ print([name for name in {HEAVY!r} if name in sys.modules])
         (["--help"], []),
         (["--version"], []),
         (["store", "status", "--help"], ["bench.commands.store"]),
-        (["human", "make", "--help"], ["bench.commands.human"]),
+        (["human", "export", "--help"], ["bench.commands.human"]),
         (["store", "status", "--results", "nowhere"], ["bench.commands.store"]),
     ],
 )

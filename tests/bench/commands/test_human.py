@@ -1,236 +1,277 @@
-"""`bench human`: a study of stored texts is made, answered and read; what fits twice or not at all is refused."""
+"""`bench human`: stored texts are exported with the methods hidden, and answers of annotation tools are read."""
 
+import csv
 import json
-import shutil
 
 import pytest
 
 from bench.base.keys import key_of
 from bench.tasks import TASKS
+from bench.tasks.fetch.sources import Source
 from bench.tasks.xsum import XSum
 from tests.leaderboards.handmade import PROVENANCE, trained
-from tests.leaderboards.studies import answers, side_of, write
-from tests.metrics import tiny_encoders
-
-WORDS = " ".join(f"word{i}" for i in range(12))
 
 
-def store(cell, rows, decoding="greedy", sha256="0" * 64, **of):
-    """Store generated rows of a cell."""
-    content = {"kind": "generation", "split": "test", "decoding": {"name": decoding}, "split_sha256": sha256, **of}
+def store(root, method, seed=0, n=10, decoding="greedy", task="text", rows=None, sha256="0" * 64, **changes):
+    """Store n texts of a method, with their prompts."""
+    cell = trained(root, method, seed, task=task, **changes)
+    content = {"kind": "generation", "split": "test", "decoding": {"name": decoding}, "split_sha256": sha256}
+    rows = rows or [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"text {i} by {method[0]}"} for i in range(n)]
     cell.write_rows(key_of([content, rows]), content, rows, PROVENANCE)
     return cell
 
 
-def open_ended(root, method, seed=0, n=10, decoding="greedy", **changes):
-    """A cell with n texts that carry their prompts."""
-    rows = [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"{method} {WORDS} {i}"} for i in range(n)]
-    return store(trained(root, method, seed, task="text", **changes), rows, decoding)
-
-
-def make(bench, *places, task="text", methods="histalign,trime", out, **options):
-    more = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    return bench("human", "make", *map(str, places), "--task", task, "--methods", methods, "--items", "6",
+def export(bench, results, out, *more, task="text", methods="histalign,trime", items=6):
+    return bench("human", "export", str(results), "--task", task, "--methods", methods, "--items", str(items),
                  "--out", str(out), *more)  # fmt: skip
 
 
-def test_a_study_is_made_answered_and_read(bench, tmp_path):
-    for method in ("histalign", "trime", "mle"):
-        open_ended(tmp_path / "results", method)
-    ended = make(bench, tmp_path / "results", out=tmp_path / "study", checks=2)
-    assert (ended.code, ended.err) == (0, "")
-    assert "key.json: says whose text is whose" in ended.out
-    key = json.loads((tmp_path / "study" / "key.json").read_text())
-    assert key["about"]["settings"] == {
-        "preset": "small",
-        "backbone": "small-encdec",
-        "decoding": "greedy",
-        "split": "test",
-    }
-    assert set(key["about"]["cells"]) == {"histalign", "trime"}
-    for rater in ("anna", "bo", "cy"):
-        saved = answers(key, lambda item, slot: side_of(key, item, "histalign"), rater)
-        write(tmp_path, saved, "csv" if rater == "bo" else "json")
-    files = sorted(map(str, tmp_path.glob("answers-*")))
-    given = ("human", "read", *files, "--key", str(tmp_path / "study" / "key.json"))
-    shown = bench(*given)
-    assert (shown.code, shown.err) == (0, "")
-    assert "6 items, 3 raters, 36 judgements" in shown.out
-    assert "published: histalign Table 4, HISTALIGN" in shown.out
-    assert bench(*given, "--format", "markdown").out.startswith("### histalign against trime")
-    found = json.loads(bench(*given, "--json").out)
-    assert found["pairs"][0]["judgements"] == {"win": 18, "tie": 0, "lose": 0}
-    assert found["raters"] == ["anna", "bo", "cy"]
+def items_of(folder):
+    with open(folder / "items.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def test_a_papers_table_of_answers_takes_a_study_and_says_what_is_missing(bench, tmp_path):
-    for method in ("histalign", "trime"):
-        rows = [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"{method} {WORDS} {i}"} for i in range(10)]
-        store(trained(tmp_path / "results", method, task="writingprompts"), rows)
-    assert make(bench, tmp_path / "results", task="writingprompts", out=tmp_path / "study").code == 0
-    given = ("reproduce", "histalign/table4", "--results", str(tmp_path / "results"))
-    nobody = bench(*given, "--study", str(tmp_path / "study"))
-    assert (nobody.code, "no answers" in nobody.err) == (3, True)
-    key = json.loads((tmp_path / "study" / "key.json").read_text())
-    write(tmp_path / "study", answers(key, lambda item, slot: side_of(key, item, "histalign")))
-    shown = bench(*given, "--study", str(tmp_path / "study"))
-    assert (shown.code, shown.err) == (0, "")
-    assert "ours (6 items, 1 rater)" in " ".join(shown.out.split())
-    assert "12 judgements of texts of preset small, backbone small-encdec, decoding greedy" in shown.out
-    assert "nobody was asked: bench human make" in bench(*given).out
-    other = bench("reproduce", "histalign/table1", "--no-run", "--study", str(tmp_path / "study"))
-    assert (other.code, "for a table of people's answers" in other.err) == (2, True)
+def key_of_study(folder):
+    return json.loads((folder / "key.json").read_text())
 
 
-def test_sources_of_a_conditional_task_come_from_its_data(bench, tmp_path):
-    from bench.tasks.fetch.sources import Source
+def write(path, rows):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+    return str(path)
 
-    task = TASKS["logicnlg"].load()()
-    task.load(Source(None, "built-in sample"))
-    split = task.split("test")
-    rows = [{"id": one.id, "text": f"a text about {one.id} {WORDS}"} for one in split.examples]
-    for method in ("mle", "trime"):
-        cell = trained(tmp_path / "results", method, task_options={})
-        store(cell, rows, "beam=4", task.manifest("test").sha256)
-    ended = make(bench, tmp_path / "results", task="logicnlg", methods="mle,trime", kind="single", out=tmp_path / "x")
-    assert (ended.code, ended.err) == (0, "")
-    key = json.loads((tmp_path / "x" / "key.json").read_text())
-    page = (tmp_path / "x" / "study.html").read_text(encoding="utf-8")
-    content = json.loads(page.partition('id="content">')[2].partition("</script>")[0])
-    sources = {one.id: task.plain_source(one) for one in split.examples}
-    assert [item["context"] for item in content["items"]] == [sources[item["row"]] for item in key["items"].values()]
+
+def read(bench, folder, *files):
+    return bench("human", "import", *files, "--key", str(folder / "key.json"), "--json")
 
 
 @pytest.fixture
-def beside_another_system(bench, tmp_path):
-    """Two seeds of a method, and a system's texts for the same built-in rows."""
-    results = tmp_path / "results"
-    assert bench("run", "--task", "xsum", "--method", "lead", "--quiet", "--results", str(results)).code == 0
-    texts = [f"{WORDS} {place}" for place, _ in enumerate(XSum().sample("test"))]
-    (tmp_path / "texts.txt").write_text("\n".join(texts))
-    given = ("--task", "xsum", "--system", "ptgen", "--results", str(results))
-    assert bench("import", str(tmp_path / "texts.txt"), *given).code == 0
-    return results
+def pairs(bench, tmp_path):
+    """The folder of a study of two methods, six rows."""
+    for method in ("histalign", "trime", "mle"):
+        store(tmp_path / "results", method)
+    ended = export(bench, tmp_path / "results", tmp_path / "study")
+    assert (ended.code, ended.err) == (0, "")
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def ratings(bench, tmp_path):
+    """The folder of a study of the texts of three methods, six rows."""
+    for method in ("histalign", "trime", "mle"):
+        store(tmp_path / "results", method)
+    assert (
+        export(bench, tmp_path / "results", tmp_path / "s", "--kind", "ratings", methods="mle,trime,histalign").code
+        == 0
+    )
+    return tmp_path / "s"
+
+
+def side(folder, item, method):
+    return "AB"[key_of_study(folder)["items"][item]["methods"].index(method)]
+
+
+# Export -------------------------------------------------------------------------------------------------------------
+
+
+def test_methods_are_hidden_and_stand_on_both_sides(bench, pairs, tmp_path):
+    items, key = items_of(pairs), key_of_study(pairs)
+    assert [list(item) for item in items] == [["item", "context", "text_A", "text_B"]] * 6
+    assert "histalign" not in (pairs / "items.csv").read_text()
+    assert sum(key["items"][item["item"]]["methods"] == ["trime", "histalign"] for item in items) == 3
+    for item in items:
+        row, methods = key["items"][item["item"]].values()
+        number = int(row[1:])
+        assert item["context"] == f"Once, {number}."
+        assert [item["text_A"], item["text_B"]] == [f"text {number} by {method[0]}" for method in methods]
+    assert len({item["context"] for item in items}) == 6
+    assert [item["context"] for item in items] != sorted(item["context"] for item in items)
+    assert export(bench, tmp_path / "results", tmp_path / "again").code == 0
+    assert (tmp_path / "again" / "items.csv").read_bytes() == (pairs / "items.csv").read_bytes()
+    other = export(bench, tmp_path / "results", pairs, "--draw", "1")
+    assert (other.code, "is of another study" in other.err) == (2, True)
+    assert key_of_study(pairs) == key
+
+
+def test_each_text_is_an_item_of_its_own(ratings):
+    items, key = items_of(ratings), key_of_study(ratings)
+    assert len(items) == 18
+    assert {tuple(item) for item in items} == {("item", "context", "text")}
+    assert sorted(of["methods"][0] for of in key["items"].values()) == ["histalign"] * 6 + ["mle"] * 6 + ["trime"] * 6
+    assert key["questions"] == ["faithfulness", "informativeness"]
+
+
+def test_texts_are_shown_as_they_are_without_control_characters(bench, tmp_path):
+    hostile = '<b>one</b>\r\n"two", =3\x1b[31m\x00'
+    for method in ("mle", "trime"):
+        rows = [{"id": f"r{i}", "prompt": "Once.", "text": hostile} for i in range(2)]
+        store(tmp_path / "results", method, rows=rows)
+    for out, more, text in (
+        ("plain", (), '<b>one</b>\n"two", =3[31m'),
+        ("html", ("--html",), "&lt;b&gt;one&lt;/b&gt;<br>&quot;two&quot;, =3[31m"),
+    ):
+        assert export(bench, tmp_path / "results", tmp_path / out, *more, methods="mle,trime", items=2).code == 0
+        assert {item["text_A"] for item in items_of(tmp_path / out)} == {text}
+
+
+def test_sources_of_a_conditional_task_come_from_its_data(bench, tmp_path):
+    task = TASKS["logicnlg"].load()()
+    task.load(Source(None, "built-in sample"))
+    split = task.split("test")
+    rows = [{"id": one.id, "text": f"about {one.id}"} for one in split.examples]
+    for method in ("mle", "trime"):
+        sha256 = task.manifest("test").sha256
+        store(tmp_path / "results", method, task="logicnlg", rows=rows, sha256=sha256, task_options={})
+    ended = export(bench, tmp_path / "results", tmp_path / "study", task="logicnlg", methods="mle,trime")
+    assert (ended.code, ended.err) == (0, "")
+    sources = {one.id: task.plain_source(one) for one in split.examples}
+    key = key_of_study(tmp_path / "study")
+    for item in items_of(tmp_path / "study"):
+        assert item["context"] == sources[key["items"][item["item"]]["row"]]
 
 
 @pytest.mark.parametrize("methods", ["lead,ptgen", "ptgen,lead"])
-def test_texts_of_another_system_stand_beside_ours(bench, beside_another_system, tmp_path, methods):
-    options = {"methods": methods, "kind": "single", "preset": "small"}
-    ended = make(bench, beside_another_system, task="xsum", out=tmp_path / "x", **options)
-    assert (ended.code, ended.err) == (0, "")
-    about = json.loads((tmp_path / "x" / "key.json").read_text())["about"]
-    assert set(about["cells"]) == {"lead", "ptgen"}
-    assert about["settings"]["preset"] == "small"
-    assert about["settings"]["decoding"] != "imported"
-
-
-def test_texts_of_another_system_for_other_rows_do_not(bench, tmp_path):
+def test_texts_of_another_system_stand_beside_ours_of_the_same_rows(bench, tmp_path, methods):
     results = tmp_path / "results"
-    open_ended(results, "mle")
-    rows = [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"{WORDS} {i}"} for i in range(10)]
-    other = trained(results, "ptgen", task="text", preset="imported")
-    record = {**other.trained(), "imported": {"system": "ptgen", "file": {"name": "x", "sha256": "1" * 64}}}
-    shutil.rmtree(other.path)
-    other.write_trained(record, PROVENANCE)
-    store(other, rows, "imported", sha256="1" * 64)
-    ended = make(bench, results, methods="mle,ptgen", out=tmp_path / "x")
-    assert (ended.code, "there are some of: mle, ptgen" in ended.err) == (3, True)
-    assert "where they are of the same split" in ended.err
+    assert bench("run", "--task", "xsum", "--method", "lead", "--quiet", "--results", str(results)).code == 0
+    (tmp_path / "texts.txt").write_text("\n".join(f"text {i}" for i, _ in enumerate(XSum().sample("test"))))
+    given = ("--task", "xsum", "--system", "ptgen", "--results", str(results))
+    assert bench("import", str(tmp_path / "texts.txt"), *given).code == 0
+    ended = export(bench, results, tmp_path / "study", "--preset", "small", task="xsum", methods=methods)
+    assert (ended.code, ended.err) == (0, "")
+    assert key_of_study(tmp_path / "study")["methods"] == methods.split(",")
 
 
-def test_seeds_are_the_lowest_that_all_methods_have(bench, tmp_path):
+def test_what_does_not_fit_is_refused(bench, tmp_path):
+    """The lowest seed that all have is taken; of several settings one has to be named."""
+    results = tmp_path / "results"
     for method, seed in (("histalign", 0), ("histalign", 1), ("trime", 1), ("trime", 2)):
-        open_ended(tmp_path / "results", method, seed)
-    assert make(bench, tmp_path / "results", out=tmp_path / "x").code == 0
-    cells = json.loads((tmp_path / "x" / "key.json").read_text())["about"]["cells"]
-    assert {cell["seed"] for cell in cells.values()} == {1}
-    ended = make(bench, tmp_path / "results", out=tmp_path / "y", seed=2)
-    assert (ended.code, "there are some of: trime" in ended.err) == (3, True)
-
-
-def test_several_settings_are_refused_until_one_is_named(bench, tmp_path):
+        store(results, method, seed)
+    assert export(bench, results, tmp_path / "x").code == 0
+    none = export(bench, results, tmp_path / "y", "--seed", "2")
+    assert (none.code, "there are some of: trime" in none.err) == (3, True)
+    many = export(bench, results, tmp_path / "y", items=11)
+    assert (many.code, "11 rows were asked for, and 10 have a text" in many.err) == (2, True)
+    three = export(bench, results, tmp_path / "y", methods="histalign")
+    assert (three.code, "compares two methods, not 1" in three.err) == (2, True)
     for method in ("histalign", "trime"):
-        open_ended(tmp_path / "results", method)
-        open_ended(tmp_path / "results", method, decoding="beam=4")
-    ended = make(bench, tmp_path / "results", out=tmp_path / "x")
-    assert (ended.code, "several settings fit (small small-encdec beam=4 test; " in ended.err) == (2, True)
-    assert make(bench, tmp_path / "results", out=tmp_path / "x", decode="beam=4").code == 0
+        store(results, method, 1, decoding="beam=4", preset="paper")
+    several = export(bench, results, tmp_path / "y")
+    assert (several.code, "several settings fit (test paper small-encdec beam=4; test small" in several.err) == (
+        2,
+        True,
+    )
+    assert export(bench, results, tmp_path / "y", "--decode", "beam=4").code == 0
 
 
-def test_two_cells_of_one_method_are_refused_until_one_is_named(bench, tmp_path):
-    ours = open_ended(tmp_path / "results", "histalign")
-    theirs = [open_ended(tmp_path / "results", "trime", trainer__lr=lr) for lr in (0.1, 0.2)]
-    ended = make(bench, tmp_path / "results", out=tmp_path / "x")
-    assert (ended.code, "several cells of trime fit" in ended.err) == (2, True)
-    assert make(bench, ours.path, theirs[1].path, out=tmp_path / "x").code == 0
+# Import -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("damage", ["diverged", "no texts", "no rows in common"])
-def test_methods_without_texts_of_the_same_rows_are_refused(bench, tmp_path, damage):
-    open_ended(tmp_path / "results", "histalign")
-    if damage == "diverged":
-        open_ended(tmp_path / "results", "trime", status="diverged")
-    elif damage == "no texts":
-        trained(tmp_path / "results", "trime", task="text")
-    else:
-        rows = [{"id": "other", "prompt": "x", "text": "y"}]
-        store(trained(tmp_path / "results", "trime", task="text"), rows)
-    ended = make(bench, tmp_path / "results", out=tmp_path / "x")
-    assert ended.code in (2, 3)
-    assert "there are some of: histalign" in ended.err or "got 0 with a text of every method" in ended.err
-    assert not (tmp_path / "x").exists()
+def test_pairs_are_unblinded_and_counted(bench, pairs, tmp_path):
+    """Two of three raters prefer histalign's fluency in every item, one says tie; coherence is the same to all."""
+    rows = [
+        {"item": item["item"], "rater": rater, "coherence": "tie",
+         "fluency": side(pairs, item["item"], "histalign") if rater != "cy" else "tie"}
+        for rater in ("anna", "bo", "cy") for item in items_of(pairs)
+    ]  # fmt: skip
+    found = json.loads(read(bench, pairs, write(tmp_path / "a.csv", rows)).out)
+    assert (found["raters"], found["items"]) == (3, [6, 6])
+    by_name = {(one["question"], one["method"]): one for one in found["results"]}
+    ours, theirs, tie = (by_name["fluency", name] for name in ("histalign", "trime", "tie"))
+    assert [round(one["value"], 2) for one in (ours, theirs, tie)] == [66.67, 0.0, 33.33]
+    assert (ours["n"], ours["low"], ours["high"]) == (18, ours["value"], ours["value"])
+    assert theirs["difference"] == pytest.approx(-200 / 3)
+    assert by_name["coherence", "tie"]["value"] == 100
+    alphas = {one["question"]: one["alpha"] for one in found["agreement"]}
+    assert alphas["coherence"] is None
+    assert alphas["fluency"] < 0
+    shown = bench("human", "import", str(tmp_path / "a.csv"), "--key", str(pairs / "key.json"))
+    assert shown.code == 0
+    assert "6 of 6 items, 3 raters" in shown.out
+    assert "agreement on coherence: Krippendorff's alpha not defined" in shown.out
 
 
-def test_a_missing_key_or_answer_file_is_said(bench, tmp_path):
-    ended = bench("human", "read", str(tmp_path / "answers.csv"), "--key", str(tmp_path / "key.json"))
-    assert (ended.code, "expected the key.json of a study" in ended.err) == (3, True)
-    assert bench("human", "mak").code == 2
+def test_ratings_are_means_with_intervals_and_differences(bench, ratings, tmp_path):
+    """Of each row trime has one more than mle; rows differ."""
+    rows = []
+    for name, secret in key_of_study(ratings)["items"].items():
+        number = int(secret["row"][1:])
+        more = secret["methods"] == ["trime"]
+        rows += [{"item": name, "rater": rater, "faithfulness": number + more} for rater in "ab"]
+    found = json.loads(read(bench, ratings, write(tmp_path / "a.csv", rows)).out)
+    mle, trime, histalign = found["results"]
+    assert [one["method"] for one in found["results"]] == ["mle", "trime", "histalign"]
+    assert trime["value"] == pytest.approx(mle["value"] + 1)
+    assert (trime["difference"], trime["difference_low"], trime["difference_high"]) == pytest.approx((1, 1, 1))
+    assert histalign["difference"] == 0
+    assert mle["low"] < mle["value"] < mle["high"]
+    assert found["agreement"] == [{"question": "faithfulness", "alpha": 1.0, "n": 18}]
 
 
-def studied_news(bench, tmp_path, *more):
-    """A study of two methods' summaries of the built-in articles."""
-    from bench.tasks.fetch.sources import Source
-
-    task = TASKS["xsum"].load()()
-    task.load(Source(None, "built-in sample"))
-    rows = [{"id": one.id, "text": one.target} for one in task.split("test").examples]
-    for method in ("mle", "trime"):
-        cell = trained(tmp_path / "results", method, task="xsum", task_options={})
-        store(cell, rows, "beam=4", task.manifest("test").sha256)
-    ended = bench("human", "make", str(tmp_path / "results"), "--task", "xsum", "--methods", "mle,trime", "--kind",
-                  "single", "--items", "6", "--out", str(tmp_path / "x"), *more)  # fmt: skip
-    return task, ended
+def label_studio(item, rater, answer):
+    return {"id": "7", "annotator": rater, "item": item, "text_A": "x", "fluency": answer, "lead_time": "3.1"}
 
 
-def test_raters_may_be_shown_the_relevant_sentences_alone(bench, tmp_path):
-    (tmp_path / "encoder").mkdir()
-    encoder = tiny_encoders.encoder(tmp_path / "encoder")
-    task, ended = studied_news(bench, tmp_path, "--relevant", "2", "--encoder", str(encoder))
-    assert ended.code == 0, ended.err
-    key = json.loads((tmp_path / "x" / "key.json").read_text())
-    assert key["about"]["relevant"]["sentences"] == 2
-    assert "weights:" in key["about"]["relevant"]["encoder"]
-    assert str(tmp_path) not in json.dumps(key)
-    page = (tmp_path / "x" / "study.html").read_text(encoding="utf-8")
-    content = json.loads(page.partition('id="content">')[2].partition("</script>")[0])
-    sources = {one.id: task.plain_source(one) for one in task.split("test").examples}
-    for item in content["items"]:
-        lines = [line for line in item["context"].split("\n") if line != "..."]
-        assert 1 <= len(lines) <= 4
-        source = sources[key["items"][item["id"]]["row"]]
-        assert all(line in source for line in lines)
-        assert sum(map(len, lines)) < len(source)
+def potato(item, rater, answer):
+    return {
+        "user": rater,
+        "instance_id": item,
+        **{f"fluency:::{one}": "true" * (one == answer) for one in ("A", "B", "tie")},
+    }
+
+
+def turk(item, rater, answer):
+    return {"WorkerId": rater, "Input.item": item, "AssignmentStatus": "Approved", "Answer.fluency": answer}
+
+
+def turk_radio(item, rater, answer):
+    choices = {f"Answer.fluency.{one}": str(one == answer).lower() for one in ("A", "B", "tie")}
+    return {"WorkerId": rater, "Input.item": item, "AssignmentStatus": "Submitted", **choices}
+
+
+@pytest.mark.parametrize("tool", [label_studio, potato, turk, turk_radio])
+def test_answers_of_each_tool_are_the_same(bench, pairs, tmp_path, tool):
+    rows = [tool(item["item"], "anna", side(pairs, item["item"], "trime")) for item in items_of(pairs)]
+    found = json.loads(read(bench, pairs, write(tmp_path / "a.csv", rows)).out)
+    assert {one["method"]: one["value"] for one in found["results"]} == {"histalign": 0, "trime": 100, "tie": 0}
+
+
+def test_rejected_assignments_do_not_count_and_files_are_joined(bench, pairs, tmp_path):
+    first, second, *_ = items_of(pairs)
+    bad = {**turk(first["item"], "bo", "A"), "AssignmentStatus": "Rejected"}
+    files = [write(tmp_path / "a.csv", [turk(first["item"], "anna", "tie"), bad]),
+             write(tmp_path / "b.csv", [label_studio(second["item"], "cy", "tie")]),
+             write(tmp_path / "c.csv", [label_studio(second["item"], "cy", "tie")])]  # fmt: skip
+    found = json.loads(read(bench, pairs, *files).out)
+    assert (found["raters"], found["items"]) == (2, [2, 6])
+    assert {one["n"] for one in found["results"]} == {2}
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("change", "says"),
     [
-        (["--relevant", "10"], 3, "needs the encoder 'sentence-transformers/all-mpnet-base-v2'"),
-        (["--encoder", "x"], 2, "--encoder is for --relevant N"),
-        (["--relevant", "10", "--kind", "pairwise"], 2, "the beginning of a pair is shown whole"),
+        ({"item": "00000000-0001"}, "line 2: '00000000-0001' is no item of study"),
+        ({"fluency": "C"}, "line 2: expected A, B or tie, not 'C'"),
+        ({"rater": ""}, "expected one of the columns rater, annotator"),
+        ({"fluency": "", "beauty": "A"}, "expected columns with the names fluency, coherence"),
     ],
 )
-def test_relevant_sentences_need_an_encoder_and_single_texts(bench, tmp_path, more, code, said):
-    _, ended = studied_news(bench, tmp_path, *more)
-    assert (ended.code, len(ended.complaints)) == (code, 1)
-    assert said in ended.err
+def test_answers_that_are_not_of_the_study_are_refused(bench, pairs, tmp_path, change, says):
+    row = {"item": items_of(pairs)[0]["item"], "rater": "anna", "fluency": "A", **change}
+    ended = read(bench, pairs, write(tmp_path / "a.csv", [row]))
+    assert (ended.code, says in ended.err) == (3, True), ended.err
+
+
+def test_unlike_answers_and_files_that_are_none_are_refused(bench, pairs, ratings, tmp_path):
+    name = items_of(pairs)[0]["item"]
+    rows = [{"item": name, "rater": "anna", "fluency": answer} for answer in "AB"]
+    ended = read(bench, pairs, write(tmp_path / "a.csv", rows))
+    assert (ended.code, "line 3: anna has answered" in ended.err) == (3, True)
+    (tmp_path / "b.csv").write_bytes(b"item,rater\n\xff")
+    assert "cannot be read as CSV" in read(bench, pairs, str(tmp_path / "b.csv")).err
+    ended = bench("human", "import", str(tmp_path / "a.csv"), "--key", str(tmp_path / "a.csv"))
+    assert "cannot be read as the key.json of a study" in ended.err
+    rows = [{"item": items_of(ratings)[0]["item"], "rater": "anna", "faithfulness": "very"}]
+    assert "expected a number, yes or no, not 'very'" in read(bench, ratings, write(tmp_path / "a.csv", rows)).err

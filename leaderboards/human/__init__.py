@@ -1,1 +1,0 @@
-"""Studies with people: questionnaires, answers and results."""
