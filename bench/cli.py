@@ -89,6 +89,7 @@ def _ended(argv: Sequence[str], own_process: bool) -> int:
         try:
             with handled():
                 given = parser().parse_args(argv)
+                given.words = argv  # --slurm gives them to other machines
                 if own_process and (given.dry_run is True or not given.makes_models):
                     stand_in()
                 return int(given.target(given))

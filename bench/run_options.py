@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from bench.cli_options import (
     data_dir_option,
@@ -19,7 +18,6 @@ from bench.cli_options import (
 )
 from bench.config.arguments import KEPT_CHECKPOINTS, STRATEGIES, RunArguments
 from bench.config.config import OPTIONS, PRESETS
-from bench.engines.slurm_script import SlurmOptions
 from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
@@ -30,7 +28,6 @@ __all__ = [
     "refuse_keep_checkpoints",
     "refuse_options",
     "slurm_option",
-    "slurm_options",
     "what_options",
 ]
 
@@ -145,13 +142,14 @@ def time_options(group: argparse._ArgumentGroup) -> None:
 
 
 def slurm_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--slurm`; `slurm_options` reads it."""
+    """Add `--slurm`, which `bench.launch.slurm` reads."""
     parser.add_argument(
         "--slurm",
         action="append",
         nargs="+",
         metavar="KEY=VALUE",
-        help="submit the cells to Slurm (docs/cluster.md): options of sbatch without '--', e.g. partition=gpu "
+        default=[],
+        help="submit the runs to Slurm (docs/cluster.md): options of sbatch without '--', e.g. partition=gpu "
         "time=4:00:00 gpus-per-node=1",
     )
 
@@ -159,20 +157,20 @@ def slurm_option(parser: argparse._ActionsContainer) -> None:
 # What does not go together -----------------------------------------------------------------------------------------
 
 
-def refuse_options(given: argparse.Namespace, arguments: RunArguments, options: SlurmOptions | None) -> None:
+def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     """Refuse options that do not go together.
 
     Raises:
         UsageError: naming them.
     """
-    if given.dry_run == TIMED and (options is not None or arguments.devices > 1):
+    if given.dry_run == TIMED and (given.slurm or arguments.devices > 1):
         raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
     if given.grid and given.trials:
         raise UsageError("--grid and --trials are two ways to search settings; give one of them")
     if not given.grid and not given.trials:
         return
     option = "--grid" if given.grid else "--trials"
-    if options is not None:
+    if given.slurm:
         raise UsageError(f"--slurm does not go with {option}: what is picked depends on what was tried")
     refuse_keep_checkpoints(arguments, option, "needs the checkpoints of all that was tried to pick from")
 
@@ -196,40 +194,16 @@ def refuse_keep_checkpoints(arguments: RunArguments, what: str, why: str) -> Non
         )
 
 
-def refuse_as_member(arguments: RunArguments, options: SlurmOptions | None) -> None:
+def refuse_as_member(given: argparse.Namespace, arguments: RunArguments) -> None:
     """Refuse what one of the processes that torchrun has started cannot do.
 
     Raises:
         UsageError: naming it.
     """
-    if arguments.devices > 1 or arguments.jobs > 1 or options is not None:
+    if arguments.devices > 1 or arguments.jobs > 1 or given.slurm:
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if arguments.cell_timeout:
         raise UsageError(
             "--cell-timeout does not go with torchrun, whose processes nobody could end: leave it out and give "
             "--stall-timeout, or keep it and start the cells by --devices, or by bench plan and bench work"
         )
-
-
-def slurm_options(given: argparse.Namespace) -> SlurmOptions | None:
-    """Return what workers on Slurm have, or None where the cells are run here.
-
-    Raises:
-        UsageError: options do not go together, or one is not KEY=VALUE.
-    """
-    if given.slurm is None:
-        return None
-    if given.jobs > 1:
-        raise UsageError("--jobs is for this machine: say --slurm max-workers=N for Slurm")
-    kinds = {field.name.replace("_", "-"): field for field in fields(SlurmOptions) if field.name != "more"}
-    typed: dict[str, Any] = {}
-    more = []
-    for text in (text for texts in given.slurm for text in texts):
-        key, _, value = text.partition("=")
-        if key not in kinds:
-            more.append(text)
-        elif kinds[key].type == "int":
-            typed[kinds[key].name] = positive(value)
-        else:
-            typed[kinds[key].name] = value
-    return SlurmOptions(**typed, more=tuple(more))

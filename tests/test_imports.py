@@ -17,7 +17,7 @@ LAYERS = (
     ("bench.training",),
     ("bench.cells",),
     ("bench.imported", "bench.verify", "bench.cost", "bench.queue", "bench.page"),
-    ("bench.engines", "bench.board"),
+    ("bench.launch", "bench.board"),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
 

@@ -89,6 +89,7 @@ def make_plan(
     on_rows: OnRows = tell_nobody,
     *,
     costs_only: bool = False,
+    only_task: str | None = None,
 ) -> Plan:
     """Look everything up that `bench run` was asked for; nothing is trained.
 
@@ -96,6 +97,7 @@ def make_plan(
         arguments: names and overrides.
         say: told where each task's data comes from, before it is read.
         on_rows: told how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
+        only_task: the name of the only task whose runs are planned.
         costs_only: nobody will run the plan: the preset `paper` is planned without its data too.
 
     Raises:
@@ -104,7 +106,8 @@ def make_plan(
     """
     builder = builder_of(arguments, say, on_rows)
     builder.costs_only = costs_only
-    for kind, method in itertools.product(builder.kinds, builder.methods):
+    kinds = [kind for kind in builder.kinds if only_task in (None, kind.name)]
+    for kind, method in itertools.product(kinds, builder.methods):
         builder.add_seeds(kind, method)
     if not builder.plan.cells and not builder.plan.skips:
         raise UsageError("nothing to run")

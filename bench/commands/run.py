@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.outward import write_styled
 from bench.cli_options import yes_option
 from bench.config.arguments import RunArguments, collect
-from bench.engines.slurm_script import SlurmOptions
 from bench.errors import BenchError, StoreError, UsageError
 from bench.processes.member import membership, world_of
 from bench.run_options import (
@@ -20,15 +22,14 @@ from bench.run_options import (
     refuse_as_member,
     refuse_options,
     slurm_option,
-    slurm_options,
     what_options,
 )
 
 if TYPE_CHECKING:
     from bench.cells.plan import Plan
-    from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
+    from bench.launch.slurm import Group, SlurmOptions
     from bench.leaderboards.leaderboards import Leaderboards
 
 
@@ -43,27 +44,34 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
-    arguments, options = collect(given), slurm_options(given)
-    nodes = 1
-    if options is not None:
-        nodes = options.nodes
-    arguments.check_world(world_of(arguments.devices, nodes))
-    refuse_options(given, arguments, options)
-    member = membership()
-    if member is None:
-        return run_here(given, arguments, options)
-    refuse_as_member(arguments, options)
-    from bench.cells.shared.members import follow
+    arguments, slurm, group = collect(given), None, None
+    if given.slurm:
+        from bench.launch.slurm import SlurmOptions, group_of_element
 
+        slurm, group = SlurmOptions.of(list(chain(*given.slurm))), group_of_element()
+    arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
+    refuse_options(given, arguments)
+    member = membership()
+    if group is None:
+        act = partial(run_here, given, arguments, slurm)
+    else:
+        act = partial(run_group, given, arguments, group)
+    if member is None:
+        return act()
+    if group is None:
+        refuse_as_member(given, arguments)
     if member.rank:
+        from bench.cells.shared.members import follow
+
         return follow(member)
     with member.leading() as end:
-        end.code = run_here(given, arguments, options)
+        end.code = act()
     return end.code
 
 
-def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmOptions | None) -> int:
-    """Run what was asked for; return the exit code."""
+def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None = None) -> int:
+    """Run what was asked for, here or on Slurm; return the exit code."""
+    from bench.board.run import executed
     from bench.cells.plan import make_plan
     from bench.cells.plan_checks import confirm
     from bench.cells.progress import Progress
@@ -76,24 +84,30 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, options: SlurmO
 
         search = search_of(given)
         if search is not None:
-            from bench.board.run import executed
             from bench.cells.search.run import planned_search, run_search
 
             if given.dry_run:
-                print(dry_text(planned_search(search, arguments, progress), arguments, None, given))
+                print(dry_text(planned_search(search, arguments, progress), arguments, given))
                 return 0
             return ended(*run_search(search, arguments, progress, executed, before), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
         if given.dry_run:
-            print(dry_text(plan, arguments, options, given))
+            print(dry_text(plan, arguments, given))
         if not plan.cells:
             raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
         if given.dry_run:
             return 0
         before(plan)
-        outcome = outcome_of(plan, arguments, options, progress)
+        if slurm is None:
+            outcome = executed(plan, arguments, progress)
+        else:
+            from bench.board.checkpoints import drop_checkpoints
+            from bench.launch.slurm import run_on_slurm
+
+            outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
+            drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
     return ended(plan, outcome, arguments, given.json)
 
 
@@ -110,26 +124,28 @@ def search_of(given: argparse.Namespace) -> Search | None:
     return read_trials(given.trials)
 
 
-def outcome_of(plan: Plan, arguments: RunArguments, options: SlurmOptions | None, progress: Progress) -> Outcome:
-    """Run a plan, here or on Slurm, and keep the checkpoints that the arguments say."""
-    if options is None:
-        from bench.board.run import executed
+def run_group(given: argparse.Namespace, arguments: RunArguments, group: Group) -> int:
+    """Run the part of a command that an element of an array on Slurm has; return the exit code.
 
-        return executed(plan, arguments, progress)
-    from bench.board.checkpoints import drop_checkpoints
-    from bench.engines.run import run_on_slurm
+    The command that has submitted it shows the table, and removes checkpoints that others may need until then.
+    """
+    from bench.board.run import executed
+    from bench.cells.plan import make_plan
+    from bench.cells.progress import Progress
+    from bench.launch.slurm import runs_of
 
-    outcome = run_on_slurm(plan, arguments, options, progress)
-    drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
-    return outcome
+    arguments = replace(arguments, keep_checkpoints="all")
+    if membership() is not None:  # torchrun has started the processes
+        arguments = replace(arguments, devices=1, jobs=1)
+    with Progress(given.quiet) as progress:
+        plan = make_plan(arguments, progress.say, progress.rows, only_task=group[0])
+        outcome = executed(runs_of(plan, group), arguments, progress)
+    say_failed(outcome)
+    return int(outcome.exit_code)
 
 
-def dry_text(plan: Any, arguments: RunArguments, options: SlurmOptions | None, given: argparse.Namespace) -> str:
-    """Return what `--dry-run` says: the plan and what it costs, or the script that Slurm would be given."""
-    if options is not None and not given.json:
-        from bench.engines.run import script_of
-
-        return script_of(plan, arguments, options).rstrip("\n")
+def dry_text(plan: Any, arguments: RunArguments, given: argparse.Namespace) -> str:
+    """Return what `--dry-run` says: the plan and what it costs."""
     from bench.cost import cost_content, cost_text, costs_of_plan
 
     costs = costs_of_plan(plan, arguments if given.dry_run == TIMED else None)

@@ -98,6 +98,14 @@ class Paced(Objective):
         return super().loss(states)
 
 
+class FromPaced(Objective):
+    """Fine-tuned from what takes its time."""
+
+    name: ClassVar[str] = "from-paced"
+    paper: ClassVar[str] = "for tests"
+    parent: ClassVar[str] = "tests.e2e.methods:Paced"
+
+
 def sleep(ranks: str) -> None:
     """If this is one of these ranks, leave its process id in the folder `BED`, and wait there for a file `go`."""
     rank = os.environ.get("RANK", "0")

@@ -112,9 +112,7 @@ class SlurmCluster:
         self.daemon("slurmctld", "-D")
         for node in NODES:
             self.daemon("slurmd", "-D", "-N", node)
-        assert wait_until(lambda: self.ask("sinfo", "-h", "-p", "all", "-t", "idle", "-o", "%D") == "2", 20), (
-            self.logs()
-        )
+        assert wait_until(self.is_idle, 20), self.logs()
 
     def daemon(self, name: str, *words: str) -> None:
         """Start a daemon that stays a child of this process."""
@@ -132,17 +130,32 @@ class SlurmCluster:
         )
         return ended.stdout.strip()
 
-    def states(self, only: str = "") -> list[str]:
-        """Those of all tasks that are not over; with the name of a state, of all tasks that are in it."""
-        which = ("-t", only) if only else ()
-        return self.ask("squeue", "-h", "--array", "-o", "%T", *which).split()
+    def states(self) -> list[str]:
+        """Those of all elements that are not over, in the order of the alphabet."""
+        return sorted(self.ask("squeue", "-h", "--array", "-o", "%T").split())
 
-    def has_workers(self) -> bool:
+    def has_elements(self) -> bool:
         """Whether anything but its daemon lives on a node."""
         return any(len(self.of_node(node)) > 1 for node in NODES)
 
     def lose(self, node: str) -> None:
-        """Kill everything of a node at once, as a power cut would."""
+        """Kill everything of a node at once, as a power cut would; the controller need not find out by itself."""
+        self.kill(node)
+        self.ask("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=lost")
+
+    def restore(self) -> None:
+        """Start the daemons of lost nodes again, and wait until all nodes are idle."""
+        for node in NODES:
+            if self.daemons[node].poll() is not None:
+                self.daemon("slurmd", "-D", "-N", node)
+        assert wait_until(self.is_idle, 40), self.logs()
+
+    def is_idle(self) -> bool:
+        """Whether both nodes wait for jobs."""
+        return self.ask("sinfo", "-h", "-p", "all", "-t", "idle", "-o", "%D") == "2"
+
+    def kill(self, node: str) -> None:
+        """Kill everything of a node."""
         for pid in self.of_node(node):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -171,7 +184,7 @@ class SlurmCluster:
         self.ask("scancel", "--user", "root")
         time.sleep(0.5)
         for node in NODES:
-            self.lose(node)
+            self.kill(node)
         for daemon in self.daemons.values():
             daemon.kill()
             daemon.wait()

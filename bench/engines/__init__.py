@@ -1,1 +1,0 @@
-"""Engines: who starts the workers of a plan on other machines."""

@@ -1,0 +1,157 @@
+"""`bench run --slurm` on a real Slurm of two nodes: parents first, time limit, preemption, scancel, a lost node."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import children, stores
+from tests.e2e.slurm_cluster import SlurmCluster, missing
+from tests.waiting import wait_until
+
+pytest.importorskip("submitit")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.slurm,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(missing() != "", reason=missing() or "it is"),
+]
+
+Start = Callable[..., BaseProcess]
+PACED, FROM_PACED = "tests.e2e.methods:Paced", "tests.e2e.methods:FromPaced"
+STEPS = 400
+"""Of a training that takes its time: more than an element takes before it is told to end."""
+
+
+class Interruptible:
+    """Lets Ctrl-C reach the command, as in a terminal."""
+
+    def arm(self) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SlurmCluster]:
+    with tempfile.TemporaryDirectory() as folder:
+        found = SlurmCluster(Path(folder))
+        try:
+            found.start()
+            yield found
+        finally:
+            found.stop()
+
+
+@pytest.fixture
+def submit(cluster: SlurmCluster, start: Start, tmp_path: Path) -> Callable[..., BaseProcess]:
+    """Start `bench run --slurm` in a child."""
+
+    def begin(methods: str, *slurm: str, devices: str = "1", **environment: str) -> BaseProcess:
+        asked = stores.arguments(
+            tmp_path / "results", "--devices", devices, "--slurm", *slurm,
+            task="ambiguous_template", method=methods, sets=(f"trainer.steps={STEPS}", "execution.state_every=600"),
+        )  # fmt: skip
+        asked.remove("--quiet")
+        return start(asked, Interruptible(), BED=str(tmp_path), **cluster.environment, **environment)
+
+    return begin
+
+
+def ended(command: BaseProcess, log: Path, seconds: float = 240) -> int:
+    """The exit code of a command that ends in time."""
+    assert children.ended(command, seconds), children.read(log)
+    assert command.exitcode is not None
+    return command.exitcode
+
+
+def first_steps(folder: Path) -> list[int]:
+    """The first step of each process that has trained what takes its time."""
+    found: dict[str, int] = {}
+    for line in children.read(folder / "steps").splitlines():
+        process, step = line.split()
+        found.setdefault(process, int(step))
+    return list(found.values())
+
+
+def wait_for(holds: Callable[[], bool], log: Path, folder: Path, cluster: SlurmCluster, seconds: float = 120) -> None:
+    logs = "\n".join(children.read(path) for path in folder.rglob("*.out"))
+    assert wait_until(holds, seconds), f"{children.read(log)}\n{logs}\n{cluster.logs()}"
+
+
+def running_on(cluster: SlurmCluster) -> str:
+    """The node on which the only running element is."""
+    return cluster.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N")
+
+
+def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
+    cluster: SlurmCluster, submit: Callable[..., BaseProcess], log: Path, tmp_path: Path
+) -> None:
+    def wait(holds: Callable[[], bool]) -> None:
+        wait_for(holds, log, tmp_path, cluster)
+
+    def began(times: int) -> Callable[[], bool]:
+        return lambda: len(first_steps(tmp_path)) == times
+
+    asked = (f"{PACED},{FROM_PACED}", "time=1", "notice=20")
+    command = submit(*asked)
+    wait(began(1))
+    assert cluster.states() == ["PENDING", "RUNNING"], "the child waits for its parent"
+    wait(lambda: "RUNNING" not in cluster.states())  # it was told ahead of its time limit
+    assert not list(tmp_path.rglob("trained.json"))
+    for job in cluster.ask("squeue", "-h", "-o", "%A").split():
+        cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=10")
+    wait(began(2))
+    node = running_on(cluster)
+    cluster.ask("sbatch", "-p", "urgent", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1")
+    wait(began(3))
+
+    assert command.pid is not None
+    os.kill(command.pid, signal.SIGINT)
+    assert ended(command, log) == 130, children.read(log)
+    assert cluster.states() == ["PENDING", "RUNNING"], "a command that is left leaves its jobs"
+    command = submit(*asked)
+    wait(lambda: "were submitted earlier" in children.read(log))
+    cluster.lose(running_on(cluster))
+    wait(began(4))
+    _, after_limit, after_preemption, after_loss = first_steps(tmp_path)
+    assert 1 < after_limit < after_preemption, "it saved its state ahead of its time limit, and when it was preempted"
+    assert after_loss == after_preemption, "a lost node has saved nothing"
+
+    cluster.ask("scancel", "--user", "root")
+    assert ended(command, log) == 1, children.read(log)
+    assert "its job ended before it was done" in children.read(log)
+    wait(lambda: not cluster.has_elements())
+    assert cluster.states() == [], "nothing comes back by itself"
+    command = submit(f"{PACED},{FROM_PACED}", "time=10")
+    wait(began(5))
+    assert first_steps(tmp_path)[4] > after_loss
+    (tmp_path / "go").touch()
+    assert ended(command, log) == 0, children.read(log)
+    assert len(list(tmp_path.rglob("trained.json"))) == 2
+    assert began(5)(), "the child has trained no parent"
+
+
+def test_two_nodes_share_a_run(
+    cluster: SlurmCluster, submit: Callable[..., BaseProcess], log: Path, tmp_path: Path
+) -> None:
+    """Also where Slurm tells them to end meanwhile. Names of virtual nodes cannot be looked up."""
+    cluster.restore()
+    here = {"MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
+    command = submit(PACED, "nodes=2", "time=10", **here)
+    wait_for(lambda: len(first_steps(tmp_path)) == 2, log, tmp_path, cluster)
+    cluster.ask("scancel", "--signal=USR2", "--user", "root")
+    wait_for(lambda: "PENDING" in cluster.states(), log, tmp_path, cluster)
+    (tmp_path / "go").touch()
+    assert ended(command, log) == 0, children.read(log)
+    (record,) = tmp_path.rglob("trained.json")
+    assert json.loads(record.read_text())["provenance"]["world"] == 2
+    one, other, *again = first_steps(tmp_path)
+    assert (one, other) == (1, 1)
+    assert len(set(again)) == 1
+    assert again[0] > 1
