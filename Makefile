@@ -37,7 +37,7 @@ install: .venv/ready
 test: .venv/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 3
 
-test-long: .venv/ready .venv-docs/ready
+test-long: .venv/integrations .venv-docs/ready
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m 'not gpu' --timeout 3600
 
 chaos: .venv/ready
@@ -98,6 +98,10 @@ grid: .venv/ready
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps axe-playwright-python  # of it the tests read axe.min.js alone
 	$(MAKE) --no-print-directory -s links
+	touch $@
+
+.venv/integrations: .venv/ready
+	$(BIN)/pip install -q -c constraints.txt -e '.[integrations]'
 	touch $@
 
 clean:

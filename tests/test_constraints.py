@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -12,7 +13,10 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-ASKED = [Requirement(line) for line in PROJECT["dependencies"] + EXTRAS["dev"] + EXTRAS["docs"]]
+ASKED = [
+    Requirement(line)
+    for line in chain(PROJECT["dependencies"], *(EXTRAS[name] for name in ("dev", "docs", "integrations")))
+]
 PINS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
 FREE = {"setuptools"}  # it builds the package, and comes with Python on some machines
 

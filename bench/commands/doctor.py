@@ -40,6 +40,7 @@ OPTIONAL = {
     "mauve": "pip install 'objective-bench[mauve]'",
     "spacy": "pip install 'objective-bench[metrics]'",
     "peft": "pip install 'objective-bench[lora]'",
+    "submitit": "pip install 'objective-bench[integrations]'",
     "matplotlib": "pip install 'objective-bench[pictures]'",
     "tensorboard": "pip install tensorboard",
 }

@@ -32,7 +32,7 @@ from bench.cells.run import Outcome, execute
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, UsageError
 from bench.queue.planned import lacks_something
-from bench.store.kept_board import files_at
+from bench.store.snapshot import files_at
 
 __all__ = ["Element", "SlurmOptions", "group_of_element", "groups_of", "run_on_slurm", "runs_of"]
 

@@ -34,6 +34,7 @@ NOT_RUN = {
     "bench claims --run": "trains the cells of every claim, at sizes of their own: tests/bench/commands/test_claims.py",
     "bench human import": "reads what people answered: tests/bench/commands/test_human.py",
     "--fetch": "is a download: tests/tasks/fetch",
+    "--slurm": "needs a Slurm: tests/e2e/test_slurm.py",
     "--backbone llama2-7b": "takes eight GPUs, or one large one, and the weights",
 }
 """Parts of commands that are only parsed here, and why."""

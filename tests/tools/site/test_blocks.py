@@ -14,8 +14,6 @@ from bench.cli import parser
 from tools.site.pages import Page, page, pages
 from tools.site.running import FIRST, Sandbox, forget
 
-OWN_TEST = {"docs/cluster.md": "tests/bench/engines/test_page.py"}
-"""Pages whose commands another test runs."""
 PAGES = {found.path.as_posix(): found for found in pages()}
 COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
@@ -82,7 +80,7 @@ def test_the_logger_of_ones_own_is_made_as_its_page_has_it(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in WITH_COMMANDS if name not in OWN_TEST])
+@pytest.mark.parametrize("name", WITH_COMMANDS)
 def test_a_page_works(name: str, sandbox: Sandbox) -> None:
     wrong = run_whole(sandbox, PAGES[name])
     if wrong:

@@ -1,0 +1,87 @@
+"""bench/launch/slurm.py without Slurm: what `--slurm` takes, which groups come first, what is said where it is missing.
+
+What the jobs do is shown by tests/e2e/test_slurm.py, on a real Slurm.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.cells.plan import Plan, make_plan
+from bench.config.arguments import RunArguments
+from bench.errors import UsageError
+from bench.launch.slurm import SlurmOptions, groups_of, reason_in, runs_of
+from tests.conftest import Ended
+from tests.e2e import stores
+
+Bench = Callable[..., Ended]
+TASK = "ambiguous_template"
+
+
+def plan_of(*methods: str) -> Plan:
+    return make_plan(RunArguments((TASK,), methods, (0, 1), limit=8))
+
+
+def test_options_are_those_of_sbatch() -> None:
+    found = SlurmOptions.of(["partition=gpu", "--mem=32G", "gpus_per_node=4", "exclusive", "nodes=2", "notice=60"])
+    more = {"partition": "gpu", "mem": "32G", "gpus-per-node": "4", "exclusive": True}
+    assert found == SlurmOptions(nodes=2, notice=60, at_once=256, more=more)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("4 hours", "--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '4 hours'"),
+        ("-p=gpu", "--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '-p=gpu'"),
+        ("array=0-3", "--slurm does not take 'array', which bench run sets itself"),
+        ("nodes=two", "nodes of --slurm is a whole number of at least 1, not 'two'"),
+        ("notice=0", "notice of --slurm is a whole number of at least 1, not '0'"),
+    ],
+)
+def test_what_is_refused(word: str, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        SlurmOptions.of([word])
+    assert str(refused.value).startswith(says)
+
+
+def test_groups_that_others_start_from_come_first() -> None:
+    """A method that is fine-tuned waits for its parent; a control that only reads a trained run, for that run."""
+    plan = make_plan(RunArguments(("text",), ("trime", "mle.continued", "mle.decoupled", "mle"), (0, 1), limit=8))
+    first, rest = groups_of(plan.cells)
+    assert [method for _, method in first] == ["mle"]
+    assert sorted(method for _, method in rest) == ["mle.continued", "mle.decoupled", "trime"]
+    without_parent = [cell for cell in plan.cells if cell.method.name != "mle"]
+    assert ("text", "mle.continued") in groups_of(without_parent)[1], "its parent is there already"
+
+
+def test_an_element_has_the_runs_of_its_group_and_what_they_need() -> None:
+    plan = plan_of("trime", "mle.continued")
+    part = runs_of(plan, (TASK, "mle.continued"))
+    assert [(cell.method.name, cell.config.seed) for cell in part.cells] == [
+        ("mle", 0), ("mle.continued", 0), ("mle", 1), ("mle.continued", 1),
+    ]  # fmt: skip
+    keys = {cell.key for cell in plan.cells}
+    assert {cell.key for cell in part.cells} <= keys, "they are the runs of the whole plan"
+    assert not any(cell.evaluations for cell in part.cells if cell.method.name == "mle"), "only trained for the others"
+
+
+def test_without_slurm_and_without_submitit(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = stores.arguments(tmp_path / "results", "--slurm", "time=10", task=TASK, method="mle")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ended = bench(*asked)
+    assert (ended.code, "type the command on a login node of a cluster with Slurm" in ended.err) == (3, True)
+    (tmp_path / "squeue").write_text("#!/bin/sh\n")
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    ended = bench(*asked)
+    assert (ended.code, "pip install 'objective-bench[integrations]'" in ended.err) == (3, True)
+
+
+def test_a_failed_run_says_what_its_log_says(tmp_path: Path) -> None:
+    (tmp_path / "7_0_log.out").write_text("[1/2] a\nbench: failed: a · b: the second step went wrong\n")
+    assert reason_in(tmp_path, "a · b") == "the second step went wrong"
+    assert reason_in(tmp_path, "a · c").startswith("its job ended before it was done")
