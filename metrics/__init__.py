@@ -24,7 +24,6 @@ class MetricEntry(Entry):
         gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
         columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
         requires: what it cannot do without, beside its rows.
-        answers: `tables` or `summaries`: pairs with known answers that `bench check` tries it on.
         human: whether it says something of people's own texts too, which then have a row of their own.
         inputs: what `update` of its torchmetrics class takes: a name in `bench.metrics.inputs`.
     """
@@ -34,7 +33,6 @@ class MetricEntry(Entry):
     gold: tuple[str, ...] = ("target", "references")
     columns: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
-    answers: str = ""
     human: bool = False
     inputs: str = "references"
 
@@ -197,7 +195,6 @@ METRICS: dict[str, MetricEntry] = {
         "share of claims that FactCC finds consistent with the source",
         "Kryscinski et al. 2020",
         requires=(Checkpoint("BENCH_FACTCC", ("manueldeprada/FactCC",)),),
-        answers="summaries",
         columns=("+factcc",),
         kind="generation",
         gold=("source",),
@@ -211,7 +208,6 @@ METRICS: dict[str, MetricEntry] = {
             Checkpoint("BENCH_DAE", holds="the folder of the authors' model"),
             AnyOf((Checkpoint("BENCH_DAE_ARCS", holds="a file of arcs"), SpacyModel(MODELS))),
         ),
-        answers="summaries",
         columns=("-dae{,[spacy]}", "=dae[no_arc]", "=dae[spacy,no_arc]"),
         kind="generation",
         gold=("source",),
@@ -222,7 +218,6 @@ METRICS: dict[str, MetricEntry] = {
         "share of sentences that TAPEX finds entailed by the table",
         "Liu et al. 2022",
         requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",)),),
-        answers="tables",
         columns=("+tapex-acc",),
         kind="generation",
         gold=("table",),
@@ -233,7 +228,6 @@ METRICS: dict[str, MetricEntry] = {
         "share of sentences that TAPAS finds entailed by the table",
         "Eisenschlos et al. 2020",
         requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",)),),
-        answers="tables",
         columns=("+tapas-acc",),
         kind="generation",
         gold=("table",),
@@ -244,7 +238,6 @@ METRICS: dict[str, MetricEntry] = {
         "share of sentences that LogicNLG's verifier finds entailed by the linked columns of the table",
         "Chen et al. 2020",
         requires=(Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt"),),
-        answers="tables",
         columns=("+nli-acc",),
         kind="generation",
         gold=("table", "title", "columns"),

@@ -1,6 +1,8 @@
-"""Testing: what methods, tasks, metrics, backbones and decodings must keep to (`bench check`)."""
+"""Whether an objective, task, metric, backbone or decoding keeps what the suite relies on (`bench check`)."""
 
-from bench.testing.contract import BACKBONES, CHECKS, check_objective
+from bench.testing.objective import BACKBONES, CHECKS, check_objective
+from bench.testing.plugins import check_backbone, check_decoding, check_metric, check_task
 from bench.testing.report import Report, Result
 
-__all__ = ["BACKBONES", "CHECKS", "Report", "Result", "check_objective"]
+__all__ = ["BACKBONES", "CHECKS", "Report", "Result"]
+__all__ += ["check_backbone", "check_decoding", "check_metric", "check_objective", "check_task"]

@@ -1,62 +1,64 @@
-"""Report: what the checks of one method, task, metric or backbone found, as lines and as plain content."""
+"""Run the checks of one plug-in and report them. A check returns what it measured, or raises."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-State = Literal["passed", "failed", "not applicable", "not run"]
+Check = Callable[[Any], str]
+State = Literal["passed", "failed", "not applicable"]
 
-MARKS: dict[State, str] = {"passed": "ok", "failed": "FAILED", "not applicable": "-", "not run": "-"}
+TOLERANCE = 1e-6
+"""Largest difference of numbers that are equal but for rounding; models are in float64, a term may be in float32."""
 
 
 class Failed(Exception):
-    """A check failed."""
-
-    def __init__(self, expected: str, came: str, todo: str) -> None:
-        super().__init__(f"expected {expected}; got {came}; {todo}")
+    """A check failed; the message says what was expected, what came and what to do."""
 
 
 class NotApplicable(Exception):
     """A check has nothing to look at; the message says why."""
 
 
+def need(holds: bool, expected: str, came: object, remedy: str) -> None:
+    """Fail the check unless a condition holds."""
+    if not holds:
+        raise Failed(f"expected {expected}; got {came}; {remedy}")
+
+
+def near(difference: float, expected: str, remedy: str, tolerance: float = TOLERANCE) -> None:
+    """Fail the check unless a difference is within a tolerance; NaN fails."""
+    need(difference <= tolerance, expected, f"a difference of {difference:.1e}", remedy)
+
+
 @dataclass(frozen=True)
 class Result:
-    """What one check found.
-
-    Args:
-        check: its name.
-        says: what it proves.
-        backbone: where; empty for a check of the class alone.
-        state: `failed` says in `detail` what was expected, what came and what to do; the others say what was measured
-            or why nothing was.
-    """
+    """What one check found: in `detail`, what it measured, why it failed, or why it does not apply."""
 
     check: str
-    says: str
     backbone: str
     state: State
-    detail: str = ""
+    detail: str
 
     def __str__(self) -> str:
         """One line.
 
-        >>> print(Result("names", "names itself and its paper", "", "failed", "expected a paper; got none; add it"))
-        FAILED  names itself and its paper: expected a paper; got none; add it
+        >>> print(Result("padding", "small-causal", "failed", "expected 1; got 2; mask it"))
+        FAILED  padding on small-causal: expected 1; got 2; mask it
         """
-        mark, detail = MARKS[self.state], self.detail
-        if mark == "-":
-            detail = f"{self.state}, {detail}"
-        if detail:
-            detail = f": {detail}"
-        return f"{mark:<8}{self.says}{detail}"
+        mark = {"passed": "ok", "failed": "FAILED", "not applicable": "-"}[self.state]
+        where = f" on {self.backbone}" if self.backbone else ""
+        return f"{mark:<8}{self.check}{where}: {self.detail}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What all checks of one thing found, in the order they ran."""
+    """What all checks of one plug-in found, in the order they ran."""
 
     name: str
     results: tuple[Result, ...]
@@ -68,32 +70,56 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether none failed."""
+        """Whether no check failed."""
         return not self.failed
 
     @property
     def summary(self) -> str:
-        """How many checks ended how."""
+        """How many checks ended how, in one line."""
         counts = Counter(result.state for result in self.results)
-        return f"{self.name}: " + ", ".join(f"{counts[state]} {state}" for state in MARKS if counts[state])
+        return f"{self.name}: {', '.join(f'{number} {state}' for state, number in counts.items())}"
 
     def __str__(self) -> str:
-        printed = []
-        for previous, result in zip((None, *self.results), self.results, strict=False):
-            printed += lines(result, previous)
-        return "\n".join([*printed, self.summary])
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain content."""
-        return {"name": self.name, "ok": self.ok, "checks": [asdict(result) for result in self.results]}
+        return "\n".join([*map(str, self.results), self.summary])
 
 
-def lines(result: Result, previous: Result | None) -> list[str]:
-    """Lines of a result behind the previous one: its backbone where that is new, nothing where it is said again."""
-    if previous is None or previous.backbone != result.backbone:
-        if result.backbone:
-            return [f"on {result.backbone}", f"  {result}"]
-        return [f"  {result}"]
-    if result.state == previous.state == "not applicable" and result.detail == previous.detail:
-        return []
-    return [f"  {result}"]
+OnResult = Callable[[Result], None]
+
+
+def silent(result: Result) -> None:
+    """Print nothing."""
+
+
+def run_checks(checks: Sequence[Check], subject: Any, on_result: OnResult, backbone: str = "") -> list[Result]:
+    """Run checks in their order, but none after a first one that did not pass: it says what there is to look at.
+
+    Args:
+        checks: functions of the subject, which the results are named after.
+        subject: its `plugin` is the class or function whose file errors are placed in.
+        on_result: called with each result as soon as it is there.
+        backbone: of the subject, for the results.
+    """
+    results: list[Result] = []
+    for check in checks:
+        state: State = "passed"
+        try:
+            detail = check(subject)
+        except NotApplicable as reason:
+            state, detail = "not applicable", str(reason)
+        except Failed as failure:
+            state, detail = "failed", str(failure)
+        except Exception as error:
+            state, detail = "failed", f"{type(error).__name__}{place_of(error, subject.plugin)}: {error}"
+        results.append(Result(check.__name__.replace("_", "-"), backbone, state, " ".join(detail.split())))
+        on_result(results[-1])
+        if results[0].state != "passed":
+            break
+    return results
+
+
+def place_of(error: Exception, plugin: Any) -> str:
+    """Say where in the plug-in's file an error came up, or else where it was raised."""
+    file = getattr(sys.modules.get(getattr(plugin, "__module__", "")), "__file__", None)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = ([frame for frame in frames if frame.filename == file] or frames)[-1]
+    return f" at {Path(where.filename).name}:{where.lineno}"

@@ -26,14 +26,13 @@ from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import line_feeds, unpacked
 from bench.tasks.files.tables import Table, read_table
 
-__all__ = ["Train", "linked_columns", "missing_files", "read_pairs", "read_split"]
+__all__ = ["Train", "linked_columns", "missing_files", "read_split"]
 
 Train = Literal["official", "proxy"]
 
 PUBLISHER = "github.com/wenhuchen/LogicNLG, folder data (tables: all_csv.zip there)"
 PROXY = "train_proxy_tabfact_pairs.json"
 TITLES = "table_to_page.json"
-PAIRS = ("test_lm_pos_neg.json", "val_lm_pos_neg.json")
 _PUBLISHED_NAME = {"train": "train", "valid": "val", "test": "test"}
 _LARGEST_FILE = 1 << 28  # bytes after unpacking: an archive that promises more is broken or hostile
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, OSError, ValueError)
@@ -96,33 +95,6 @@ def read_split(
         raise DataError(f"{path}: expected sentences, found no usable one; download it again")
     _check_tables(folder, split, tables, complete=not proxy)
     return _with_references(examples)
-
-
-def read_pairs(folder: Path) -> list[tuple[Example, bool]]:
-    """Read true sentences, each followed by its corrupted twin, of the test split, or of valid where test has none.
-
-    Returns:
-        Examples as `read_split` makes them, without references, and whether the sentence is true.
-
-    Raises:
-        MissingError: a file is not there.
-        DataError: a file or a row cannot be used; the message names both.
-    """
-    name = next((name for name in PAIRS if _find(folder, name)), PAIRS[0])
-    content, reader = _read_json(folder, name), _Reader(folder, lower_case=False)
-    examples: list[tuple[Example, bool]] = []
-    expected = "{table: [{pos: [sentence, columns, title, template], neg: [...]}, ...]}"
-    try:
-        for table_id, pairs in content.items():
-            for number, pair in enumerate(pairs):
-                for side in ("pos", "neg"):
-                    sentence, columns, title, _ = pair[side]
-                    example = reader.example(_Row("", number, table_id, sentence, columns, title))
-                    examples.append((replace(example, id=f"{example.id}/{side}"), side == "pos"))
-    except (AttributeError, KeyError, TypeError, ValueError, BadRow) as problem:
-        where = f"after {len(examples)} sentences"
-        raise DataError(f"{folder / name}, {where}: expected {expected}: {problem!s:.200}") from None
-    return examples
 
 
 def missing_files(folder: Path, train: Train = "official") -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
-"""Objectives that break one rule of the contract each: `bench check tests.bench.mutations:OffByAConstant`."""
+"""Objectives that are wrong in one way each: `bench check tests.bench.mutations:OffByAConstant`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -24,22 +24,6 @@ class Sound(Objective):
 
     name: ClassVar[str] = "sound"
     paper: ClassVar[str] = "for tests"
-
-
-class NoPaper(Sound):
-    """Does not say where it comes from."""
-
-    paper: ClassVar[str] = " "
-
-
-class NoDocstring(Sound):
-    __doc__ = None
-
-
-class TakenName(Sound):
-    """Has a built-in method's name."""
-
-    name: ClassVar[str] = "mle"
 
 
 class CannotBeMade(Sound):
@@ -86,14 +70,6 @@ class IdleParameter(Sound):
         self.idle = nn.Parameter(torch.ones(3))
 
 
-class InfiniteGradient(Sound):
-    """The square root of 0 has an infinite slope; the loss itself is finite."""
-
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        nll = super().row_loss(log_probs, rows, targets)
-        return nll + (nll * 0).sqrt()
-
-
 class RootOfAChance(Sound):
     """The root of the chance of any other token has an infinite slope where the model is certain."""
 
@@ -109,60 +85,11 @@ class CountsFromThePadding(Sound):
         return super().row_loss(log_probs, rows, targets) * (1 + rows.position / 100)
 
 
-class SeesPadding(Sound):
-    """Is surer in longer batches."""
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return (self.logits(rows) * (1 + rows.group_targets.shape[1] / 1000)).log_softmax(1)
-
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
-        return super().log_probs(rows)
-
-
 class FirstRowsCountMore(Sound):
     """The place of a row in its batch is a weight."""
 
     def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
         return super().row_loss(log_probs, rows, targets) / (1 + (rows.start + rows.group) / 100)
-
-
-class FirstRowsCountMoreLater(FirstRowsCountMore):
-    """The same once a step has been counted."""
-
-    taken: Tensor
-
-    def __init__(self, backbone: Any) -> None:
-        super().__init__(backbone)
-        self.register_buffer("taken", torch.zeros(()))
-
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        kind = FirstRowsCountMore if self.taken else Sound
-        return kind.row_loss(self, log_probs, rows, targets)
-
-    def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
-        self.taken += 1
-
-
-class FirstRowsCountMoreInOddSteps(FirstRowsCountMore):
-    """The same in every other step, as a coin might fall."""
-
-    odd = 0
-
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        kind = FirstRowsCountMore if self.odd else Sound
-        return kind.row_loss(self, log_probs, rows, targets)
-
-    def step_loss(self, batch: Batch) -> LossSum:
-        self.odd = batch["step"] % 2
-        return super().step_loss(batch)
-
-
-class MeanOfItsBatch(Sound):
-    """Divides by the rows of a micro-batch, and does not say so."""
-
-    def loss(self, states: States) -> LossSum:
-        found = super().loss(states)
-        return LossSum(found.total / len(states.targets), found.n_target_tokens)
 
 
 class LogsAMean(Sound):
@@ -204,15 +131,6 @@ class DropsItsLongestRow(Sound):
         n_targets = (states.targets != IGNORED).sum(1, keepdim=True)  # [B, 1]
         kept = super().loss(replace(states, targets=states.targets.masked_fill(n_targets > 10, IGNORED)))
         return LossSum(kept.total, n_targets.sum(), kept.terms)
-
-
-class DropsAndReachesBehindTheHead(DropsItsLongestRow):
-    """The same with a fast form that lacks a gradient."""
-
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        nll, terms = super().head_loss(rows, head)
-        logits = rows.hidden @ self.backbone.head_parameters()[0].t()
-        return nll + 0.01 * logits.square().mean(1), terms
 
 
 class CancelsInBf16(Sound):
@@ -269,32 +187,11 @@ class CountsOnOneRank(Sound):
         self.pending = 0.0
 
 
-class PunishesEarlier(Sound):
-    """Makes earlier targets less likely, which generation does not have."""
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return without(self.logits(rows), rows.earlier).log_softmax(1)
-
-
-class TrainsOnEarlier(PunishesEarlier):
-    """The same in training alone: what is decoded is another distribution, and the one that is trained cannot be."""
-
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
-        return super(PunishesEarlier, self).log_probs(rows)
-
-
 class PunishesTheSource(Sound):
     """Takes the memory for what was written: on an encoder-decoder it holds the source."""
 
     def log_probs(self, rows: Rows) -> Tensor:
         return without(self.logits(rows), rows.memory_tokens.masked_fill(~rows.readable, IGNORED)).log_softmax(1)
-
-
-class DecodesAgainstTheSource(Sound):
-    """The same in decoding alone, and also where the memory may not be read."""
-
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
-        return without(self.logits(rows), rows.memory_tokens).log_softmax(1)
 
 
 class AvoidsTheSource(PunishesTheSource):
@@ -322,25 +219,21 @@ class TunesNothing(Sound):
     space: ClassVar[Space] = {"method.epsilon": Uniform(0, 1)}
 
 
-class TwoPassesWithoutDropout(Sound):
-    """Two passes under dropout should agree (Liang et al. 2021); where nothing is dropped, they do."""
-
-    def step_loss(self, batch: Batch) -> LossSum:
-        first, second = self.states(batch), self.states(batch)
-        apart = (first.hidden - second.hidden).square().sum()
-        loss = self.loss(first)
-        return LossSum(loss.total + apart, loss.n_target_tokens, {**loss.terms, "apart": apart.detach()})
-
-
-class TwoPasses(TwoPassesWithoutDropout):
-    """Asks for the dropout that it needs."""
-
-    settings: ClassVar[Mapping[str, Any]] = {"backbone.dropout": 0.2}
-
-
 class DrawsOnEachRank(Sound):
     """Weighs its rows by numbers that every process draws for itself."""
 
     def step_loss(self, batch: Batch) -> LossSum:
         loss = super().step_loss(batch)
         return LossSum(loss.total * torch.rand(()).to(loss.total), loss.n_target_tokens, loss.terms)
+
+
+class NeedsImages(Sound):
+    """Fits no task that there is."""
+
+    fields: ClassVar[frozenset[str]] = frozenset({"image"})
+
+
+class CountsFirstRowsAndSaysSo(FirstRowsCountMore):
+    """Depends on which rows share a batch, and says that it means it."""
+
+    batch_invariant = False

@@ -19,6 +19,7 @@ from bench.cells.run import execute
 from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
+from bench.config.resolve import find_method
 from bench.decodings.beam import Beam
 from bench.decodings.contrastive_search import ContrastiveSearch
 from bench.decodings.core.decoding import Decoding
@@ -32,7 +33,6 @@ from bench.models.core.states import Rows, slices
 from bench.models.mle import MLE
 from bench.queue.planned import job_of
 from bench.store.checkpoints import save_checkpoint
-from bench.testing.method_of import method_of
 from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
 from tests.bench.contrast import Contrast
@@ -192,7 +192,7 @@ class TestCells:
 
     def test_a_check_makes_it_on_the_users_backbone(self, own_pair: Own) -> None:
         own_pair.write("own_parts", PARTS)
-        assert Subject(method_of(PAIR), "own_parts:tiny").objective().has_second
+        assert Subject(find_method(PAIR), "own_parts:tiny").objective().has_second
 
     def test_its_file_gives_the_same_keys(self, own_pair: Own, tmp_path: Any) -> None:
         *_, cell = cells(PAIR, sets=("second:trainer.lr=0.5", "trainer.steps=3"))

@@ -297,6 +297,5 @@ def test_arcs_of_other_summaries_are_no_number(folder, stored):
 def test_it_is_listed():
     entry = METRICS["dae"]
     assert (entry.kind, entry.gold, entry.load()) == ("generation", ("source",), dae_scores)
-    assert entry.answers == "summaries"
     names = ("dae", "dae[spacy]", "dae[no_arc]", "dae[spacy,no_arc]")
     assert [direction_of(name, entry.columns) for name in names] == [False, False, None, None]

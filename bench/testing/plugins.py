@@ -1,0 +1,366 @@
+"""Checks of the other plug-ins: tasks, metrics, backbones and decodings that fail no run and mislead nobody."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from bench.base.entries import Loaded
+from bench.base.options import fill, options_of
+from bench.base.seeds import seed_of
+from bench.config.decoding import parse
+from bench.config.resolve import find_method
+from bench.decodings.core.decoding import Decoding
+from bench.decodings.core.sampler import Sampler
+from bench.generation.generation import generate
+from bench.generation.row_cache import new_cache
+from bench.metrics import MetricEntry, find_metric
+from bench.metrics.columns import direction_of
+from bench.metrics.example_rows import example_rows
+from bench.metrics.requirements import lacking
+from bench.metrics.score import NOT_APPLICABLE, Score
+from bench.metrics.sums import value_of
+from bench.metrics.torch import class_of_entry
+from bench.models.backbones.exactness import TOLERANCE as EXACT
+from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences
+from bench.models.core.objective import Objective
+from bench.tasks.core.task import Task
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.fetch.sources import Source
+from bench.testing.objective import BACKBONES, check_objective
+from bench.testing.report import NotApplicable, OnResult, Report, near, need, run_checks, silent
+from bench.testing.subject import Subject
+
+# Tasks --------------------------------------------------------------------------------------------------------------
+
+SPLITS = ("train", "valid", "test")
+LONGEST, FEW = 24, 40
+LEAK = 0.1
+"""Share of test rows that may be training rows: published data sets have a few."""
+
+
+@dataclass
+class TaskSubject:
+    """A task, where its rows come from, and its options."""
+
+    plugin: type[Task]
+    source: Source
+    sets: Mapping[str, Any]
+
+    def read(self, limit: int | None = None) -> Task:
+        """Make the task and read its rows."""
+        made = self.plugin(**fill(options_of(self.plugin), self.sets, f"task '{self.plugin.name}'"))
+        made.load(self.source, limit)
+        return made
+
+    @cached_property
+    def task(self) -> Task:
+        """The task, read once."""
+        return self.read()
+
+
+def rows(subject: TaskSubject) -> str:
+    """Each split has rows with a text and an id of their own, and few test rows are training rows."""
+    known = {}
+    for name in SPLITS:
+        examples = subject.task.split(name).examples
+        need(bool(examples), f"rows in the {name} split", "none", "`read` and `sample` should return some")
+        ids = {example.id for example in examples}
+        need(len(ids) == len(examples), f"each id once in {name}", f"{len(ids)} of {len(examples)}", "make ids unique")
+        bad = [row for row in examples if not isinstance(row.id, str) or not isinstance(row.target, str)]
+        need(not bad, "ids and targets that are texts", bad[:1], "correct `read`")
+        known[name] = {(row.source, row.target, str(row.fields)) for row in examples}
+    share = len(known["test"] & known["train"]) / len(known["test"])
+    need(share <= LEAK, f"at most {LEAK:.0%} of test rows in training", f"{share:.0%}", "split by what rows hold")
+    return ", ".join(f"{len(found):,} {name}" for name, found in known.items())
+
+
+def hashed(subject: TaskSubject) -> str:
+    """Rows are the same each time they are read, and another text is another hash."""
+    split, again = subject.task.split("train"), subject.read()
+    same = all(again.manifest(name) == subject.task.manifest(name) for name in SPLITS)
+    need(same, "the same rows each time", "others the second time", "sort files, seed what is drawn")
+    changed = replace(split.examples[0], target=f"{split.examples[0].target} x")
+    other = replace(split, examples=[changed, *split.examples[1:]]).manifest()
+    unlike = other.sha256 != subject.task.manifest("train").sha256
+    need(unlike, "another hash of another text", "the same", "do not override `manifest`")
+    two = [row.id for row in subject.read(2).split("train").examples]
+    need(two == [row.id for row in split.examples[:2]], "the first two rows under --limit 2", two, "ignore the limit")
+    return subject.task.manifest("test").sha256[:12]
+
+
+def encodes(subject: TaskSubject) -> str:
+    """Rows become tokens, cut to the longest lengths, with targets to learn; open-ended rows have a prompt."""
+    task = subject.task
+    architectures = ["decoder-only", "encoder-decoder"][: 1 if task.info.open_ended else 2]
+    for architecture in architectures:
+        codec = Codec(task.tokenizer(300), architecture, LONGEST, LONGEST)
+        encoded = task.encode(task.split("train").examples[:FEW], codec)
+        need(any(row.target for row in encoded), f"target tokens on {architecture}", "none", "see `source_text`")
+        longest, most = max(len(row.source) for row in encoded), LONGEST + sum(map(len, codec.frame))
+        need(longest <= most, f"at most {most} source tokens", longest, "cut long sources")
+    if task.info.open_ended and not task.prompt_tokens and task.stream is None:
+        for example in task.split("test").examples[:FEW]:
+            parts = task.prompt_and_rest(example)
+            need(all(part.strip() for part in parts), f"a prompt and a rest of '{example.id}'", parts, "split it")
+    return " and ".join(architectures)
+
+
+def scored(subject: TaskSubject) -> str:
+    """Its metrics can score its rows, with the texts that people wrote in place of a model's."""
+    info, examples, found = subject.task.info, subject.task.split("test").examples[:FEW], []
+    for family in info.metrics:
+        entry: MetricEntry = find_metric(family).value
+        known = ", ".join(info.evaluations)
+        need(entry.kind in info.evaluations, f"an evaluation `{entry.kind}` for '{family}'", known, "add it")
+        if entry.kind == "generation" and not info.open_ended and not lacking(entry.requires):
+            written = [{"id": row.id, "text": row.target, "token_ids": [1, 2]} for row in examples]
+            scores = entry.load()(written, subject.task.gold(examples, entry.gold))
+            numbers = any(score.value is not None for score in scores)
+            need(numbers, f"a number of '{family}'", scores[0].signature, "give rows what it reads")
+            found.append(family)
+    return ", ".join(found) or "no metric that can do without a model"
+
+
+def check_task(kind: type[Task], source: Source, sets: Mapping[str, Any], on_result: OnResult = silent) -> Report:
+    """Check a task on data, or on its built-in rows; `sets` are options beside its defaults."""
+    subject = TaskSubject(kind, source, sets)
+    return Report(kind.name, tuple(run_checks([rows, hashed, encodes, scored], subject, on_result)))
+
+
+# Metrics ------------------------------------------------------------------------------------------------------------
+
+Scores = dict[str, Score]
+
+
+@dataclass
+class MetricSubject:
+    """A metric family and example rows of its kind, three times, so that there are ties."""
+
+    name: str
+    entry: MetricEntry
+
+    def __post_init__(self) -> None:
+        few, gold = example_rows(self.entry.kind)
+        if len(few) == 1:  # one row stands for a whole split
+            self.rows, self.gold = few, gold
+            return
+        copies = [(f"{row['id']}/{copy}", row) for copy in range(3) for row in few]
+        self.rows = [{**row, "id": name} for name, row in copies]
+        self.gold = {name: gold[row["id"]] for name, row in copies}
+
+    @property
+    def plugin(self) -> Any:
+        """The function of the family."""
+        return self.entry.load()
+
+    def scores(self, given: Sequence[Mapping[str, Any]]) -> Scores:
+        """Score rows; return the scores by name."""
+        return {score.name: score for score in self.plugin(given, self.gold)}
+
+
+def columns(subject: MetricSubject) -> str:
+    """It gives the columns it names, with their direction, and a reason where there is no number."""
+    if missing := lacking(subject.entry.requires):
+        raise NotApplicable(f"needs {missing}")
+    found = subject.scores(subject.rows)
+    empty = subject.scores([{**row, "text": "", "token_ids": []} if "text" in row else row for row in subject.rows])
+    for score in [*found.values(), *empty.values()]:
+        try:
+            direction = direction_of(score.name, subject.entry.columns)
+        except KeyError:
+            need(False, "a column that the entry names", f"'{score.name}'", "add it to `columns`")
+        came = str(score.higher_is_better)
+        need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", came, "correct either")
+        told = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
+        need(told, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
+    return ", ".join(found)
+
+
+def every_row(subject: MetricSubject) -> str:
+    """Order changes no bit, and rows that are missing or repeated are refused."""
+    given = subject.rows
+    for seed in range(3):
+        same(subject.scores(given), subject.scores(random.Random(seed).sample(given, len(given))), "in any order")
+    for wrong, what in ((given[:-1], "missing"), ([*given, given[0]], "repeated")):
+        try:
+            subject.scores(wrong)
+        except ValueError:
+            continue
+        need(len(given) == 1, f"a ValueError where a row is {what}", "a score", "begin with `ordered(rows, gold)`")
+    return f"{len(given)} rows"
+
+
+def same(expected: Scores, came: Scores, what: str) -> None:
+    """Fail the check unless scores have the same bits."""
+    for name, score in expected.items():
+        equal = replace(score, sums=None) == replace(came[name], sums=None)
+        need(equal, f"the same '{name}' {what}", f"{score.value!r} and {came[name].value!r}", "sort by id: `ordered`")
+
+
+def sums(subject: MetricSubject) -> str:
+    """The value is a form of its sums over rows, which intervals and paired tests are made of."""
+    found = {name: score for name, score in subject.scores(subject.rows).items() if score.sums is not None}
+    if not found:
+        raise NotApplicable("a column of whole sets has no sums, so no interval and no paired test")
+    for name, score in found.items():
+        assert score.sums is not None
+        need(len(score.sums) == score.n, f"sums of each of {score.n} rows", len(score.sums), "see `score_of_sums`")
+        total = [math.fsum(column) for column in zip(*score.sums.values.tolist(), strict=True)]
+        value = value_of(total, score.sums.form)
+        numbers = [math.nan if one is None else one for one in (value, score.value)]
+        equal = value == score.value or math.isclose(*numbers, rel_tol=1e-12)
+        need(equal, f"the sums of '{name}' to give {score.value!r}", repr(value), "use `score_of_sums`")
+    return f"{len(found)} columns with intervals and paired tests"
+
+
+def merges(subject: MetricSubject) -> str:
+    """Its torchmetrics class has the same bits on one rank and on three with uneven shares."""
+    kind, given = class_of_entry(subject.name, subject.entry), subject.rows
+    for shares in ([given], [given[:1], given[1:2], given[2:]]):
+        first, *others = ranks = [kind(columns=["*"]) for _ in shares]
+        for rank, share in zip(ranks, shares, strict=True):
+            rank.update_rows(share, subject.gold)
+        for other in others:
+            first.merge_state(other)
+        merged = {score.name: score for score in first.scores()}
+        same(subject.scores(given), merged, f"on {len(shares)} ranks")
+    return "1 and 3 ranks"
+
+
+def check_metric(name: str, entry: MetricEntry, on_result: OnResult = silent) -> Report:
+    """Check a metric family on example rows of its kind."""
+    return Report(name, tuple(run_checks([columns, every_row, sums, merges], MetricSubject(name, entry), on_result)))
+
+
+# Backbones ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class BackboneSubject:
+    """A backbone, made small where it has options for it, over the built-in sample."""
+
+    loaded: Loaded
+    sets: tuple[str, ...]
+
+    @property
+    def plugin(self) -> Any:
+        """The function that makes it."""
+        return self.loaded.value.load()
+
+    def objective(self, seed: int = 0) -> Objective:
+        """Make MLE over it, in float32, with the weights it starts from."""
+        return Subject(find_method("mle"), self.loaded.asked, seed, self.sets).objective(torch.float32, fresh=True)
+
+
+def seeded(subject: BackboneSubject) -> str:
+    """A factory (name, texts, seed, *, options) makes it, whose seed alone decides the weights."""
+    parameters = inspect.signature(subject.plugin).parameters.values()
+    came = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    need(came == ["name", "texts", "seed"], "(name, texts, seed, *, options)", came, "make options keyword-only")
+    first, again, other = (
+        torch.cat([weight.detach().flatten() for weight in subject.objective(seed).backbone.parameters()])
+        for seed in (0, 0, 1)
+    )
+    need(torch.equal(first, again), "the same weights of the same seed", "others", "call torch.manual_seed(seed) first")
+    follows = bool(subject.loaded.value.hub) or not torch.equal(first, other)
+    need(follows, "other weights of another seed", "the same", "use the seed")
+    return f"{len(first):,} weights"
+
+
+def exact(subject: BackboneSubject) -> str:
+    """It has the distribution of its model's own forward, padded or not, and the same with a cache."""
+    backbone, worst = subject.objective().backbone, 0.0
+    if type(backbone.model).forward is not torch.nn.Module.forward:
+        worst = min(max(forward_differences(backbone, draw).values()) for draw in DRAWS)
+        near(worst, "the log-probabilities of the model's own forward", "end states where its head begins", EXACT)
+    cached = min(cached_difference(backbone, new_cache, draw) for draw in DRAWS)
+    near(cached, "the same log-probabilities with a cache", "see `extend`", EXACT)
+    return f"{max(worst, cached):.1e} nats"
+
+
+def check_backbone(loaded: Loaded, sets: tuple[str, ...], quick: bool, on_result: OnResult = silent) -> Report:
+    """Check a backbone alone, and then as MLE's: it must see no future, mask padding and train on two ranks."""
+    with torch.random.fork_rng(devices=[]):
+        results = run_checks([seeded, exact], BackboneSubject(loaded, sets), on_result)
+    if all(result.state == "passed" for result in results):
+        report = check_objective("mle", backbones=[loaded.asked], quick=quick, sets=sets, on_result=on_result)
+        results += report.results
+    return Report(loaded.name, tuple(results))
+
+
+# Decodings ----------------------------------------------------------------------------------------------------------
+
+
+class DecodingSubject:
+    """A decoding, and MLE on one small backbone in float64."""
+
+    def __init__(self, decoding: Decoding, backbone: str) -> None:
+        self.decoding, self.plugin = decoding, type(decoding)
+        self.method = Subject(find_method("mle"), backbone)
+        self.objective = self.method.objective().eval()
+
+    def texts(self, given: Sequence[Encoded] = (), run: int = 0, limit: int = 8) -> dict[str, list[int]]:
+        """Write texts for rows, by id; the seeds come from the row and the number of a run."""
+        some = given or self.method.rows
+        batch: Any = self.method.codec.prompt_batch(some)
+        seeds = [seed_of(run, "check", row.id) for row in some]
+        written = generate(self.objective, batch, self.decoding, limit, seeds)
+        return {row.id: text for row, text in zip(some, written, strict=True)}
+
+
+def kept(subject: DecodingSubject) -> str:
+    """It keeps a token of every distribution, and none that is ruled out."""
+    if not isinstance(subject.decoding, Sampler) or subject.plugin.kept is Sampler.kept:
+        raise NotApplicable("it does not say which tokens it keeps")
+    generator = torch.Generator().manual_seed(0)
+    plain = torch.randn(6, 50, generator=generator, dtype=torch.float64).log_softmax(1)
+    cut = plain.masked_fill(torch.rand(6, 50, generator=generator) < 0.8, -torch.inf)
+    cut[:, 7] = 0.0
+    for scores in (plain, (60 * plain).log_softmax(1), torch.zeros_like(plain).log_softmax(1), cut):
+        mask = subject.decoding.kept(scores)
+        right = mask.shape == scores.shape and mask.dtype == torch.bool
+        need(right, "a mask [B, V] of truth values", f"{mask.dtype} {tuple(mask.shape)}", "return one")
+        need(bool(mask.any(1).all()), "a token that is kept of each row", "none", "keep the most probable one")
+        need(not (mask & scores.isneginf()).any(), "no token that is ruled out", "one", "leave out -inf")
+    return "plain, peaked, flat and cut distributions"
+
+
+def apart(subject: DecodingSubject) -> str:
+    """A row's text depends on its seed and on no other row, and is the same when drawn again."""
+    given, first = subject.method.rows, subject.texts()
+    alone = {name: text for row in given for name, text in subject.texts([row]).items()}
+    ways = {"of the same seed": subject.texts(), "alone": alone, "in another order": subject.texts(given[::-1])}
+    for way, texts in ways.items():
+        need(texts == first, f"the same texts {way}", "others", "use the row and its uniform numbers only")
+    other = subject.texts(run=1)
+    need(subject.decoding.samples or other == first, "texts that no seed changes", "others", "derive from Sampler")
+    return f"{sum(first[name] != other[name] for name in first)} of {len(first)} texts change with the seed"
+
+
+def ends(subject: DecodingSubject) -> str:
+    """No text is longer than asked for, nothing stands behind its end token, and what is typed makes it again."""
+    (again,) = parse(subject.decoding.asked)
+    need(again == subject.decoding, f"'{subject.decoding.asked}' to make it again", again, "make settings fields")
+    end = subject.objective.backbone.model.config.eos_token_id
+    for limit in (1, 8):
+        for text in subject.texts(limit=limit).values():
+            need(len(text) <= limit, f"at most {limit} tokens", len(text), "stop at the limit")
+            need(end not in text, "no token behind the end", "some", "stop where a text has ended")
+    return "1 and 8 tokens"
+
+
+def check_decoding(decoding: Decoding, backbones: Sequence[str] = BACKBONES, on_result: OnResult = silent) -> Report:
+    """Check a decoding with MLE on small models."""
+    results = []
+    with torch.random.fork_rng(devices=[]):
+        for name in backbones:
+            results += run_checks([kept, apart, ends], DecodingSubject(decoding, name), on_result, name)
+    return Report(decoding.text, tuple(results))

@@ -1,0 +1,180 @@
+"""Tasks, metrics, backbones and decodings: every built-in one passes `bench check`, and wrong ones are caught."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.config.decoding import parse
+from bench.decodings import DECODINGS
+from bench.decodings.core.decoding import Decoding
+from bench.metrics import METRICS, MetricEntry
+from bench.metrics.score import Counts, Family, Gold, Row, Score, ordered, score_of_sums
+from bench.metrics.sums import mean
+from bench.models.backbones import find_backbone
+from bench.tasks import TASKS
+from bench.tasks.fetch.sources import Source
+from bench.testing import BACKBONES, Report, check_backbone, check_decoding, check_metric, check_task
+from tests.bench.own_files import FILES, write
+from tests.conftest import call
+
+SAMPLE = Source(None, "built-in sample")
+DECODED = "greedy,beam=3,beam=3+gnmt=1.0,topk=3,nucleus=0.8,sample,min_p=0.1,typical=0.9,eta=0.001,mirostat=3,"
+DECODED += "contrastive_search=3,topk=5+repetition_penalty=1.3"
+
+
+# Built-ins --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_built_in_task_passes(name: str) -> None:
+    report = check_task(TASKS[name].load(), SAMPLE, {})
+    assert report.ok, str(report)
+    assert len(report.results) == 4
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_built_in_metric_passes(name: str) -> None:
+    report = check_metric(name, METRICS[name])
+    assert report.ok, str(report)
+    if not METRICS[name].requires:
+        assert {result.check for result in report.results if result.state == "not applicable"} <= {"sums"}
+
+
+@pytest.mark.parametrize("name", ["small-causal", "small-encdec", "bilstm", "f2-decoder"])
+def test_the_built_in_backbones_pass(name: str) -> None:
+    report = check_backbone(find_backbone(name), (), quick=True)
+    assert report.ok, str(report)
+
+
+@pytest.mark.parametrize(
+    ("decoding", "backbone"), list(zip(parse(DECODED), itertools.cycle(BACKBONES), strict=False)), ids=str
+)
+def test_every_built_in_decoding_passes(decoding: Decoding, backbone: str) -> None:
+    report = check_decoding(decoding, [backbone])
+    assert report.ok, str(report)
+
+
+def test_every_decoding_is_among_those_that_are_checked() -> None:
+    assert {decoding.name for decoding in parse(DECODED)} == set(DECODINGS)
+
+
+def test_the_options_of_a_task_reach_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(f'{{"source": "a {i}", "target": "b {i}"}}\n' for i in range(60)))
+    report = check_task(TASKS["pairs"].load(), SAMPLE, {"path": str(path)})
+    assert report.ok, str(report)
+    assert "60" not in report.results[0].detail  # its three splits have 60 rows together
+
+
+# Of the user's own, by the command --------------------------------------------------------------------------------
+
+ALL = ("towns.py:Towns", "shouts.py:shouts", "tiny.py:tiny", "soft.py:Soft", "top_a.py:TopA=0.2")
+
+
+def checked(names: Sequence[str], folder: Path) -> tuple[int, list[dict[str, Any]]]:
+    sys.path.append(str(folder))
+    ended = call("check", *names, "--quick", "--json", "--backbone", "small-causal")
+    return ended.code, json.loads(ended.out)
+
+
+def test_plug_ins_of_all_kinds_pass(files: Path) -> None:
+    code, reports = checked(ALL, files)
+    assert {report["name"]: report["ok"] for report in reports} == dict.fromkeys(
+        ("towns", "shouts", "tiny", "soft", "top_a=0.2"), True
+    )
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "check", "says"),
+    [
+        ("towns", 'f"{split}/{n}", f"{split} land', 'f"{split}/{n % 5}", f"{split} land', "rows", "each id once"),
+        ("towns", '"{split} land', '"land', "rows", "at most 10% of test rows in training; got 100%"),
+        ("towns", 'f"town {n % 7}!"', "str(__import__('time').perf_counter_ns())", "hashed", "the same rows each time"),
+        ("towns", 'is", town,', 'is", 7,', "rows", "ids and targets that are texts"),
+        ("towns", '("perplexity", "overlap")', '("cache_accuracy",)', "scored", "an evaluation `probe`"),
+        ("shouts", "ordered(rows, gold)", "rows", "every-row", "a ValueError where a row is missing"),
+        ("shouts", "higher_is_better=True", "higher_is_better=False", "columns", "the entry's direction of 'shouts'"),
+        ("shouts", 'score_of_sums("shouts"', 'score_of_sums("shout"', "columns", "a column that the entry names"),
+        ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seeded", "other weights of another seed"),
+        ("tiny", "seed, *, width", "seed, width", "seeded", "make options keyword-only"),
+        ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
+        ("top_a", "probs >=", "probs > 9 *", "kept", "a token that is kept of each row"),
+        ("top_a", "return probs >=", "return probs + 1 >=", "kept", "no token that is ruled out"),
+    ],
+)
+def test_a_wrong_plug_in_is_caught(files: Path, file: str, old: str, new: str, check: str, says: str) -> None:
+    assert old in FILES[file]
+    write(files, file, FILES[file].replace(old, new))
+    code, (report,) = checked([name for name in ALL if name.startswith(f"{file}.py")], files)
+    failed = {result["check"]: result["detail"] for result in report["results"] if result["state"] == "failed"}
+    assert (code, check in failed) == (1, True), report
+    assert says in failed[check]
+
+
+# Metrics that are wrong in another way ----------------------------------------------------------------------------
+
+ENTRY = MetricEntry(f"{__name__}:good", "words a text", columns=("=words",), kind="generation", gold=("references",))
+
+
+def good(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    """Score the mean length in words."""
+    counts = [(len(str(row["text"]).split()), 1) for row in ordered(rows, gold)]
+    return [score_of_sums("words", mean(), counts, "words|version:1", unit="count")]
+
+
+def of_the_first(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    return [replace(good(rows, gold)[0], value=float(len(rows[0]["text"])), sums=None)]
+
+
+def other_sums(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    (score,) = good(rows, gold)
+    return [replace(score, value=(score.value or 0) + 1)]
+
+
+def infinite(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    (score,) = good(rows, gold)
+    return [score if any(row["text"] for row in rows) else replace(score, value=float("inf"), sums=None)]
+
+
+def unexplained(rows: Sequence[Row], gold: Gold) -> list[Score]:
+    return [replace(good(rows, gold)[0], value=None, sums=None)]
+
+
+def counted(rows: Sequence[Row], gold: Gold) -> list[dict[str, int]]:
+    return [{"rows": len(rows)} for _ in ordered(rows, gold)]
+
+
+def of_counts(counts: Sequence[Counts]) -> list[Score]:
+    return [score_of_sums("words", mean(), [(each["rows"], 1) for each in counts], "words|version:1", unit="count")]
+
+
+of_the_batch = Family(counted, of_counts)
+
+
+@pytest.mark.parametrize(
+    ("target", "check", "says"),
+    [
+        ("of_the_first", "every-row", "the same 'words' in any order"),
+        ("other_sums", "sums", "the sums of 'words' to give"),
+        ("infinite", "columns", "a finite 'words', or None and a reason; got inf"),
+        ("unexplained", "columns", "a finite 'words', or None and a reason; got None"),
+        ("of_the_batch", "merges", "the same 'words' on 3 ranks"),
+    ],
+)
+def test_a_wrong_metric_is_caught(target: str, check: str, says: str) -> None:
+    assert check_metric("words", ENTRY).ok
+    failed = {result.check: result.detail for result in wrong(target).failed}
+    assert says in failed[check], failed
+
+
+def wrong(target: str) -> Report:
+    return check_metric("words", replace(ENTRY, target=f"{__name__}:{target}"))
