@@ -3,8 +3,6 @@
 import ast
 from functools import cache
 
-import pytest
-
 from tests.shipped import trees
 
 LAYERS = (
@@ -56,15 +54,6 @@ def test_imports_point_one_way():
             if room and other != room and below >= layer and wanted != "bench":
                 wrong.append(f"{name} imports {wanted}")
     assert wrong == []
-
-
-@pytest.mark.parametrize("name", ["bench.cli", "bench.commands.list", "bench.commands.store", "bench.store.store",
-                                  "bench.leaderboards.table", "bench.models", "bench.tasks", "bench.metrics",
-                                  "bench.models.backbones", "bench.decodings"])  # fmt: skip
-def test_what_light_commands_need_is_light(name):
-    top = {node for node in trees()[name].body if isinstance(node, (ast.Import, ast.ImportFrom))}
-    heavy = {"torch", "lightning", "transformers", "numpy", "yaml", "rich", "matplotlib"}
-    assert not {wanted.partition(".")[0] for node in top for wanted in imports([node])} & heavy
 
 
 def test_loaded_files_run_no_code():
