@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from bench.config.decoding import parse
-from bench.decodings.core.decoding import Decoding
 from bench.decodings.greedy import Greedy
-from bench.generation.generation import generate
-from bench.models.core.objective import Objective
+from bench.generation.continuation import Continuation, first_new
 from bench.models.core.states import Rows
 from bench.tasks.encode.codec import Encoded
 from bench.testing.report import NotApplicable, near, need
 from bench.testing.subject import Subject
 
 NEW_TOKENS = 5
+Hook = Callable[[Rows], Tensor]
 
 
 @torch.no_grad()
 def sums_to_one(subject: Subject) -> str:
     """Log-probabilities sum to one, also those that decoding sees, where tokens that are cut away are -inf."""
     objective = subject.objective().eval()
-    hooks = {"log_probs": objective.log_probs}
+    hooks: dict[str, Hook] = {"log_probs": objective.log_probs}
     for decoding in parse("greedy,topk=3,nucleus=0.9,beam=3"):
         hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
     worst = 0.0
@@ -77,7 +77,7 @@ def source(subject: Subject) -> str:
         raise NotApplicable("on a decoder-only backbone the memory is the text itself")
     if objective.lowers_source:
         raise NotApplicable("it says lowers_source = True")
-    hooks = {
+    hooks: dict[str, Hook] = {
         "log_probs": objective.log_probs,
         "decode_log_probs": partial(objective.decode_log_probs, decoding=Greedy()),
     }
@@ -97,65 +97,33 @@ def source(subject: Subject) -> str:
     return "log_probs and decode_log_probs"
 
 
+@torch.no_grad()
 def cache(subject: Subject) -> str:
-    """Decoding with a cache equals full forward passes, in `decode_log_probs` and in `log_probs`."""
-    compared = 0
+    """Decoding with a cache equals full forward passes over the text so far, for both hooks that give distributions."""
+    objective, rows = subject.objective().eval(), subject.rows[::3]
+    prompts: Any = subject.codec.prompt_batch(rows)
+    start = first_new(prompts, objective.backbone.model.config)
+    second = objective.second_model if objective.has_second else None
     for decoding in parse("greedy,beam=3"):
-        watch = Watch(subject, decoding, subject.objective().eval(), subject.rows[::3])
-        watch.record()
-        batch = subject.codec.prompt_batch(watch.rows)
-        generate(watch.objective, batch, decoding, NEW_TOKENS, processors=[watch])  # type: ignore[arg-type]
-        for name, worst in watch.worst.items():
-            near(
-                worst,
-                f"{name} to give {decoding.text} what it gives in a full forward pass over the text so far",
-                "let it depend on what `rows` holds when generating: `written`, but no targets, positions or `earlier`",
-            )
-        compared += watch.compared
-    return f"{compared} steps"
-
-
-@dataclass
-class Watch:
-    """A logits processor that compares what decoding is told with a full forward pass over each row's text."""
-
-    subject: Subject
-    decoding: Decoding
-    objective: Objective
-    rows: Sequence[Encoded]
-    told: dict[str, Tensor] = field(default_factory=dict)
-    worst: dict[str, float] = field(default_factory=dict)
-    compared: int = 0
-
-    def record(self) -> None:
-        """Keep what the hooks say at each step, before the library rounds it to float32."""
-        ask = self.objective.decode_log_probs
-
-        def answer(rows: Rows, decoding: Decoding) -> Tensor:
-            self.told = {"decode_log_probs": ask(rows, decoding), "log_probs": self.objective.log_probs(rows)}
-            return self.told["decode_log_probs"]
-
-        self.objective.__dict__["decode_log_probs"] = answer
-        self.ask = ask
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        config, told = self.objective.backbone.model.config, self.told
-        start = 1 if config.is_encoder_decoder else max(len(row.source) for row in self.rows)
-        for at, text in enumerate(input_ids[:, start:].tolist()):
-            if config.eos_token_id in text:  # what follows the end is padding
-                continue
-            for name, expected in self.full_pass(self.rows[at // self.decoding.width], text).items():
-                self.worst[name] = max(self.worst.get(name, 0.0), difference(told[name][at], expected))
-            self.compared += 1
-        return scores
-
-    def full_pass(self, row: Encoded, text: Sequence[int]) -> dict[str, Tensor]:
-        """Return log-probabilities behind a text, [V]; a state never sees the token it predicts, here 0."""
-        *_, last = self.subject.slices(self.objective, [replace(row, target=(*text, 0))])
-        return {
-            "decode_log_probs": self.ask(last, self.decoding)[-1],
-            "log_probs": self.objective.log_probs(last)[-1],
+        hooks: dict[str, Hook] = {
+            "log_probs": objective.log_probs,
+            f"decode_log_probs for {decoding.text}": partial(objective.decode_log_probs, decoding=decoding),
         }
+        texts = Continuation(objective, decoding, prompts, start, [], second)
+        for at in range(NEW_TOKENS):
+            full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
+            for row in rows:
+                *_, last = subject.slices(objective, [replace(row, target=(*row.target[:at], 0))])
+                full.append(last)
+            for name, hook in hooks.items():
+                expected = torch.stack([hook(last)[-1] for last in full])
+                near(
+                    difference(hook(texts.rows), expected),
+                    f"{name} to give with a cache what it gives in a full forward pass over the text so far",
+                    "let it depend on what `rows` holds when generating: `written`, no targets, positions or `earlier`",
+                )
+            texts.append(torch.tensor([row.target[at] for row in rows]))
+    return f"{NEW_TOKENS} steps"
 
 
 def difference(first: Tensor, second: Tensor) -> float:

@@ -54,10 +54,10 @@ class TaskSubject:
     source: Source
     sets: Mapping[str, Any]
 
-    def read(self, limit: int | None = None) -> Task:
+    def read(self) -> Task:
         """Make the task and read its rows."""
         made = self.plugin(**fill(options_of(self.plugin), self.sets, f"task '{self.plugin.name}'"))
-        made.load(self.source, limit)
+        made.load(self.source, None)
         return made
 
     @cached_property
@@ -91,8 +91,6 @@ def hashed(subject: TaskSubject) -> str:
     other = replace(split, examples=[changed, *split.examples[1:]]).manifest()
     unlike = other.sha256 != subject.task.manifest("train").sha256
     need(unlike, "another hash of another text", "the same", "do not override `manifest`")
-    two = [row.id for row in subject.read(2).split("train").examples]
-    need(two == [row.id for row in split.examples[:2]], "the first two rows under --limit 2", two, "ignore the limit")
     return subject.task.manifest("test").sha256[:12]
 
 
