@@ -13,10 +13,10 @@ from bench.base.credentials import learn_words
 from bench.base.lightning import stand_in
 from bench.base.outward import guard_process, guarded
 from bench.base.own_code import make_current_folder_importable
-from bench.base.signals import EXIT_CODES, Stopped, handled
 from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
+from bench.launch.signals import EXIT_CODES, Stopped, handled
 
 
 class Parser(argparse.ArgumentParser):

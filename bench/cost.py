@@ -230,7 +230,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     All weights are new ones, also where those of a trained cell would be read: they take the same time.
     """
     from bench.cells.build import build, exemplars_of
-    from bench.cells.shared.memory import micro_batches_of
+    from bench.launch.memory import micro_batches_of
     from bench.training.training import train
 
     marks: list[float] = []

@@ -1,4 +1,4 @@
-"""Options of `bench run`, most of which `bench plan` has too: how they are added, and which do not go together."""
+"""Options of `bench run`, how they are added, and which do not go together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bench.cli_options import (
     limit_option,
     positive,
     results_option,
-    seconds,
     set_option,
     trial_options,
 )
@@ -113,7 +112,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         metavar="NAMES",
         help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/loggers.md)",
     )
-    time_options(group)
     group.add_argument(
         "--dry-run",
         nargs="?",
@@ -124,21 +122,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
-
-
-def time_options(group: argparse._ArgumentGroup) -> None:
-    """Add what happens after so many seconds."""
-    group.add_argument(
-        "--cell-timeout", type=seconds, default=0.0, metavar="SECONDS", help="a cell that takes longer fails"
-    )
-    group.add_argument(
-        "--stall-timeout",
-        type=seconds,
-        default=0.0,
-        metavar="SECONDS",
-        help="a cell fails when one of its processes gives no sign of life for so long, also while it reads data; "
-        "default with --devices or --jobs: 900, or 10 times the longest silence it came back from",
-    )
 
 
 def slurm_option(parser: argparse._ActionsContainer) -> None:
@@ -202,8 +185,3 @@ def refuse_as_member(given: argparse.Namespace, arguments: RunArguments) -> None
     """
     if arguments.devices > 1 or arguments.jobs > 1 or given.slurm:
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
-    if arguments.cell_timeout:
-        raise UsageError(
-            "--cell-timeout does not go with torchrun, whose processes nobody could end: leave it out and give "
-            "--stall-timeout, or keep it and start the cells by --devices, or by bench plan and bench work"
-        )

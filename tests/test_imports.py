@@ -8,16 +8,21 @@ from tests.shipped import trees
 LAYERS = (
     ("bench.errors",),
     ("bench.base",),
-    ("bench.metrics", "bench.decodings", "bench.processes"),
+    ("bench.metrics", "bench.decodings", "bench.launch.signals"),
     ("bench.models",),
     ("bench.tasks", "bench.generation", "bench.store"),
     ("bench.leaderboards", "bench.config", "bench.pretrained"),
     ("bench.training",),
     ("bench.cells",),
-    ("bench.imported", "bench.verify", "bench.cost", "bench.queue", "bench.page"),
-    ("bench.launch", "bench.board"),
+    ("bench.imported", "bench.verify", "bench.cost", "bench.page"),
+    ("bench.launch",),
+    ("bench.board",),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
+EXTRA = {  # a run locks its folder, asks for the group of its process, and is tried again where memory is short
+    "bench.cells.run": {f"bench.launch.{name}" for name in ("lock", "member", "memory", "schedule")},
+    "bench.cost": {"bench.launch.memory"},  # three timed steps begin with the micro-batches that a run begins with
+}
 
 
 @cache
@@ -49,7 +54,7 @@ def test_imports_point_one_way():
     wrong = []
     for name in trees():
         room, layer = layer_of(name)
-        for wanted in sorted(wanted_modules(name)):
+        for wanted in sorted(wanted_modules(name) - EXTRA.get(name, set())):
             other, below = layer_of(wanted)
             if room and other != room and below >= layer and wanted != "bench":
                 wrong.append(f"{name} imports {wanted}")

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.signals import EXIT_CODES
 from bench.config.resolve import find_method
+from bench.launch.signals import EXIT_CODES
 from bench.tasks import find_task
 
 TRY_AGAIN = EXIT_CODES[signal.SIGUSR1]

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -58,7 +58,7 @@ def write_atomic(
             _sync_folder(path.parent)
         return made
     except OSError as error:
-        raise StoreError(_explain(path, error)) from error
+        raise StoreError(explain(path, error)) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -75,10 +75,43 @@ def check_can_write(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"")
     except OSError as error:
-        raise StoreError(_explain(folder, error)) from error
+        raise StoreError(explain(folder, error)) from error
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def scratch_folder(results: Path, name: str) -> Iterator[Path]:
+    """Make a folder in a results folder for a while, which the processes of a run share.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    folder = scratch_path(results, name)
+    make_scratch(folder)
+    try:
+        yield folder
+    finally:
+        remove_scratch(folder)
+
+
+def scratch_path(results: Path, name: str) -> Path:
+    """Return where a scratch folder of this process is; when the process is gone, the next command removes it."""
+    return results / ".work" / f"{name}.{signature()}"
+
+
+def make_scratch(folder: Path) -> None:
+    """Make an empty scratch folder.
+
+    Raises:
+        StoreError: the disk refuses.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise StoreError(explain(folder, error)) from error
 
 
 def remove_scratch(folder: Path) -> None:
@@ -186,7 +219,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _explain(path: Path, error: OSError) -> str:
+def explain(path: Path, error: OSError) -> str:
     """Say why a file could not be written, and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"no space left to write '{path}'; free some and run the same command again, earlier results are intact"

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,7 @@ from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
 from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
+from bench.launch.member import membership
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
+    from bench.launch.local import Submits
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
@@ -43,6 +46,7 @@ def run(
     data_dir: str | Path | None = None,
     results: str | Path = "results",
     jobs: int = 1,
+    executor: Submits | None = None,
     on_error: Literal["raise", "keep"] = "raise",
     quiet: bool | None = None,
     trials: int | str | None = None,
@@ -66,7 +70,9 @@ def run(
         limit: rows kept of each split, for debugging; the board then has such cells only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
-        jobs: cells worked on at once.
+        jobs: runs that are executed at once on this machine.
+        executor: takes the runs in place of this machine, such as one of `concurrent.futures` or Dask's
+            `Client.get_executor()`; its workers have to see the results folder (docs/cluster.md).
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
@@ -101,12 +107,12 @@ def run(
         results=str(results),
         loggers=_loggers(logger),
     )
-    if arguments.jobs > 1:
+    if arguments.jobs > 1 or executor is not None:
         _refuse_script((*arguments.tasks, *arguments.methods))
     search = _search(trials, trial_steps, trial_rows)
     if quiet is None:
         quiet = not sys.stderr.isatty()
-    plan, outcome = planned_and_executed(arguments, quiet, search)
+    plan, outcome = planned_and_executed(arguments, quiet, search, executor)
     if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
         from bench.board.logged import log_stored
 
@@ -118,7 +124,9 @@ def run(
     return board_of(plan, outcome, arguments)
 
 
-def planned_and_executed(arguments: RunArguments, quiet: bool, search: Search | None = None) -> tuple[Plan, Outcome]:
+def planned_and_executed(
+    arguments: RunArguments, quiet: bool, search: Search | None = None, executor: Submits | None = None
+) -> tuple[Plan, Outcome]:
     """Plan a run and run it, with the settings that a search picks where there is one.
 
     Raises:
@@ -132,12 +140,12 @@ def planned_and_executed(arguments: RunArguments, quiet: bool, search: Search | 
         if search is not None:
             from bench.cells.search.run import run_search
 
-            return run_search(search, arguments, progress, executed)
+            return run_search(search, arguments, progress, partial(executed, executor=executor))
         plan = make_plan(arguments, progress.say, progress.rows)
         if not plan.cells:
             why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
             raise UsageError(f"nothing to run: {why}")
-        return plan, executed(plan, arguments, progress)
+        return plan, executed(plan, arguments, progress, executor)
 
 
 def _search(
@@ -181,20 +189,20 @@ def board_of(plan: Plan, outcome: Outcome, arguments: RunArguments) -> Board:
     return Board(store, leaderboards, failed=without_number)
 
 
-def executed(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
-    """Run a plan, in this process or on several workers; keep the checkpoints that the arguments say.
+def executed(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+    """Execute a plan, in this process or in others; keep the checkpoints that the arguments say.
 
-    Without any that are kept, each goes as soon as no other cell of the plan needs it, where one cell is run at a time.
+    Without any that are kept, each goes as soon as no other run of the plan needs it, where one is executed at a time.
     """
     from bench.board.checkpoints import drop_checkpoints
 
     def drop(outcome: Outcome) -> None:
         drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
 
-    if arguments.jobs > 1:
-        from bench.queue.jobs import execute_jobs
+    if executor is not None or ((arguments.jobs > 1 or arguments.devices > 1) and membership() is None):
+        from bench.launch.local import execute_jobs
 
-        outcome = execute_jobs(plan, arguments, progress)
+        outcome = execute_jobs(plan, arguments, progress, executor)
     else:
         from bench.cells.run import execute
 

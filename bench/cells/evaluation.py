@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bench.base.autocast import autocast
-from bench.base.signals import between_steps
 from bench.cells.evaluators import EVALUATORS, Context, Examples
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
+from bench.launch.signals import between_steps
 from bench.models.core.objective import Objective
 from bench.store.partial_rows import PartialRows
 from bench.tasks.core.task import Task

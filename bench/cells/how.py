@@ -35,7 +35,6 @@ class How:
         deterministic: whether torch takes only algorithms that give the same bits each time, where it has them.
         workers: processes beside this one that prepare batches.
         state_every: seconds from one state of the training to the next.
-        timeout: seconds that a process waits for the others in a collective; 0 for the default.
     """
 
     accumulate: int = 1
@@ -47,10 +46,9 @@ class How:
     deterministic: bool = False
     workers: int = 0
     state_every: float = SECONDS
-    timeout: float = 0.0
 
     @staticmethod
-    def of(arguments: RunArguments, timeout: float = 0.0) -> How:
+    def of(arguments: RunArguments) -> How:
         """Return how a run was asked to work."""
         asked = arguments.execution
         return How(
@@ -62,7 +60,6 @@ class How:
             deterministic=asked.deterministic,
             workers=asked.workers,
             state_every=asked.state_every,
-            timeout=timeout,
         )
 
     def cut_into(self, accumulate: int, out_of_memory: bool) -> How:

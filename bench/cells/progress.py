@@ -1,49 +1,75 @@
-"""Progress: what a run tells people while it works. Everything goes to stderr; stdout is for results."""
+"""Progress: what a command tells people while it works. Everything goes to stderr; stdout is for results."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, TypeVar
 
 from bench.base.outward import safe, styled
-from bench.cells.pace.pace import TRAINING, Pace, Rate, Stage, duration
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+__all__ = ["SCORING", "TRAINING", "WRITING", "OnBeat", "OnStage", "Progress", "Rate", "Reports", "beating", "counted"]
+
+TRAINING, SCORING, WRITING = "training", "scoring", "writing"
+"""Stages of a run: steps, metrics over its rows, and what a baseline writes. An evaluation is called by its kind."""
+
 LINE_S, LONG_S = 2.0, 30.0
-"""Between two lines of one cell where there is no terminal, at the least; and where no share of it is known."""
+"""Seconds between two lines about one run where there is no terminal: at least, and where its total is unknown."""
 SHOWN_S = 0.1
-"""Between two changes of the live line for single steps and rows."""
+"""Seconds between two changes of the live line for single steps and rows."""
+
+OnStage = Callable[[str, int], None]
+"""Told that a stage begins, and how many steps or rows it has; 0 where that is not known."""
+OnBeat = Callable[[str, int], None]
+"""Told the stage that the work is in, and the step or row that it has reached there."""
+
+T = TypeVar("T")
 
 
 class Reports(Protocol):
-    """What is told while one cell is worked on, to whoever shows or keeps it."""
+    """What is told while a run is executed."""
 
     def warn(self, text: str) -> None:
         """Take a warning."""
 
-    def stage(self, name: str) -> None:
-        """Begin a stage of the cell."""
+    def stage(self, name: str, of: int = 0) -> None:
+        """Begin a stage with so many steps or rows; 0 where that is not known."""
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-        """Advance training."""
+        """Advance the training."""
 
-    def beat(self, stage: str, step: int) -> None:
-        """Take a sign of life: the stage that the work is in, and the step or row it has reached there."""
+    def beat(self, stage: str, done: int) -> None:
+        """Advance a stage by single steps or rows."""
 
     def done(self, how: str) -> None:
-        """End the cell."""
+        """End the run."""
 
     def failed(self, why: str) -> None:
-        """End a cell that failed."""
+        """End a run that failed."""
+
+
+def no_stage(name: str, of: int) -> None:
+    """Tell nobody."""
+
+
+def no_beat(stage: str, done: int) -> None:
+    """Tell nobody."""
+
+
+def beating(items: Iterable[T], stage: str, on_beat: OnBeat) -> Iterator[T]:
+    """Yield items and tell of each."""
+    for number, item in enumerate(items, start=1):
+        on_beat(stage, number)
+        yield item
 
 
 class Progress:
-    """One live line where stderr is a terminal; else a line for each cell, and for every tenth of a long one.
+    """One live line where stderr is a terminal; else a line for each run, and for every tenth of a long one.
 
     Args:
         quiet: say nothing but warnings and failures.
@@ -71,16 +97,12 @@ class Progress:
             disable=not self.live,
         )
         self.task = self.bar.add_task("", total=1, note="")
-        self.cells_shown: dict[str, TaskID] = {}
+        self.rows_shown: dict[str, TaskID] = {}
         self.label, self.number = "", ""
         self.started = clock()
-        self.pace = Pace(clock=clock)
-        self.rate = Rate(clock)
-        self.name = ""  # of the stage
-        self.of = 0  # steps or rows of the stage
-        self.about_step = ""  # loss and tokens per second
+        self.current = Stage("", 0, clock)
         self.shown_at = -SHOWN_S
-        self.lines: dict[str, Line] = {}  # the last one of each cell or piece of work
+        self.lines: dict[str, Line] = {}  # the last one of each run or piece of work
 
     def __enter__(self) -> Progress:
         self.bar.start()
@@ -108,84 +130,49 @@ class Progress:
         self.bar.start()
         return answer in ("y", "yes")
 
-    # Cells one after another ----------------------------------------------------------------------------------------
-
-    def begin(self, cells: Sequence[Mapping[str, Stage]]) -> None:
-        """Begin a run of cells.
-
-        Args:
-            cells: the stages that each of them lacks, for the time it may take.
-        """
-        self.pace = Pace(cells, self.clock)
+    # Runs one after another -----------------------------------------------------------------------------------------
 
     def cell(self, number: int, of: int, label: str) -> None:
-        """Begin a cell."""
+        """Begin a run."""
         self.number, self.label = f"[{number}/{of}]", f"[{number}/{of}] {safe(label)}"
         self.started = self.clock()
-        self.pace.begin(number)
-        self.name, self.of, self.about_step = "", 0, ""
         self.lines.pop(self.label, None)
         self.bar.update(self.task, description=self.label, completed=0, total=1, note="")
 
-    def stage(self, name: str) -> None:
-        """Begin a stage of a cell."""
-        self.pace.stage(name)
-        self.name, self.of, self.about_step = name, 0, ""
-        if name in self.pace.stages:
-            self.of = self.pace.stages[name].of
-        self.rate = Rate(self.clock)
-        self.show(name, 0, 0)
+    def stage(self, name: str, of: int = 0) -> None:
+        """Begin a stage of a run."""
+        self.current = Stage(name, of, self.clock)
+        self.show(self.current.text(0), 0, of)
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-        """Advance training; `values` has the loss, and the tokens that were read so far where they are known."""
-        if self.name != TRAINING and TRAINING in self.pace.stages:  # in other processes, which share the cell
-            self.stage(TRAINING)
-        self.of = steps
-        self.about_step = about_step(values, self.rate)
-        self.advance(TRAINING, step, steps)
+        """Advance the training; `values` has the loss, and the tokens that were read so far where they are known."""
+        self.current.of = steps
+        self.current.note(values)
+        self.advance(step)
 
-    def beat(self, stage: str, step: int) -> None:
-        """Advance a stage by single steps or rows, as a sign of life says it."""
+    def beat(self, stage: str, done: int) -> None:
+        """Advance a stage by single steps or rows."""
         if self.clock() - self.shown_at < SHOWN_S:
             return
-        what = stage.partition(",")[0]
-        if what in self.pace.stages and what != self.name:  # in other processes, which share the cell
-            self.stage(what)
-        if what == self.name.partition(" ")[0]:
-            self.advance(self.name, step, self.of)
+        if stage == self.current.name:
+            self.advance(done)
         else:
-            self.show(what, step, 0)
+            self.show(counted(stage, done, 0), done, 0)
 
     def rows(self, what: str, done: int, of: int) -> None:
         """Advance work on the rows of a task; `of` is 0 where nobody knows how many there are."""
-        self.show(what, done, of)
-        share = None
-        if of:
-            share = done / of
-        self.tell(what, share, counted(what, done, of))
+        text = counted(what, done, of)
+        self.show(text, done, of)
+        self.tell(what, done, of, text)
 
-    def advance(self, what: str, done: int, of: int) -> None:
-        """Advance a stage of a cell; `of` is 0 where nobody knows how many steps or rows it has."""
-        self.pace.reach(done, of)
-        text = ", ".join(filter(None, [counted(what, done, of), self.about_step, self.ends()]))
-        self.show_text(text, done, of)
-        self.tell(self.label, self.pace.share, text)
+    def advance(self, done: int) -> None:
+        """Advance the current stage."""
+        text = self.current.text(done)
+        self.show(text, done, self.current.of)
+        self.tell(f"{self.label}: {self.current.name}", done, self.current.of, text)
 
-    def ends(self) -> str:
-        """Return when the cell and the whole run may end, as far as anybody can tell."""
-        texts = []
-        if self.pace.cell_left_s is not None:
-            texts.append(f"cell ends in {duration(self.pace.cell_left_s)}")
-        if self.pace.all_left_s is not None:
-            texts.append(f"all in {duration(self.pace.all_left_s)}")
-        return ", ".join(texts)
-
-    def show(self, what: str, done: int, of: int) -> None:
-        """Show how far a piece of work is in the live line."""
-        self.show_text(counted(what, done, of), done, of)
-
-    def show_text(self, text: str, done: int, of: int) -> None:
-        """Show a text in the live line, its label behind it: the end of a line that is too long is not seen."""
+    def show(self, text: str, done: int, of: int) -> None:
+        """Show a text in the live line, the label behind it: the end of a line that is too long is not seen."""
         self.shown_at = self.clock()
         note = f"{self.number} {safe(text)}".lstrip()
         described = self.label.removeprefix(self.number)
@@ -193,30 +180,27 @@ class Progress:
             note += " ·"
         self.bar.update(self.task, description=described, completed=done, total=of or None, note=note)
 
-    def tell(self, label: str, share: float | None, text: str) -> None:
+    def tell(self, label: str, done: int, of: int, text: str) -> None:
         """Print a line for every tenth of a piece of work, where there is no live line.
 
         Args:
             label: of the work.
-            share: of it that is done; None where nobody knows, then a line is printed now and then.
+            done: steps or rows of it.
+            of: all of them; 0 where nobody knows, then a line is printed now and then.
             text: says more.
         """
         if self.live or self.quiet:
             return
         now = self.clock()
         last = self.lines.setdefault(label, Line(now, 0))
-        if share is None:
-            if now - last.at >= LONG_S:
-                self.lines[label] = Line(now, 0)
-                self.say(text if label == text else f"{label}: {text}")
-            return
-        tenth = int(10 * share)
-        if last.tenth < tenth < 10 and now - last.at >= LINE_S:
+        tenth = 10 * done // of if of else 0
+        is_due = now - last.at >= LONG_S if not of else last.tenth < tenth < 10 and now - last.at >= LINE_S
+        if is_due:
             self.lines[label] = Line(now, tenth)
-            self.say(f"{label}: {100 * share:.0f} %, {text}")
+            self.say(f"{self.label}: {text}" if self.label and label.startswith(self.label) else f"{label}: {text}")
 
     def done(self, how: str, seconds: float | None = None) -> None:
-        """End a cell.
+        """End a run.
 
         Args:
             how: what became of it.
@@ -224,64 +208,98 @@ class Progress:
         """
         if seconds is None:
             seconds = self.clock() - self.started
-        self.pace.end()
         self.say(f"{self.label}: {how} ({seconds:.1f} s)")
 
     def failed(self, why: str) -> None:
-        """End a cell that failed."""
-        self.pace.end()
+        """End a run that failed."""
         self.console.print(f"{self.label}: failed: {safe(why)}", markup=False, style="red")
 
-    # Several cells at once ------------------------------------------------------------------------------------------
+    # Several runs at once -------------------------------------------------------------------------------------------
 
-    def cells(self, done: int, of: int, running: int, left_s: float | None = None) -> None:
-        """Say how many cells are settled, where several are worked on at once.
+    def cells(self, done: int, of: int, running: Mapping[str, tuple[int, int, str]]) -> None:
+        """Show how many runs are settled, and a row for each that is executed now.
 
         Args:
-            done: cells that are settled.
+            done: runs that are settled.
             of: all of them.
-            running: cells that workers have.
-            left_s: seconds until all are settled; None where nobody can tell.
+            running: by label: steps or rows done and wanted of its stage, 0 where unknown, and a text.
         """
-        note = f"{done} of {of} cells done, {running} running"
-        if left_s is not None:
-            note += f", all in {duration(left_s)}"
+        self.number, self.label = "", ""
+        note = f"{done} of {of} runs done, {len(running)} running"
         self.bar.update(self.task, description="", completed=done, total=of, note=note)
-
-    def running(self, cells: Mapping[str, tuple[int, int, str]]) -> None:
-        """Show a row for each cell that is worked on elsewhere; without a terminal, a line for each tenth of a stage.
-
-        Args:
-            cells: by label: steps done and wanted, 0 where there are none, and what it is doing.
-        """
-        for label in set(self.cells_shown) - set(cells):
-            self.bar.remove_task(self.cells_shown.pop(label))
-        for label, (step, steps, note) in cells.items():
-            if label not in self.cells_shown:
-                self.cells_shown[label] = self.bar.add_task("", note="")
+        for label in set(self.rows_shown) - set(running):
+            self.bar.remove_task(self.rows_shown.pop(label))
+        for label, (step, steps, text) in running.items():
+            if label not in self.rows_shown:
+                self.rows_shown[label] = self.bar.add_task("", note="")
             self.bar.update(
-                self.cells_shown[label],
+                self.rows_shown[label],
                 description=f" · {safe(label)}",
                 completed=step,
                 total=steps or None,
-                note=safe(note),
+                note=safe(text),
             )
-            share = None
-            if steps:
-                share = step / steps
-            self.tell(safe(label), share, safe(note))
+            self.tell(safe(label), step, steps, safe(text))
 
 
 class Line(NamedTuple):
-    """The last line of a piece of work, without a terminal.
-
-    Args:
-        at: when it was printed.
-        tenth: of the work that it said.
-    """
+    """The last line about a piece of work, without a terminal: when it was printed, and the tenth that it told."""
 
     at: float
     tenth: int
+
+
+class Stage:
+    """A stage of a run: how far it is, how fast it goes, and when it may end.
+
+    Args:
+        name: of the stage.
+        of: steps or rows that it has; 0 where that is not known.
+        clock: seconds that only go up.
+    """
+
+    def __init__(self, name: str, of: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.name, self.of = name, of
+        self.rate, self.tokens = Rate(clock), Rate(clock)
+        self.values = ""
+
+    def note(self, values: Mapping[str, float]) -> None:
+        """Take the loss of a step, and how many tokens were read so far."""
+        texts = [f"loss {values['loss']:.3f}"] if "loss" in values else []
+        if (per_second := self.tokens.at(values.get("tokens", 0.0))) is not None:
+            texts.append(f"{per_second:,.0f} tokens/s")
+        self.values = ", ".join(texts)
+
+    def text(self, done: int) -> str:
+        """Return all of it for people."""
+        texts = [counted(self.name, done, self.of), self.values]
+        if self.of and (per_second := self.rate.at(done)) is not None:
+            texts.append(f"ends in {duration((self.of - done) / per_second)}")
+        return ", ".join(filter(None, texts))
+
+
+class Rate:
+    """How many of something there are in a second, from the first count on: what was done before is not fast.
+
+    Args:
+        clock: seconds that only go up.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.first: tuple[float, float] | None = None
+
+    def at(self, count: float) -> float | None:
+        """Return the rate at a count; None at the first one."""
+        now = self.clock()
+        if not count:
+            return None
+        if self.first is None:
+            self.first = (count, now)
+        before, began = self.first
+        if now <= began or count <= before:
+            return None
+        return (count - before) / (now - began)
 
 
 def counted(what: str, done: int, of: int) -> str:
@@ -297,18 +315,15 @@ def counted(what: str, done: int, of: int) -> str:
     return what
 
 
-def about_step(values: Mapping[str, float], rate: Rate) -> str:
-    """Return the loss of a step, and how many tokens are read in a second where that is known.
+def duration(seconds: float) -> str:
+    """Return a time for people.
 
-    Args:
-        values: of the step: `loss`, and `tokens` that were read so far.
-        rate: of the tokens.
+    >>> duration(29.6), duration(75), duration(2 * 3600 + 61)
+    ('30 s', '2 min', '2 h 2 min')
     """
-    texts = []
-    if "loss" in values:
-        texts.append(f"loss {values['loss']:.3f}")
-    if "tokens" in values:
-        per_second = rate.at(values["tokens"])
-        if per_second is not None:
-            texts.append(f"{per_second:,.0f} tokens/s")
-    return ", ".join(texts)
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = -(-seconds // 60)
+    if minutes < 120:
+        return f"{minutes:.0f} min"
+    return f"{minutes // 60:.0f} h {minutes % 60:.0f} min"

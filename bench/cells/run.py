@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,17 +17,17 @@ from bench.cells.cell import Cell
 from bench.cells.how import How
 from bench.cells.loggers.logged_run import logged_run
 from bench.cells.loggers.logs import Logs, OpenRun, logs_of
-from bench.cells.pace.pace import SCORING
-from bench.cells.pace.stages import stages_of_all
 from bench.cells.plan import Plan
-from bench.cells.progress import Progress, Reports
+from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
-from bench.cells.shared.memory import Attempt, micro_batches_of, within_memory
 from bench.cells.standing import lacking_evaluations
 from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
-from bench.errors import BenchError, BlockedError
-from bench.processes.member import membership, world_of
+from bench.errors import BenchError, BlockedError, StoreError
+from bench.launch.lock import LOCK, LockedError, locked
+from bench.launch.member import membership, world_of
+from bench.launch.memory import Attempt, micro_batches_of, within_memory
+from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
@@ -34,8 +35,8 @@ from bench.tasks.fetch.place import Place
 from bench.training.recorder import OnStep
 from bench.training.selection import OnValidation
 
-QUEUE = "queue-"
-"""What the folders of queues begin with, beside the scratch folders of runs."""
+LOOK_S = 0.1
+"""Seconds between two looks at runs that others have locked."""
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Outcome:
         self.failed |= other.failed
         self.missing |= other.missing
         self.blocked |= other.blocked
+        self.broken = other.broken | self.broken
         self.loggers_off |= other.loggers_off
 
     @property
@@ -80,65 +82,85 @@ class Outcome:
 def execute(
     plan: Plan, arguments: RunArguments, progress: Progress, on_cell: Callable[[Outcome], None] | None = None
 ) -> Outcome:
-    """Run every cell of a plan.
+    """Execute every run of a plan in this process, one after another.
 
     Args:
         plan: from `make_plan`.
-        arguments: devices, threads, loggers.
+        arguments: threads, loggers and the like.
         progress: told what happens.
-        on_cell: called behind each cell, with what has become of all of them so far.
+        on_cell: called behind each run, with what has become of all of them so far.
 
     Raises:
-        KeyboardInterrupt: when the run is interrupted. Whatever else a cell raises fails that cell only.
+        KeyboardInterrupt: when the command is interrupted. Whatever else a run raises fails that run only.
     """
-    files_at(arguments.results_folder).check_writable()
+    prepare(arguments.results_folder)
     if threads := threads_of(plan.preset, arguments):
         import torch
 
         torch.set_num_threads(threads)
     outcome, logs = Outcome(), logs_of(arguments, progress.warn)
-    clean(arguments.results_folder)
-    progress.begin(stages_of_all(plan.cells))
-    for number, cell in enumerate(plan.cells, start=1):
-        progress.cell(number, len(plan.cells), cell.label)
-        attempt(cell, arguments, progress, logs, outcome)
+    schedule, told = Schedule(plan.cells), set[int]()
+    while not schedule.is_done:
+        number = schedule.next()
+        if number is None:  # all that is left is locked by others
+            time.sleep(LOOK_S)
+            continue
+        cell = plan.cells[number]
+        progress.cell(number + 1, len(plan.cells), cell.label)
+        try:
+            attempt(cell, arguments, progress, logs, outcome)
+        except LockedError as error:
+            if number not in told:
+                progress.say(f"{cell.label}: {error}; it is looked at again later")
+            told.add(number)
+            schedule.put_back(number, AGAIN_S)
+            continue
+        schedule.settle(number)
         outcome.loggers_off |= logs.off
         if on_cell is not None:
             on_cell(outcome)
     return outcome
 
 
-def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
-    """Run one cell and note what became of it.
+def prepare(results: Path) -> None:
+    """Check that a results folder can be written to, and remove what killed runs have left in it.
 
     Raises:
-        KeyboardInterrupt: when the run is interrupted. Whatever else the cell raises fails it.
+        UsageError: it is only read.
+    """
+    files_at(results).check_writable()
+    clean(results)
+
+
+def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
+    """Execute one run and note what became of it.
+
+    Raises:
+        KeyboardInterrupt: when the command is interrupted.
+        LockedError: another process works on it. Whatever else the run raises fails it.
     """
     try:
         run_cell(cell, arguments, progress, logs, outcome)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, LockedError):
         raise
-    except BaseException as error:  # also an objective's SystemExit: it ends its cell, not the run
+    except BaseException as error:  # also an objective's SystemExit: it ends its run, not the command
         fail(cell, error, outcome, progress)
 
 
 def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
-    """Train, evaluate and score one cell, whatever of it is missing."""
-    if cell.parent is not None:
-        check_trained(cell.parent, "is fine-tuned from")
-    if cell.second is not None:
-        check_trained(cell.second, "has for its second model")
-    trained = cell.folder.trained()
-    if trained is None and (first := outcome.broken.get(cell.folder.path)):
-        raise BlockedError(f"reads the trained cell of '{first}', which has failed")
-    missing = lacking_evaluations(cell, arguments.metrics)
-    is_stored = trained is not None and (not missing or trained["status"] != "ok")
-    if is_stored:
+    """Train, evaluate and score one run, whatever of it is missing."""
+    check_needed(cell, outcome)
+    was_stored = is_stored(cell, arguments.metrics)
+    if not was_stored:
+        check_can_write(cell.folder.path)
+        with locked(cell.folder.path):
+            was_stored = is_stored(cell, arguments.metrics)  # another process may have done it before the lock was ours
+            if not was_stored:
+                with logs.run(partial(logged_run, cell)) as opened:
+                    complete(cell, lacking_evaluations(cell, arguments.metrics), arguments, progress, opened)
+    if was_stored:
         progress.stage(SCORING)
         score_cell(cell, arguments.metrics, progress.beat)
-    else:
-        with logs.run(partial(logged_run, cell)) as opened:
-            complete(cell, missing, arguments, progress, opened)
     tidy(cell)
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
@@ -147,12 +169,30 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs,
     if trained is not None and trained["status"] != "ok":
         outcome.diverged.append(cell.label)
         progress.done("diverged")
-    elif is_stored:
+    elif was_stored:
         outcome.stored.append(cell.label)
         progress.done("stored already")
     else:
         outcome.ok.append(cell.label)
         progress.done("done")
+
+
+def is_stored(cell: Cell, metrics: Sequence[str]) -> bool:
+    """Return whether a run is trained and evaluated, so that at most scores are missing.
+
+    Raises:
+        StoreError: one of its files is damaged.
+    """
+    trained = cell.folder.trained()
+    return trained is not None and (trained["status"] != "ok" or not lacking_evaluations(cell, metrics))
+
+
+def lacks_something(cell: Cell, metrics: Sequence[str]) -> bool:
+    """Return whether a run has to be trained or evaluated; a damaged one counts, and fails when it is executed."""
+    try:
+        return not is_stored(cell, metrics)
+    except StoreError:
+        return True
 
 
 def remember_rows(cell: Cell) -> None:
@@ -198,21 +238,10 @@ def attempt_of(
     on_step: OnStep,
     on_validation: OnValidation,
 ) -> Attempt:
-    """Return what does a cell, with a number of micro-batches: as a member of a group, in several processes, or here.
-
-    A cell with a time limit gets a process of its own, which can be ended.
-    """
-    is_watched = bool(arguments.stall_timeout or arguments.cell_timeout)
+    """Return what executes a run with a number of micro-batches: alone, or as the first process of a group."""
     member = membership()
     if member is not None and not cell.method.is_baseline:
-        from bench.cells.shared.members import share_with_members
-        from bench.cells.shared.workers import SharedCell
-
-        return partial(share_with_members, SharedCell(cell, missing, arguments, progress), member)
-    if (arguments.devices > 1 or is_watched) and not cell.method.is_baseline:
-        from bench.cells.shared.workers import SharedCell, share
-
-        return partial(share, SharedCell(cell, missing, arguments, progress))
+        return partial(member.share, cell, missing, arguments, progress, on_step, on_validation)
 
     def alone(accumulate: int, out_of_memory: bool) -> None:
         work(
@@ -227,6 +256,20 @@ def attempt_of(
         )
 
     return alone
+
+
+def check_needed(cell: Cell, outcome: Outcome) -> None:
+    """Refuse a run whose parents, or whose own training by another run of the plan, failed.
+
+    Raises:
+        BlockedError: naming the run that failed.
+    """
+    if cell.parent is not None:
+        check_trained(cell.parent, "is fine-tuned from")
+    if cell.second is not None:
+        check_trained(cell.second, "has for its second model")
+    if (first := outcome.broken.get(cell.folder.path)) and cell.folder.trained() is None:
+        raise BlockedError(f"reads the trained cell of '{first}', which has failed")
 
 
 def check_trained(needed: Cell, why: str) -> None:
@@ -247,17 +290,17 @@ def check_trained(needed: Cell, why: str) -> None:
 
 
 def clean(results: Path) -> None:
-    """Remove what killed runs have left, temporary files and scratch folders; what a living run uses stays.
-
-    A queue stays: its workers may be on other machines, and its folder does not change for hours while they work.
-    """
+    """Remove what killed runs have left: temporary files, scratch folders and locks. What a living run uses stays."""
     for place in ("*/*/*", "*/*/*/*"):  # cells, and the states in them, which may be as large as the model
         for path in results.glob(f"{place}/.*.tmp"):
             if abandoned(path):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
+    for path in results.glob(f"*/*/*/{LOCK}"):
+        with suppress(BenchError), locked(path.parent):  # nobody holds it, so it goes when it is released
+            pass
     for path in results.glob(".work/*"):
-        if not path.name.startswith(QUEUE) and abandoned(path):
+        if abandoned(path):
             shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):  # another run may be using the folder, or removing it too
         (results / ".work").rmdir()

@@ -13,7 +13,7 @@ from bench.base.entries import Loaded
 from bench.base.keys import key_of
 from bench.base.options import fill, options_of
 from bench.cells.cell import Cell
-from bench.cells.pace.pace import SCORING
+from bench.cells.progress import SCORING, OnBeat, no_beat
 from bench.cells.standing import wanted_families
 from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
@@ -22,7 +22,6 @@ from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import lacking as lacking_here
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
-from bench.processes.heartbeat import OnBeat, no_beat
 from bench.store.places import remembered
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, sha256
+from bench.cells.after_training import fitted, stored_by_first
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.how import How, device_of
-from bench.cells.pace.pace import TRAINING, WRITING
-from bench.cells.pace.stages import stage_name
 from bench.cells.paper_preset import PAPER
-from bench.cells.shared.after_training import fitted, stored_by_first
+from bench.cells.progress import TRAINING, WRITING, OnBeat, OnStage, beating, no_beat, no_stage
 from bench.cells.validation import measure_of
-from bench.cells.wanted import evaluation_content
+from bench.cells.wanted import Evaluation, evaluation_content
 from bench.cells.watched import is_lower_better
 from bench.config.config import joined
 from bench.config.departures import departures_of
 from bench.config.second import SECOND
+from bench.errors import BenchError
 from bench.models.core.objective import Objective
-from bench.processes.heartbeat import OnBeat, beating, no_beat
-from bench.processes.trainer import Beats
 from bench.store.checkpoints import load_checkpoint, load_verified, save_checkpoint
 from bench.store.partial_rows import PARTIAL, PartialRows, forget
 from bench.store.provenance import provenance
@@ -53,9 +53,10 @@ def work(
     scratch: Path | None = None,
     on_step: OnStep | None = None,
     on_validation: OnValidation | None = None,
-    on_stage: Callable[[str], None] = lambda stage: None,
+    on_stage: OnStage = no_stage,
     on_note: Callable[[str], None] = lambda note: None,
     on_beat: OnBeat = no_beat,
+    first_has_ended: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train a cell unless it is trained, then make the rows it misses.
 
@@ -63,14 +64,15 @@ def work(
         cell: what.
         rows_keys: evaluations whose rows are missing.
         rank: this process; rank 0 stores what was trained.
-        world: processes. One stores its rows itself; several leave their shares in `scratch` for their parent.
+        world: processes. One stores its rows itself; several leave their shares in `scratch` for the first of them.
         how: it works: micro-batches, strategy, processes that prepare batches.
         scratch: folder for shares of rows.
         on_step: told about training steps.
         on_validation: told what validations find.
-        on_stage: told what comes next.
+        on_stage: told what comes next, and how many steps or rows it has.
         on_note: told what a user should know.
-        on_beat: told that this process goes on.
+        on_beat: told of single rows.
+        first_has_ended: whether the first process has ended its work, for those that wait for what it stores.
     """
     if cell.method.is_baseline:
         write_baseline(cell, rows_keys, on_stage)
@@ -79,13 +81,13 @@ def work(
     with how.algorithms():
         content = cell.folder.trained()
         if content is None:
-            on_stage(TRAINING)
+            on_stage(TRAINING, cell.config.trainer.steps)
             if rank == 0 and cell.method.reads_exemplars and (leak := leak_of(cell)):
                 on_note(f"{cell.label}: {leak}")
             if rank == 0 and (note := objective.training_note()):
                 on_note(f"{cell.label}: {note}")
             train_cell(cell, objective, codec, how, rank, world, on_step, on_validation, on_beat)
-            content = stored_by_first(cell.folder, scratch, on_beat)
+            content = stored_by_first(cell.folder, first_has_ended)
             if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
                 on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
             for remark in content.get("remarks", ()):
@@ -130,7 +132,6 @@ def train_cell(
             accumulate=how.accumulate,
             strategy=how.strategy,
             activation_checkpointing=how.activation_checkpointing,
-            timeout=how.timeout,
             exemplars=partial(exemplars_of, cell),
             workers=how.workers,
             on_step=on_step,
@@ -139,7 +140,6 @@ def train_cell(
             lower_is_better=is_lower_better(cell.config.trainer, cell.task),
             states=StateFiles(cell.folder.path / STATE),
             seconds=how.state_every,
-            callbacks=[Beats(on_beat)],
         )
     if rank == 0:
         result |= fitted(cell, objective, codec, result["status"], on_beat)
@@ -149,7 +149,7 @@ def train_cell(
         StateFiles(cell.folder.path / STATE).remove()
 
 
-def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[str], None]) -> None:
+def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: OnStage) -> None:
     """Store that there is nothing to train, then the texts of a baseline; one process does it."""
     started = time.monotonic()
     if cell.folder.trained() is None:
@@ -157,7 +157,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], on_stage: Callable[[s
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:
-        on_stage(WRITING)
+        on_stage(WRITING, len(cell.evaluations[key].ids))
         rows = list(written(baseline(), cell.task, cell.evaluations[key]))
         store_rows(cell, key, [rows], started)
 
@@ -176,22 +176,30 @@ def make_rows(
     rank: int,
     world: int,
     scratch: Path | None,
-    on_stage: Callable[[str], None],
+    on_stage: OnStage,
     on_beat: OnBeat,
 ) -> None:
     """Evaluate this rank's share; store it, or leave it in `scratch`."""
     started = time.monotonic()
     what = cell.evaluations[key]
-    on_stage(stage_name(what))
+    stage = stage_name(what)
+    on_stage(stage, len(what.ids) // world)
     cut = None
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
     kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
-    rows = list(beating(evaluate(objective, cell.task, codec, what, rank, world, kept), what.kind, on_beat))
+    rows = list(beating(evaluate(objective, cell.task, codec, what, rank, world, kept), stage, on_beat))
     if scratch is None:
         store_rows(cell, key, [rows], started, cut)
     else:
         leave_rows(key, rows, rank, scratch, cut)
+
+
+def stage_name(what: Evaluation) -> str:
+    """Return what people are told that an evaluation is."""
+    if what.decoding is None:
+        return what.kind
+    return f"{what.kind} {what.decoding.text}"
 
 
 def ids_of_cut(rows: Sequence[Encoded], n_all: int) -> Cut:
@@ -229,6 +237,28 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
         content["ids"] = {"n": len(split.examples) if is_whole else len(ids), "sha256": what.of_rows}
     cell.folder.write_rows(key, content, rows, provenance(started))
     forget(cell.folder.path, key)
+
+
+def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:
+    """Store the rows that several processes have left in `scratch`.
+
+    Raises:
+        BenchError: when a process left none.
+    """
+    for key in rows_keys:
+        paths = [scratch / f"{key}.{rank}" for rank in range(world)]
+        parts = []
+        for rank, path in enumerate(paths):
+            if not path.exists():
+                raise BenchError(f"{cell.label}: process {rank} left no rows for {cell.evaluations[key].kind}")
+            parts.append([json.loads(line) for line in path.read_bytes().splitlines()])
+        cut, cut_file = None, scratch / f"{key}.cut"
+        if cut_file.exists():
+            cut = tuple(json.loads(cut_file.read_bytes()))
+        store_rows(cell, key, parts, started, cut)
+        for path in paths:
+            with suppress(OSError):
+                path.unlink()
 
 
 def store_trained(

@@ -36,8 +36,6 @@ class Command:
 
 COMMANDS = {
     "run": Command("bench.commands.run", "train, evaluate and score what is missing", makes_models=True),
-    "plan": Command("bench.commands.plan", "what is missing, as a file for bench work"),
-    "work": Command("bench.commands.work", "be one of many workers of a plan"),
     "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
     "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
     "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are, and where data is"),

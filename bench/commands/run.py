@@ -15,7 +15,7 @@ from bench.base.outward import write_styled
 from bench.cli_options import yes_option
 from bench.config.arguments import RunArguments, collect
 from bench.errors import BenchError, StoreError, UsageError
-from bench.processes.member import membership, world_of
+from bench.launch.member import membership, world_of
 from bench.run_options import (
     TIMED,
     how_options,
@@ -61,9 +61,7 @@ def run(given: argparse.Namespace) -> int:
     if group is None:
         refuse_as_member(given, arguments)
     if member.rank:
-        from bench.cells.shared.members import follow
-
-        return follow(member)
+        return member.follow()
     with member.leading() as end:
         end.code = act()
     return end.code

@@ -50,8 +50,6 @@ class RunArguments:
         strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
         keep_checkpoints: of cells that are finished and scored: `all`, `best` (one of those that differ in their seed
             only), `none`.
-        cell_timeout: seconds that a cell may take; 0 for no limit.
-        stall_timeout: seconds that a process of a cell may give no sign of life; 0 for a limit that adapts.
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:
@@ -78,8 +76,6 @@ class RunArguments:
     strategy: str = "ddp"
     keep_checkpoints: str = "all"
     threads: int = 0
-    cell_timeout: float = 0.0
-    stall_timeout: float = 0.0
     on_bad_row: OnBadRow = "fail"
     data_dir: str | None = None
     results: str = "results"
@@ -226,8 +222,6 @@ def collect(given: argparse.Namespace) -> RunArguments:
         strategy=given.strategy,
         keep_checkpoints=given.keep_checkpoints,
         threads=given.threads,
-        cell_timeout=given.cell_timeout,
-        stall_timeout=given.stall_timeout,
         on_bad_row=given.on_bad_row,
         data_dir=given.data_dir,
         results=given.results,

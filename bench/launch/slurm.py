@@ -24,14 +24,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.base.keys import key_of
-from bench.base.signals import TOGETHER
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, execute
+from bench.cells.run import Outcome, execute, lacks_something
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, UsageError
-from bench.queue.planned import lacks_something
+from bench.launch.signals import TOGETHER
 from bench.store.snapshot import files_at
 
 __all__ = ["Element", "SlurmOptions", "group_of_element", "groups_of", "run_on_slurm", "runs_of"]

@@ -14,10 +14,9 @@ from safetensors.torch import load, save
 from bench.cells.build import exemplars_of, optimiser_of
 from bench.config.resolve import find_method
 from bench.errors import BenchError
-from bench.processes.endings import GroupError
-from bench.processes.group import run_group
-from bench.processes.rank import Rank
-from bench.processes.watch import Limits
+from bench.launch.endings import cause_of
+from bench.launch.processes import log_tail
+from bench.launch.ranks import Rank, run_ranks
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.distributions import difference
 from bench.testing.report import TOLERANCE, Failed, NotApplicable, near
@@ -42,23 +41,24 @@ def ranks(subject: Subject) -> str:
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
         try:
-            run_group(
+            codes = run_ranks(
                 "bench.testing.ranks:train_both",
                 job,
                 WORLD,
                 scratch,
                 threads=1,
-                limits=Limits(cell=600),
+                seconds=600,
                 environment={"CUDA_VISIBLE_DEVICES": ""},
             )
-        except GroupError as error:
-            last = [line for line in error.log if line.strip()] or ["nothing"]
-            raise Failed(
-                f"expected {WORLD} processes to end well; got code {error.code} from process {error.rank}, which said "
-                f"last: {last[-1]}; let every parameter and every process take part in each step"
-            ) from error
         except BenchError as error:
             raise Failed(f"expected {WORLD} processes to end well; got {error}; let all join in `reduce`") from error
+        if codes:
+            _, rank, _ = cause_of(codes, scratch, WORLD)
+            last = [line for line in log_tail(scratch, rank) if line.strip()] or ["nothing"]
+            raise Failed(
+                f"expected {WORLD} processes to end well; got code {codes[rank]} from process {rank}, which said last: "
+                f"{last[-1]}; let every parameter and every process take part in each step"
+            )
         alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
     for rank, shared in enumerate(together):
         for name, tensor in alone.items():
@@ -75,9 +75,7 @@ def train_both(job: dict[str, Any], rank: Rank) -> None:
     """Be one of the processes; the first one trains alone before."""
     given = find_method(job["method"]), job["backbone"], job["seed"], tuple(job["sets"])
     if rank.number == 0:
-        rank.heartbeat("alone")
         (rank.scratch / "alone").write_bytes(trained(Subject(*given), 1))
-    rank.heartbeat("together")
     (rank.scratch / str(rank.number)).write_bytes(trained(Subject(*given), WORLD))
 
 

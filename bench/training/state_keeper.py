@@ -13,7 +13,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.plugins.io import CheckpointIO
 from torch import distributed
 
-from bench.base.signals import Stopped, asked_to_stop, restore_handlers, signal_handlers, stop_if_asked
+from bench.launch.signals import Stopped, asked_to_stop, restore_handlers, signal_handlers, stop_if_asked
 from bench.store.state_files import SECONDS, StateFiles, read_state, write_state
 from bench.training.recorder import Recorder
 

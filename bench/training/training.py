@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,15 +11,17 @@ from datetime import timedelta
 from typing import Any
 
 import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.strategies import Strategy
+from lightning.pytorch.plugins import CheckpointIO
+from lightning.pytorch.strategies import DDPStrategy, Strategy
 
-from bench.base.signals import between_steps, interrupts_get_out
 from bench.config.config import LOWER_IS_BETTER, TrainerConfig
 from bench.errors import StoreError
+from bench.launch.signals import between_steps, interrupts_get_out
 from bench.models.backbones.recomputing import recomputed
 from bench.models.core.objective import Objective
-from bench.processes.trainer import GROUP_TIMEOUT_S, placed
 from bench.store.state_files import SECONDS, StateFiles
 from bench.tasks.core.feed import Feed, no_exemplars
 from bench.tasks.core.task import Task
@@ -27,6 +30,9 @@ from bench.training.recorder import OnStep, Recorder
 from bench.training.selection import Measure, OnValidation, Selection
 from bench.training.sharding import ShardedStrategy
 from bench.training.state_keeper import StateIO, StateKeeper
+
+GROUP_TIMEOUT_S = 1800.0
+"""Seconds that a process waits for the others in one collective; a process that is stopped ends the run after them."""
 
 
 def train(
@@ -40,7 +46,6 @@ def train(
     accumulate: int = 1,
     strategy: str | Strategy | None = None,
     activation_checkpointing: bool = False,
-    timeout: float = 0.0,
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars,
     workers: int = 0,
     on_step: OnStep | None = None,
@@ -65,7 +70,6 @@ def train(
         strategy: `ddp` (each process has the whole model), `fsdp` (a share of it, see `sharding`), or one of
             Lightning's own; by default one process or `ddp`.
         activation_checkpointing: keep only the inputs of layers for the backward pass, and compute the rest again.
-        timeout: seconds that a process waits for the others in a collective; 0 for the default.
         exemplars: returns the exemplars of a split by row id, for methods that read exemplars.
         workers: processes that prepare batches; the batches are the same for any number.
         on_step: called with step, steps and the logged values, on the first rank.
@@ -106,7 +110,7 @@ def train(
                 max_steps=steps,
                 callbacks=[recorder, *callbacks, selection, keeper],
                 **settings_of(config, accumulate),
-                **placed(world, strategy_of(strategy, world, timeout), io, timeout),
+                **placed(world, strategy_of(strategy, world), io),
                 **validation_of(interval * accumulate),
             )
             state = None if states is None else states.newest_whole()
@@ -158,13 +162,32 @@ def validation_of(batches: int) -> dict[str, Any]:
     return {"val_check_interval": batches, "check_val_every_n_epoch": None}
 
 
-def strategy_of(name: str | Strategy | None, world: int, timeout: float) -> str | Strategy | None:
+def strategy_of(name: str | Strategy | None, world: int) -> str | Strategy | None:
     """Return the strategy of a name; None for the default: one process, or `ddp`."""
     if isinstance(name, str) and (world == 1 or name == "ddp"):
         return None
     if name == "fsdp":
-        return ShardedStrategy(timeout=timedelta(seconds=timeout or GROUP_TIMEOUT_S))
+        return ShardedStrategy(timeout=timedelta(seconds=GROUP_TIMEOUT_S))
     return name
+
+
+def placed(world: int, strategy: str | Strategy | None, checkpoints: CheckpointIO) -> dict[str, Any]:
+    """Return the arguments that tell a trainer where it runs. It never asks a scheduler's variables, such as SLURM's.
+
+    Args:
+        world: number of processes, of all machines.
+        strategy: a Lightning strategy; by default one process or `ddp`.
+        checkpoints: how the trainer reads and writes states.
+    """
+    if world == 1:
+        return {"devices": 1, "strategy": strategy or "auto", "plugins": [checkpoints, LightningEnvironment()]}
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", world))
+    return {
+        "devices": here,
+        "num_nodes": world // here,
+        "strategy": strategy or DDPStrategy(timeout=timedelta(seconds=GROUP_TIMEOUT_S)),
+        "plugins": [checkpoints, TorchElasticEnvironment()],
+    }
 
 
 @contextmanager

@@ -268,7 +268,7 @@ def test_records_lose_them_and_keep_their_hash(tmp_path: Path, known: None) -> N
         "m.listing = listing; sys.argv[1:] = ['list']; sys.exit(program())",
         "import runpy; sys.argv[1:] = ['/no/folder?token=' + CANARY + chr(27) + '[31m/job']\n"
         "import os; os.environ |= {'RANK': '0', 'WORLD_SIZE': '1'}\n"
-        "runpy.run_module('bench.processes.rank', run_name='__main__')",
+        "runpy.run_module('bench.launch.ranks', run_name='__main__')",
     ],
     ids=["program", "rank"],
 )

@@ -1,4 +1,4 @@
-"""Options of `bench run` and `bench plan`: what their help says, what goes together, and what is refused instead."""
+"""Options of `bench run`: what their help says, what goes together, and what is refused instead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.processes.member import membership, world_of
+from bench.launch.member import membership, world_of
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -58,20 +58,6 @@ def test_a_group_of_one_process_has_no_shares(bench: Bench, asked: list[str], to
     assert (ended.code, ALONE in ended.err) == (2, True)
 
 
-def test_a_worker_of_one_process_refuses_a_plan_with_shares(
-    bench: Bench, asked: list[str], torchrun: Callable[[int], None], tmp_path: Path
-) -> None:
-    """A plan does not know how many processes will be started for it."""
-    plan = tmp_path / "plan.json"
-    asked.remove("--json")
-    assert bench("plan", str(plan), *asked[1:], *SHARES).code == 0
-    for start in (lambda: None, lambda: torchrun(1)):
-        start()
-        ended = bench("work", str(plan))
-        assert (ended.code, ALONE in ended.err) == (2, True)
-    assert not (tmp_path / "results" / ".work").exists()
-
-
 # What is refused ----------------------------------------------------------------------------------------------------
 
 
@@ -80,17 +66,7 @@ def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: li
     keep = ("--keep-checkpoints", "best")
     ended = bench(*asked, *keep, "--grid", "optim.lr=1e-4,1e-3")
     assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)
-    asked.remove("--json")
-    ended = bench("plan", str(tmp_path / "plan.json"), *asked[1:], *keep)
-    assert (ended.code, f"{KEPT} bench plan" in ended.err, instead in ended.err) == (2, True, True)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_torchrun_has_no_limit_for_a_cell(bench: Bench, asked: list[str], torchrun: Callable[[int], None]) -> None:
-    torchrun(2)
-    ended = bench(*asked, "--cell-timeout", "5")
-    assert (ended.code, "--cell-timeout does not go with torchrun" in ended.err) == (2, True)
-    assert "give --stall-timeout" in ended.err
 
 
 # Costs --------------------------------------------------------------------------------------------------------------

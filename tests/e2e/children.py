@@ -25,22 +25,18 @@ from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_han
 
 import bench.base.ties
 import bench.cells.run
-import bench.cells.shared.workers
 import bench.cells.work
 import bench.commands.report
 import bench.commands.run
 import bench.generation.generation
+import bench.launch.child
+import bench.launch.local
+import bench.launch.member
+import bench.launch.processes
 import bench.metrics.overlap.table_bleu
-import bench.processes.group
-import bench.processes.process
-import bench.queue.child
-import bench.queue.jobs
-import bench.queue.process_runner
-import bench.queue.work
-from bench.base import signals
+import bench.training.training
 from bench.cli import main
-from bench.processes import rank
-from bench.queue.protocol.timing import LOCAL, Timing
+from bench.launch import ranks, signals
 from bench.store.provenance import code_state, installed_hash
 from bench.store.store import CellFolder
 from tests.disk import wait_for_no_disk
@@ -128,7 +124,8 @@ class Forked:
         os.setsid()
         signals.forget()
         os.environ |= environment
-        os._exit(rank.main(job))
+        bench.launch.member.membership.cache_clear()
+        os._exit(ranks.main(job))
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -143,6 +140,7 @@ class ForkedWorkers:
     """Let `--devices` fork its workers."""
 
     def arm(self) -> None:
+        bench.launch.member.BYE_S = 0.5  # of ranks that were killed
         SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
 
 
@@ -166,25 +164,21 @@ class WaitsIn:
 
 @dataclass(frozen=True)
 class Hasty:
-    """Let the parent of several processes wait a second only for those that are to stop."""
+    """Let those that wait for a process that has failed or hangs wait for some seconds only.
+
+    Args:
+        seconds: from a failure, or a signal, to the end of processes that do not end by themselves.
+        timeout: of a process group.
+    """
+
+    seconds: float = 1.0
+    timeout: float = 1800.0
 
     def arm(self) -> None:
-        bench.processes.group.STOP_S = 1.0
-
-
-@dataclass(frozen=True)
-class StopsAtItsEnd:
-    """Let the second rank be stopped when it has said how it ends, before it does."""
-
-    def arm(self) -> None:
-        real = rank.leave
-
-        def stopping(scratch: Path, ending: Any) -> None:
-            real(scratch, ending)
-            if ending.rank == 1:
-                os.kill(os.getpid(), signal.SIGSTOP)
-
-        rank.leave = stopping  # type: ignore[attr-defined]
+        bench.launch.local.GRACE_S = self.seconds
+        bench.launch.member.LOST_S = self.seconds
+        bench.launch.member.LEADER_S = self.seconds
+        bench.training.training.GROUP_TIMEOUT_S = self.timeout
 
 
 @dataclass(frozen=True)
@@ -306,19 +300,17 @@ class TrainFails:
 
 
 class ForkedJobs:
-    """Let workers fork the children of their cells, in place of a fork server that has to import first, for speed.
+    """Let `--jobs` fork the processes of its runs, in place of a fork server that has to import first, for speed.
 
     Args:
-        timing: in place of the one of `--jobs`.
         other: trouble for everything that is forked.
     """
 
-    def __init__(self, timing: Timing = LOCAL, other: Any = None) -> None:
-        self.timing, self.other = timing, other
+    def __init__(self, other: Any = None) -> None:
+        self.other = other
 
     def arm(self) -> None:
-        bench.queue.jobs.LOCAL = self.timing  # type: ignore[misc]
-        bench.processes.process.fork_server = fork  # type: ignore[assignment]
+        bench.launch.processes.fork_server = fork  # type: ignore[assignment]
         if self.other is not None:
             self.other.arm()
 
@@ -330,6 +322,6 @@ class AllTrialsTie:
         bench.base.ties.TIE = 1e9  # type: ignore[misc]
 
 
-def fork(preload: str) -> Any:
+def fork() -> Any:
     """Return what forks a child from the process that wants it."""
     return multiprocessing.get_context("fork")

@@ -15,17 +15,14 @@ from typing import Any
 
 import pytest
 
-from bench.cells.job import cell_of
 from bench.cells.loggers import wandb_logger
-from bench.cells.shared import workers
-from bench.cells.shared.steps import no_step
-from bench.processes.heartbeat import no_beat
 from tests.conftest import Ended
-from tests.e2e import stores
+from tests.e2e import children, stores
 
 wandb = pytest.importorskip("wandb")
 
 Bench = Callable[..., Ended]
+Run = Callable[..., int]
 SECRET = "canary-5f2c"
 HEADER, BLOCK = 7, 32 * 1024  # of a .wandb file: ':W&B', a magic number, a version; then LevelDB log blocks
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
@@ -184,25 +181,18 @@ class TestOffline:
         for about in (b"--preset", sys.executable.encode(), platform.platform().encode()):
             assert not [path for path in files if path.suffix == ".wandb" and about in path.read_bytes()]
 
-    def test_what_other_processes_train_is_one_run(
-        self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """They know nothing of W&B; the command sends the curve that they have stored. Here they are this process."""
-
-        def in_this_process(target: str, job: dict[str, Any], world: int, scratch: Path, **_: Any) -> None:
-            workers.do_work(cell_of(job["cell"]), job, 0, world, scratch, no_beat, no_step)
-
-        monkeypatch.setenv("WANDB_MODE", "offline")
-        monkeypatch.setattr(workers, "run_group", in_this_process)
+    @pytest.mark.ddp
+    def test_what_other_processes_train_is_one_run(self, run: Run, log: Path, folder: Path) -> None:
+        """The first of them sends the curve."""
         asked = stores.arguments(
             folder / "results",
-            *("--logger", "wandb", "--stall-timeout", "600"),
+            *("--logger", "wandb", "--devices", "2"),
             task="ambiguous_template",
             method="trime",
             sets=("trainer.validate=1",),
         )
-        ended = bench(*asked)
-        assert (ended.code, warnings(ended)) == (0, [])
+        places = {"WANDB_DIR": str(folder), "WANDB_DATA_DIR": str(folder / "staged")}
+        assert run(asked, children.ForkedWorkers(), WANDB_MODE="offline", **places) == 0, children.read(log)
         ((key, about),) = cells_of(copied(folder)).items()
         held = stored(folder / "results", key)["train"]
         assert series(about, "train/loss") == rounded(held["curve"])

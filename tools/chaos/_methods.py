@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import ClassVar
 
 import torch
@@ -16,7 +15,7 @@ from bench.models.core.states import States
 HEALED = "TROUBLE_HEALED"
 """Set in the environment: nothing goes wrong any more."""
 
-KINDS = ("exception", "SystemExit", "NaN", "out of memory", "stall", "bad data")
+KINDS = ("exception", "SystemExit", "NaN", "out of memory", "bad data")
 
 
 class Trouble(Objective):
@@ -41,8 +40,6 @@ class Trouble(Objective):
             return LossSum(loss.total * float("nan"), loss.n_target_tokens, loss.terms)
         if kind == "out of memory":
             raise torch.OutOfMemoryError("out of memory")
-        if kind == "stall":
-            time.sleep(3600)
         if kind == "bad data":
             raise DataError("row 7 of 'train.txt' is no text")
         raise RuntimeError("something went wrong")

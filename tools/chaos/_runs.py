@@ -99,10 +99,9 @@ def kept(results: Path) -> dict[str, bytes]:
 def ranks_of(results: Path) -> dict[int, int]:
     """The processes of the ranks that share a cell now."""
     found = {}
-    for path in results.glob(".work/*/heartbeat.*"):
-        text = children.read(path).split()
-        if len(text) > 1:
-            found[int(path.suffix[1:])] = int(text[1])
+    for path in results.glob(".work/*/process.*"):
+        if text := children.read(path):
+            found[int(path.suffix[1:])] = int(text)
     return found
 
 

@@ -17,7 +17,6 @@ from tools.chaos._methods import HEALED
 METHODS = "mle,face,trime,histalign,ul_token,f2softmax,trime.released,histalign.released,ul_token.released"
 TROUBLE = "tools.chaos._methods:Trouble"
 SEEDS = "0,1,2,3,4,5,6,7,8,9"
-STALL_S = "6"
 
 
 def run(results: Path, method: str = f"{METHODS},{TROUBLE}", **environment: str) -> tuple[int, dict[str, Any], float]:
@@ -26,8 +25,6 @@ def run(results: Path, method: str = f"{METHODS},{TROUBLE}", **environment: str)
         results,
         "--seeds",
         SEEDS,
-        "--stall-timeout",
-        STALL_S,
         "--yes",
         task="ambiguous_template",
         method=method,

@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import suppress
 
-from bench.base.signals import EXIT_CODES
+from bench.launch.signals import EXIT_CODES
 from tests.e2e import children
 from tools.chaos import _runs as runs
 

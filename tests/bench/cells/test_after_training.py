@@ -1,19 +1,15 @@
-"""bench/cells/after_training.py: batches that are made when they are asked for, and signs of life of all ranks."""
+"""After training: batches are made when they are asked for, and processes wait for the first one."""
 
 from __future__ import annotations
 
-import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from bench.cells.after_training import SplitBatches, fitted, stored_by_first
 from bench.cells.build import build
-from bench.cells.shared import after_training
-from bench.cells.shared.after_training import SplitBatches, fitted, stored_by_first
-from bench.errors import UsageError
-from bench.processes.heartbeat import Heartbeat
+from bench.errors import BenchError, UsageError
 from tests.bench.cells.plan.planned import TABLES, plan
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -59,7 +55,7 @@ def test_validation_rows_are_those_that_validation_reads() -> None:
     assert [len(batch["labels"]) for batch in some] == [3, 1]
 
 
-def test_every_batch_of_texts_is_a_sign_of_life() -> None:
+def test_every_batch_of_texts_is_told() -> None:
     """For each number that is tried, not for each batch that was read once."""
     cell = cell_of("mle.penalty", "trainer.max_target=3")
     objective, codec = build(cell)
@@ -89,59 +85,23 @@ def no_signs(stage: str, step: int = 0) -> None:
 
 
 class Folder:
-    """A cell that is stored when the test says so."""
+    """A run that is stored at the third look, or never."""
 
-    def __init__(self) -> None:
-        self.content: dict[str, Any] | None = None
-        self.looks = 0
+    def __init__(self, content: dict[str, Any] | None) -> None:
+        self.content, self.looks = content, 0
 
     def trained(self) -> dict[str, Any] | None:
         self.looks += 1
-        return self.content
+        return self.content if self.looks > 2 else None
 
 
-def test_a_rank_that_waits_lives_as_long_as_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gives signs while the first rank does, and none while that one is silent."""
-    monkeypatch.setattr(after_training, "LOOK_S", 0.001)
-    first, folder, beats = Heartbeat(tmp_path / "heartbeat.0"), Folder(), list[tuple[str, int]]()
-    first("training", 5)
-    found: list[Any] = []
-
-    def wait() -> None:
-        found.append(stored_by_first(folder, tmp_path, lambda stage, step=0: beats.append((stage, step))))  # type: ignore[arg-type]
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    look_again(folder)
-    assert beats == []
-    for step in (1, 2):
-        first("after training", step)
-        look_again(folder)
-        assert beats[-1] == ("waiting for rank 0", step)
-        assert len(beats) == 2 * step
-    look_again(folder)
-    assert len(beats) == 4
-    folder.content = {"status": "ok"}
-    waiting.join(10)
-    assert found == [{"status": "ok"}]
+def test_a_process_waits_for_what_the_first_one_stores() -> None:
+    folder: Any = Folder({"status": "ok"})
+    assert stored_by_first(folder) == {"status": "ok"}
+    assert folder.looks == 3
 
 
-def look_again(folder: Folder) -> None:
-    """Wait until the waiting rank has looked a few times."""
-    before, pause = folder.looks, threading.Event()
-    for _ in range(10_000):
-        if folder.looks > before + 3:
-            return
-        pause.wait(0.001)
-    raise AssertionError("it does not look")
-
-
-def test_where_the_first_rank_cannot_be_seen_it_gives_signs_all_the_same(tmp_path: Path) -> None:
-    folder, beats = Folder(), list[str]()
-
-    def on_beat(stage: str, step: int = 0) -> None:
-        beats.append(stage)
-        folder.content = {"status": "ok"}
-
-    assert stored_by_first(folder, tmp_path, on_beat) == {"status": "ok"}  # type: ignore[arg-type]
-    assert beats == ["waiting for rank 0"]
+def test_it_does_not_wait_for_a_first_one_that_has_failed() -> None:
+    folder: Any = Folder(None)
+    with pytest.raises(BenchError, match="the first process has ended before it stored the training"):
+        stored_by_first(folder, lambda: folder.looks > 3)

@@ -85,7 +85,7 @@ def test_so_does_what_reproduces_a_paper(
 
 def test_fifty_is_not_many(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
-    monkeypatch.setattr("bench.commands.run.outcome_of", lambda plan, *_: begun.append(len(plan.cells)))
+    monkeypatch.setattr("bench.board.run.executed", lambda plan, *_: begun.append(len(plan.cells)))
     monkeypatch.setattr("bench.commands.run.ended", lambda *_: 0)
     for seeds, code in ((50, 0), (51, 2)):
         arguments = stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")

@@ -22,7 +22,7 @@ def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
             "activation_checkpointing=yes", "compile=yes", "deterministic=yes", "workers=2", "state_every=7",
         ))),
     )  # fmt: skip
-    how = How.of(asked, timeout=9.0).cut_into(6, True)
+    how = How.of(asked).cut_into(6, True)
     default = How()
     assert [field.name for field in fields(How) if getattr(how, field.name) == getattr(default, field.name)] == []
     assert How(**how.as_dict()) == how

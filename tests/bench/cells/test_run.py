@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from bench.base.signals import Stopped
 from bench.cells.plan import make_plan
 from bench.cells.run import Outcome, execute
 from bench.cells.work import store_rows
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, BlockedError, DataError, MissingError, StoreError, UsageError
+from bench.launch.signals import Stopped
 from tests.bench.example_cells import PROVENANCE
 from tests.bench.own import FOCAL
 
@@ -25,11 +25,9 @@ class Quiet:
     def __init__(self):
         self.lines = []
 
-    def begin(self, cells): ...
-
     def cell(self, number, of, label): ...
 
-    def stage(self, name): ...
+    def stage(self, name, of=0): ...
 
     def step(self, *_): ...
 

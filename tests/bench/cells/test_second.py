@@ -26,12 +26,12 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.greedy import Greedy
 from bench.errors import BenchError, BlockedError, UsageError
 from bench.generation.generation import generate
+from bench.launch.schedule import Schedule
 from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import Rows, slices
 from bench.models.mle import MLE
-from bench.queue.planned import job_of
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
@@ -130,10 +130,8 @@ class TestCells:
         assert [cell.method.name for cell in found] == ["mle", "mle", "pair"]
         assert found[2].parent is not None
         assert {cell.key for cell in found[2].needed} == {found[0].key, found[1].key}
-        jobs: Any = {}
-        for cell in found:
-            jobs[cell.folder.path] = job_of(cell, jobs)
-        assert set(jobs[found[2].folder.path].after) == {jobs[cell.folder.path].key for cell in found[:2]}
+        schedule = Schedule(found)
+        assert [schedule.next(), schedule.next(), schedule.next()] == [0, 1, None], "it waits for both"
 
     def test_the_cell_of_the_same_settings_is_shared(self, own: Own) -> None:
         own.write("own_pair", OWN.replace("LINES", "second_settings = {}"))

@@ -1,4 +1,4 @@
-"""Workers: a worker makes the very cell it was started for, plans nothing, and what it has to say is heard."""
+"""Job: another process makes the very run it was started for, and plans nothing."""
 
 import dataclasses
 import json
@@ -9,14 +9,10 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
-from bench.cells.shared.memory import size_of
-from bench.cells.shared.steps import Steps
-from bench.cells.shared.workers import NOTES, SharedCell, notes_of, share
 from bench.cells.work import config_yaml
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
-from bench.processes.heartbeat import Heartbeat
-from tests.bench.cells.test_run import Quiet
+from bench.launch.memory import size_of
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -111,51 +107,3 @@ def test_what_bad_rows_become_reaches_a_worker():
     arguments = RunArguments(("logicnlg",), ("mle",), limit=8, preset="small", on_bad_row="skip")
     (cell,) = make_plan(arguments).cells
     assert cell_of(sent(cell)).task.on_bad_row == "skip"
-
-
-def test_steps_of_the_first_worker_are_told_once(tmp_path, monkeypatch):
-    told = []
-
-    class Told(Quiet):
-        def step(self, *point):
-            told.append(point)
-
-        def beat(self, stage, step):
-            told.append((stage, step))
-
-    def run_group(target, job, world, scratch, *, on_look, **_):
-        on_look()
-        heartbeat, steps = Heartbeat(scratch / "heartbeat.0"), Steps(scratch)
-        for step in (3, 6):
-            steps.note(step, 9, {"loss": 1.5, "tokens": 10.0 * step})
-            heartbeat("training", step)
-            on_look()
-            heartbeat("training", step + 1)
-            on_look()
-        assert [path.name for path in scratch.glob("step*")] == ["step"]
-
-    monkeypatch.setattr("bench.cells.shared.workers.run_group", run_group)
-    arguments = RunArguments(("ambiguous_template",), ("mle",), limit=8, preset="small", results=str(tmp_path))
-    (cell,) = make_plan(arguments).cells
-    share(SharedCell(dataclasses.replace(cell, evaluations={}), [], arguments, Told()), 1, False)
-    first, second = ((step, 9, {"loss": 1.5, "tokens": 10.0 * step}) for step in (3, 6))
-    assert told == [("on 1 processes", 0), first, ("training", 4), second, ("training", 7)]
-
-
-def test_steps_that_cannot_be_written_cost_nothing(tmp_path):
-    steps = Steps(tmp_path / "gone")
-    steps.note(1, 2, {"loss": 1.0})
-    assert steps.news() is None
-
-
-def test_what_workers_have_to_say_is_told(tmp_path, monkeypatch):
-    def run_group(target, job, world, scratch, **_):
-        (scratch / NOTES).write_text("one\ntwo\n")
-
-    monkeypatch.setattr("bench.cells.shared.workers.run_group", run_group)
-    arguments = RunArguments(("ambiguous_template",), ("mle",), limit=8, preset="small", results=str(tmp_path))
-    (cell,), progress = make_plan(arguments).cells, Quiet()
-    share(SharedCell(dataclasses.replace(cell, evaluations={}), [], arguments, progress), 1, False)
-    assert progress.lines == ["warning: one", "warning: two"]
-    assert notes_of(tmp_path) == []
-    assert not (tmp_path / ".work").exists()

@@ -244,7 +244,7 @@ def test_a_format_returns_text(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [("--jobs", "2"), ("--devices", "2"), ("--cell-timeout", "300")])
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--devices", "2")])
 def test_other_processes_find_them(folder, tmp_path, how):
     """Workers and ranks, each a process of its own; the program is started as a person would, without PYTHONPATH."""
     command = [sys.executable, "-P", "-m", "bench", *RUN, *how, "--json", "--results", str(tmp_path / "results")]

@@ -101,14 +101,6 @@ class TestEveryPoint:
 
 
 class TestTwoAtOnce:
-    def test_the_same_cells(self, start: Start, matrix: Path, tmp_path: Path) -> None:
-        """Two runs on one store: each cell may be computed twice, and is stored once and whole."""
-        results = tmp_path / "results"
-        both = [start(stores.arguments(results)) for _ in range(2)]
-        assert all(children.ended(child, 120) for child in both)
-        assert [child.exitcode for child in both] == [0, 0], children.read(tmp_path / "log")
-        assert stores.contents(results) == stores.contents(matrix)
-
     def test_a_late_start_leaves_the_files_of_a_living_run(self, copied: Path) -> None:
         """Each start clears away what dead runs have left; what belongs to a living one stays."""
         home = next(copied.glob("logicnlg/mle/*"))
@@ -123,12 +115,10 @@ class TestTwoAtOnce:
         os.utime(old, (long_ago, long_ago))
         for process in (parent, nobody):
             (copied / ".work" / f"key.{host}-{process}").mkdir(parents=True)
-        (copied / ".work" / "queue-0123").mkdir()  # its workers may be elsewhere
-        os.utime(copied / ".work" / "queue-0123", (long_ago, long_ago))
         clean(copied)
         assert [path.exists() for path in (living, dead, elsewhere, old)] == [True, False, True, False]
         assert not state.exists()
-        assert {path.name for path in (copied / ".work").iterdir()} == {f"key.{host}-{parent}", "queue-0123"}
+        assert {path.name for path in (copied / ".work").iterdir()} == {f"key.{host}-{parent}"}
 
     def test_trainings_that_differ(self, tmp_path: Path) -> None:
         """Last bits differ between devices: the record stored first keeps its checkpoint, and the other one goes."""

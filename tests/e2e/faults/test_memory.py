@@ -11,10 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells.shared import memory
 from bench.cli import parser
 from bench.config.arguments import collect
 from bench.errors import BenchError
+from bench.launch import memory
 from bench.store.state_files import STATE
 from tests.conftest import Ended
 from tests.e2e import children, stores

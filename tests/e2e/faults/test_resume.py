@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bench.base.signals import Stopped
 from bench.cells import evaluation
 from bench.cells.cell import Cell
 from bench.cells.evaluators import EVALUATORS
 from bench.cells.how import How
 from bench.cells.work import tidy, work
+from bench.launch.signals import Stopped
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from tests.conftest import forget_data

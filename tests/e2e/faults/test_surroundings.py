@@ -31,7 +31,6 @@ WALL_CLOCK = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", 
 MAY_ASK = {
     "bench.base.files",  # whether another host's temporary file is older than a day
     "bench.store.disk_use",  # whether anything in a cell has changed within the hour: `bench store unused` leaves it
-    "bench.queue.overview",  # how long a worker is silent, for people to read
 }
 
 

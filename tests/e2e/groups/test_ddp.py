@@ -290,7 +290,7 @@ class TestDeath:
         child = start(self.arguments(results), children.ForkedWorkers(), **method)
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
-        assert "process 1 of 2 ended with code -9" in children.read(log)
+        assert "its process was killed 2 times: process 1 of 2 was killed by SIGKILL" in children.read(log)
         assert children.users(tmp_path) == []
         assert not (results / ".work").exists()
         (folder,) = results.glob("*/dies-on-second-rank/*")
@@ -298,6 +298,21 @@ class TestDeath:
         assert run(self.arguments(results), children.ForkedWorkers()) == 0, children.read(log)
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
+
+    @pytest.mark.parametrize("rank", [1, pytest.param(0, marks=pytest.mark.slow)])
+    def test_one_that_is_stopped_ends_the_run_and_is_named(
+        self, start: Start, log: Path, tmp_path: Path, rank: int
+    ) -> None:
+        """The others wait for it as long as the timeout of the group says."""
+        trouble = children.All((children.ForkedWorkers(), children.Hasty(2.0, timeout=3.0)))
+        child = start(self.arguments(tmp_path / "results"), trouble, SLEEPS=str(rank), BED=str(tmp_path))
+        bed = tmp_path / f"asleep.{rank}"
+        assert wait_until(lambda: children.read(bed) != "", 60)
+        os.kill(int(bed.read_text()), signal.SIGSTOP)
+        assert children.ended(child, 60)
+        assert child.exitcode == 1, children.read(log)
+        assert f"process {rank} of 2 does not answer any more" in children.read(log)
+        assert children.users(tmp_path) == []
 
     @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.slow)])
     def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:

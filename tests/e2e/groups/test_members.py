@@ -79,7 +79,7 @@ def test_a_cell_that_fails_in_one_of_them_stops_nobody(tmp_path: Path, environme
     assert trained(results) == ["mle", "trime"]
     (note,) = results.rglob("failed.json")
     said = json.loads(note.read_text())["content"]["error"]
-    assert said == "process 1 of 2 ended with code 1:\nRuntimeError: the second step went wrong"
+    assert said == "process 1 of 2 failed: RuntimeError: the second step went wrong"
     assert "the second step went wrong" in logs(tmp_path)[1]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.cells.progress import Progress
-from bench.queue.progress_file import ProgressFile, read_progress
+from bench.launch.child import NEWS, News, read_news
 from bench.tasks.core import progress
 from bench.tasks.core.progress import counted
 from bench.tasks.encode import rows as encode_rows
@@ -49,20 +49,14 @@ def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: p
         assert (what, 20, 20) in told
 
 
-def test_it_is_shown_and_is_a_sign_of_life(tmp_path: Path) -> None:
-    beats: list[tuple[str, int]] = []
-    file = ProgressFile(tmp_path / "p", lambda stage, step=0: beats.append((stage, step)))
-    file.stage("training")
-    file.written -= 10
-    file.rows("rows encoded", 5, 9)
-    assert beats == [("training", 0), ("rows encoded", 5)]
-    found = read_progress(tmp_path / "p")
-    assert found is not None
-    assert (found["stage"], found["step"], found["of"], found["left_s"]) == ("rows encoded", 5, 9, None)
-    file.step(3, 3, {})
-    found = read_progress(tmp_path / "p")
-    assert found is not None
-    assert found["stage"] == "training"
+def test_it_is_shown(tmp_path: Path) -> None:
+    news = News(tmp_path / NEWS)
+    news.stage("training", 3)
+    news.written -= 10
+    news.rows("rows encoded", 5, 9)
+    assert read_news(tmp_path) == (5, 9, "rows encoded 5 of 9")
+    news.stage("training", 3)
+    assert read_news(tmp_path) == (0, 3, "training 0 of 3")
     bar = Progress(quiet=True)
     bar.rows("rows read", 1024, 0)
     assert bar.bar.tasks[0].fields["note"] == "rows read 1,024"

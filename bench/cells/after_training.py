@@ -1,0 +1,120 @@
+"""After training: an objective takes from data what no step trains, on one process, while the others wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, cast, overload
+
+import numpy as np
+import torch
+
+from bench.base.autocast import autocast
+from bench.cells.build import exemplars_of
+from bench.cells.cell import Cell
+from bench.cells.evaluators import to_device
+from bench.cells.how import device_of
+from bench.cells.progress import OnBeat, no_beat
+from bench.errors import BenchError, UsageError
+from bench.models.backbones.backbone import Batch
+from bench.models.core.objective import Objective
+from bench.store.store import CellFolder
+from bench.tasks.encode.batches import chosen
+from bench.tasks.encode.codec import Codec
+from bench.tasks.encode.token_store import EncodedRows
+
+__all__ = ["SplitBatches", "fitted", "stored_by_first"]
+
+LOOK_S = 0.05
+
+
+def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat: OnBeat) -> dict[str, Any]:
+    """Let an objective take from data what no step trains; return what it says of it, or nothing.
+
+    One process does it, on its device; the others read what is stored.
+
+    Raises:
+        UsageError: there is no validation batch.
+    """
+    if status != "ok" or not cell.method.chooses_after_training:
+        return {}
+    objective.to(device_of(0)).eval()
+    on_beat("after training", 0)
+    train, valid = (SplitBatches(cell, codec, split, objective.device, on_beat) for split in ("train", "valid"))
+    if not len(valid):
+        raise UsageError(
+            f"{cell.label}: chooses on the validation split, which has no rows that fit the model; give the task more "
+            f"validation text, or leave the method out"
+        )
+    with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
+        return {"after_training": objective.after_training(train, valid)}
+
+
+class SplitBatches(Sequence[Batch]):
+    """The batches of a split in order, each collated, moved and told of when it is asked for.
+
+    Args:
+        cell: whose task and batch size; of the validation split it has those rows that validation reads.
+        codec: of its backbone.
+        split: name.
+        device: that batches are moved to.
+        on_beat: told of each batch.
+    """
+
+    def __init__(self, cell: Cell, codec: Codec, split: str, device: torch.device, on_beat: OnBeat = no_beat) -> None:
+        self.cell, self.codec, self.split = cell, codec, split
+        self.device, self.on_beat = device, on_beat
+        self.size = cell.config.trainer.batch_size
+        self.n_asked = 0
+
+    @cached_property
+    def rows(self) -> EncodedRows:
+        """Every row of the split; they are encoded when the first batch is asked for."""
+        return self.cell.task.encoded(self.split, self.codec, exemplars=exemplars_of(self.cell, self.split))
+
+    @cached_property
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """Which of the rows are read, in order."""
+        if self.split != "valid":
+            return np.arange(len(self.rows))
+        ids = [row.id for row in self.rows]
+        wanted = set(chosen(ids, self.cell.config.trainer.validate_rows))
+        return np.array([number for number, name in enumerate(ids) if name in wanted], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return -(-len(self.numbers) // self.size)
+
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Batch]: ...
+
+    def __getitem__(self, index: int | slice) -> Batch | list[Batch]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        start = self.size * range(len(self))[index]
+        self.n_asked += 1
+        self.on_beat("after training", self.n_asked)
+        batch = self.codec.picked(self.rows, self.numbers[start : start + self.size])
+        return cast("Batch", to_device(batch, self.device))
+
+
+def stored_by_first(folder: CellFolder, first_has_ended: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+    """Return what is stored of the training, waiting for the first process to store it.
+
+    Every process evaluates what is stored. The wait is outside of the process group, so it may be long.
+
+    Args:
+        folder: of the run.
+        first_has_ended: whether the first process has ended its work, so that it will store nothing more.
+
+    Raises:
+        BenchError: the first process has ended, and nothing is stored.
+    """
+    while (content := folder.trained()) is None:
+        if first_has_ended() and folder.trained() is None:
+            raise BenchError("the first process has ended before it stored the training")
+        time.sleep(LOOK_S)
+    return content

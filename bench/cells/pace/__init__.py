@@ -1,1 +1,0 @@
-"""Pace: how far cells are, and when they may end."""

@@ -1,1 +1,0 @@
-"""Processes: the only place that starts, watches and ends the several processes of a cell."""

@@ -1,1 +1,0 @@
-"""The lease protocol: workers that share jobs through files alone. It knows no cells, processes or stores."""
