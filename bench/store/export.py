@@ -124,7 +124,7 @@ def write_snapshot(path: Path, records: Mapping[str, Record], statistics: Mappin
     manifest = {"schema": SCHEMA, "bench": __version__, "sha256": hashes}
     contents[MANIFEST] = json.dumps(manifest, indent=1).encode() + b"\n"
     for name, content in contents.items():
-        write_atomic(path / name, lambda file, content=content: file.write(content), replace=True)
+        write_atomic(path / name, content, replace=True)
 
 
 def _rows(record: Record, trained: Record, file: SumsFile | None, lists: _Lists, run: str) -> list[Row]:
