@@ -40,6 +40,8 @@ VALUE = {"name": "metric"} | {name: name for name in ("value", "unit", "higher_i
 """Fields of a value in a record, and their columns."""
 READ = ("run", "record", "author", *VALUE.values(), "form", "statistics", "evaluation", "provenance")
 """Columns of the scores that records are made of."""
+WRONG = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading raises where tables are whole and not those of a snapshot."""
 
 Metrics = dict[str, tuple[str, list[int]]]
 """By metric, the form of its value and the rows of its statistics."""
@@ -52,7 +54,7 @@ class Snapshot(Files):
         path: the folder.
 
     Raises:
-        StoreError: it is damaged, or was written by a later version.
+        StoreError: it is damaged, or was written by a later version. Reading from it raises the same.
     """
 
     again = "get its folder again from where it came from, e.g. with git checkout"
@@ -65,15 +67,19 @@ class Snapshot(Files):
             self._hashes: Mapping[str, str] = dict(manifest["sha256"])
         except NewerSchema as error:
             raise StoreError(f"snapshot '{path}' cannot be read: {error}; {error.todo}") from error
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except (OSError, *WRONG) as error:
             raise self._damaged(MANIFEST, error) from error
         self._scores = {name: column.to_pylist() for name, column in zip(READ, self._table(SCORES, READ), strict=True)}
         self._records: dict[Path, dict[str, str | range]] = {}
         self._metrics: dict[str, Metrics] = {}
-        for run, trained, searches in zip(*self._table(RUNS, ("run", "record", "searches")), strict=True):
-            names = {search["name"]: search["record"] for search in searches.as_py()}
-            self._records[path / run.as_py()] = {TRAINED: trained.as_py(), **names}
-        self._find_scores()
+        runs, trained, searches = (column.to_pylist() for column in self._table(RUNS, ("run", "record", "searches")))
+        try:
+            for run, record, searched in zip(runs, trained, searches, strict=True):
+                names = {search["name"]: search["record"] for search in searched}
+                self._records[path / run] = {TRAINED: record, **names}
+            self._find_scores()
+        except WRONG as error:
+            raise self._damaged(RUNS, error) from error
 
     def cells(self, root: Path) -> list[Path]:
         """Return the folders of all runs."""
@@ -171,18 +177,25 @@ class Snapshot(Files):
                 self._metrics[f"items-{json.loads(scores['evaluation'][rows[0]])['items']}.safetensors"] = forms
 
     def _parsed(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return content and provenance of a record that is there."""
+        """Return content and provenance of a record that is there.
+
+        Raises:
+            StoreError: it is no record.
+        """
         found, scores = self._records[path.parent][path.name], self._scores
-        if isinstance(found, str):
-            record = json.loads(found)
-            return record["content"], record["provenance"]
-        content = json.loads(scores["evaluation"][found[0]])
-        columns = [(field, scores[column]) for field, column in VALUE.items()]
-        for row in found:
-            if scores["metric"][row] is not None:
-                part = "human" if scores["author"][row] == "human" else "values"
-                content[part].append({field: column[row] for field, column in columns})
-        return content, json.loads(scores["provenance"][found[0]])
+        try:
+            if isinstance(found, str):
+                record = json.loads(found)
+                return dict(record["content"]), record["provenance"]
+            content = json.loads(scores["evaluation"][found[0]])
+            columns = [(field, scores[column]) for field, column in VALUE.items()]
+            for row in found:
+                if scores["metric"][row] is not None:
+                    part = "human" if scores["author"][row] == "human" else "values"
+                    content[part].append({field: column[row] for field, column in columns})
+            return content, json.loads(scores["provenance"][found[0]])
+        except WRONG as error:
+            raise self._damaged(path.relative_to(self.path).as_posix(), error) from error
 
     def _table(self, name: str, columns: Sequence[str]) -> list[pa.ChunkedArray]:
         """Read some columns of a table.
