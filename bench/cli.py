@@ -9,10 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from bench.base.credentials import learn_words
 from bench.base.lightning import stand_in
-from bench.base.outward import guard_process, guarded
 from bench.base.own_code import make_current_folder_importable
+from bench.base.redaction import guard_process, guarded, printable
 from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
@@ -78,7 +77,6 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     """
     if argv is None:
         argv = sys.argv[1:]
-    learn_words(argv)
     with guarded():
         return _ended(argv, own_process)
 
@@ -96,7 +94,7 @@ def _ended(argv: Sequence[str], own_process: bool) -> int:
         finally:
             sys.stdout.flush()
     except BenchError as error:
-        print(f"bench: {error}", file=sys.stderr)
+        print(printable(f"bench: {error}"), file=sys.stderr)
         return error.exit_code
     except Stopped as stopped:
         print(f"bench: stopped by {stopped.signal.name}; run the same command again to go on", file=sys.stderr)

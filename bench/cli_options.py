@@ -190,10 +190,10 @@ def seconds(text: str) -> float:
 
 def say_damaged(store: Store) -> int:
     """List the damaged files that were met in a store; return the exit code: 1 where there are any."""
-    from bench.base.outward import plain
+    from bench.base.redaction import one_line
 
     for error in store.damaged.values():
-        print(plain(f"bench: {error}"), file=sys.stderr)
+        print(one_line(f"bench: {error}"), file=sys.stderr)
     return int(bool(store.damaged))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bench.base.outward import write_styled
 from bench.config.arguments import RunArguments, whole_numbers
 from bench.errors import BenchError, UsageError, did_you_mean
 from bench.figures import listed_as, planned_cell
@@ -72,9 +72,9 @@ def reproduce_probes(names: Sequence[str], given: argparse.Namespace) -> int:
     if given.dry_run:
         return code
     if given.json:
-        write_styled(json.dumps({"probes": shown}, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps({"probes": shown}, indent=1, ensure_ascii=False) + "\n")
     else:
-        write_styled("\n".join(shown))
+        sys.stdout.write("\n".join(shown))
     return code
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bench.base.outward import write_styled
 from bench.cli_options import say_damaged
 from bench.config.arguments import RunArguments, whole_numbers
 from bench.errors import MissingError, UsageError
@@ -100,7 +99,7 @@ def _write(filled: Sequence[FilledFigure], given: argparse.Namespace) -> None:
         text = "\n".join(map(figure_markdown, filled))
     else:
         text = "\n".join(map(figure_text, filled))
-    write_styled(text)
+    sys.stdout.write(text)
 
 
 class Making:

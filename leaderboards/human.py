@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import html
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
+from bench.base.redaction import printable
 from bench.errors import DataError, UsageError
 from bench.leaderboards.statistics.agreement import alpha
 from bench.leaderboards.statistics.intervals import bootstrap, bootstrap_difference
@@ -35,7 +35,6 @@ WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 ITEM_COLUMNS = ("item", "Input.item", "instance_id")
 RATER_COLUMNS = ("rater", "annotator", "WorkerId", "user")
 KEY = ("study", "kind", "methods", "questions", "items")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 # Export -------------------------------------------------------------------------------------------------------------
@@ -89,15 +88,6 @@ def study(
         secret[item["item"]] = {"row": row, "methods": of}
     key = {"study": name, "kind": kind, "methods": methods, "questions": list(questions or KINDS[kind])}
     return items, {**key, "seed": seed, "about": dict(about or {}), "items": secret}
-
-
-def printable(text: str) -> str:
-    r"""Return a text without control characters other than tab and line end.
-
-    >>> printable("a\r\nb\x1b[31m")
-    'a\nb[31m'
-    """
-    return CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def write_study(

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.board.filters import Filter, Names, filtered, names_of
 from bench.board.read import leaderboards_of
 from bench.errors import MissingError, UsageError, did_you_mean
@@ -200,14 +200,14 @@ class Board:
             mark = f" (not comparable with published numbers: {table['watermark']})" if table["watermark"] else ""
             lines.append(f"  {table['title']}: {', '.join(dict.fromkeys(r['method'] for r in table['methods']))}{mark}")
         lines += [f"  failed: {label}: {why}" for label, why in self.failed.items()]
-        return "\n".join(map(plain, lines))
+        return "\n".join(map(one_line, lines))
 
     def _repr_html_(self) -> str:
         from bench.leaderboards.render.html import static_table
 
         parts = list(map(static_table, self.content["tables"]))
         for label, why in self.failed.items():
-            parts.append(f"<p>failed: {html.escape(plain(label))}: {html.escape(plain(why))}</p>\n")
+            parts.append(f"<p>failed: {html.escape(one_line(label))}: {html.escape(one_line(why))}</p>\n")
         return "".join(parts)
 
 

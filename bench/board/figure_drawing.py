@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.board.pictures import BESIDE, COLOURS, Picture, drawing, new_figure, style_of
 from bench.errors import UsageError
 from bench.leaderboards.figures.filled import FilledFigure
@@ -33,7 +33,7 @@ def draw_figure(filled: FilledFigure) -> Picture:
     with drawing():
         canvas = _bars(filled) if figure.kind == "bars" else _lines(filled)
         about = f"preset {filled.preset}. {figure.level.text()} {filled.watermark}"
-        canvas.suptitle(plain(f"{figure.address}: {figure.title}") + "\n" + plain(about), fontsize=8, wrap=True)
+        canvas.suptitle(one_line(f"{figure.address}: {figure.title}") + "\n" + one_line(about), fontsize=8, wrap=True)
         return Picture(canvas)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.files import write_atomic
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.errors import MissingError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _intervals(content: Mapping[str, Any], data: None, metric: str = "") -> Figu
             seeds = list(value["by_seed"].values())
             ax.plot(seeds, [place] * len(seeds), "|", color="#bbbbbb")
             ax.errorbar(value["mean"], place, xerr=value["half"] or None, fmt="o", color=COLOURS[0], markersize=4)
-        ax.set_yticks(range(len(rows)), [plain(row["label"]) for row in rows])
+        ax.set_yticks(range(len(rows)), [one_line(row["label"]) for row in rows])
         ax.invert_yaxis()
         ax.set_title(_title(table))
         ax.set_xlabel(f"{_named(table, column)}; 95 % intervals and seeds")
@@ -201,7 +201,7 @@ def _points(table: Mapping[str, Any], names: tuple[str, str], rows: Sequence[Map
             mark = MARKERS[decodings.index(row["decoding"]) % len(MARKERS)]
             ax.errorbar(across["mean"], upwards["mean"], **ends, fmt=mark, color=style["color"], elinewidth=0.5)
     for place, decoding in enumerate(decodings if len(decodings) > 1 else ()):
-        ax.plot([], [], MARKERS[place % len(MARKERS)], color="#999999", label=plain(decoding or "its own decoding"))
+        ax.plot([], [], MARKERS[place % len(MARKERS)], color="#999999", label=one_line(decoding or "its own decoding"))
     ax.set_title(_title(table))
     ax.set_xlabel(f"{_named(table, names[0])}; 95 % intervals over seeds")
     ax.set_ylabel(_named(table, names[1]))
@@ -233,9 +233,9 @@ def _curves(content: Mapping[str, Any], data: Sequence[Mapping[str, Any]], quant
             for number, points in enumerate(seeds.values()):
                 steps, values = zip(*sorted(points), strict=True)
                 ax.plot(steps, values, **style_of(place), linewidth=1, label="" if number else name)
-        ax.set_title(_title(marks[task]) if task in marks else plain(task))
+        ax.set_title(_title(marks[task]) if task in marks else one_line(task))
         ax.set_xlabel("step")
-        ax.set_ylabel(plain(quantity))
+        ax.set_ylabel(one_line(quantity))
         ax.legend(**BESIDE)
     return figure
 
@@ -273,14 +273,14 @@ def _sizes(content: Mapping[str, Any], data: Mapping[str, int], metric: str = ""
             sizes, means, halves = zip(*sorted(points), strict=True)
             nudged = [size * 1.02 ** (place - len(lines) / 2) for size in sizes]  # so that intervals stand side by side
             ends = [half or 0.0 for half in halves]
-            ax.errorbar(nudged, means, yerr=ends, **style_of(place), marker="o", markersize=4, label=plain(name))
+            ax.errorbar(nudged, means, yerr=ends, **style_of(place), marker="o", markersize=4, label=one_line(name))
         ax.set_xscale("log")
         ticks = sorted({size for points in lines.values() for size, _, _ in points})
         ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
         ax.minorticks_off()
         ax.set_title(_title(table))
-        ax.set_xlabel(f"parameters of the model that '{plain(than)}' trained")
-        ax.set_ylabel(f"{_named(table, column)}\nless that of {plain(than)}, 95 % intervals over seeds")
+        ax.set_xlabel(f"parameters of the model that '{one_line(than)}' trained")
+        ax.set_ylabel(f"{_named(table, column)}\nless that of {one_line(than)}, 95 % intervals over seeds")
         ax.legend(**BESIDE)
     return figure
 
@@ -335,19 +335,19 @@ def _mean(row: Mapping[str, Any], column: str) -> float | None:
 
 def _method_name(method: str, settings: str) -> str:
     """Return a method with the settings that tell its rows apart."""
-    return plain(f"{method} ({settings})" if settings else method)
+    return one_line(f"{method} ({settings})" if settings else method)
 
 
 def _title(table: Mapping[str, Any]) -> str:
     """Return what a table is of, with what keeps its numbers from being comparable with published ones."""
     mark = f"\nnot comparable with published numbers: {table['watermark']}" if table["watermark"] else ""
-    return plain(table["title"]) + "\n".join(map(plain, mark.split("\n")))
+    return one_line(table["title"]) + "\n".join(map(one_line, mark.split("\n")))
 
 
 def _named(table: Mapping[str, Any], column: str) -> str:
     """Return a column's name and which way is better."""
     better = {each["name"]: each["higher_is_better"] for each in table["columns"]}[column]
-    return plain(column) + {None: "", True: " (higher is better)", False: " (lower is better)"}[better]
+    return one_line(column) + {None: "", True: " (higher is better)", False: " (lower is better)"}[better]
 
 
 def _nothing(content: Mapping[str, Any], metric: str) -> UsageError:

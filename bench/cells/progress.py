@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, TypeVar
 
-from bench.base.outward import safe, styled
+from bench.base.redaction import printable
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -85,7 +85,7 @@ class Progress:
         from rich.progress import Progress as Bar
         from rich.table import Column
 
-        self.console = Console(file=styled(stream or sys.stderr), highlight=False, soft_wrap=True)
+        self.console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
         self.quiet, self.clock = quiet, clock
         self.live = self.console.is_terminal and not quiet
         line = Column(no_wrap=True, overflow="ellipsis")
@@ -116,11 +116,11 @@ class Progress:
     def say(self, text: str) -> None:
         """Print a line."""
         if not self.quiet:
-            self.console.print(safe(text), markup=False)
+            self.console.print(printable(text), markup=False)
 
     def warn(self, text: str) -> None:
         """Print a warning."""
-        self.console.print(f"warning: {safe(text)}", markup=False, style="yellow")
+        self.console.print(f"warning: {printable(text)}", markup=False, style="yellow")
 
     def ask(self, question: str) -> bool:
         """Ask on the terminal; return whether the answer is yes."""
@@ -134,7 +134,7 @@ class Progress:
 
     def cell(self, number: int, of: int, label: str) -> None:
         """Begin a run."""
-        self.number, self.label = f"[{number}/{of}]", f"[{number}/{of}] {safe(label)}"
+        self.number, self.label = f"[{number}/{of}]", f"[{number}/{of}] {printable(label)}"
         self.started = self.clock()
         self.lines.pop(self.label, None)
         self.bar.update(self.task, description=self.label, completed=0, total=1, note="")
@@ -174,7 +174,7 @@ class Progress:
     def show(self, text: str, done: int, of: int) -> None:
         """Show a text in the live line, the label behind it: the end of a line that is too long is not seen."""
         self.shown_at = self.clock()
-        note = f"{self.number} {safe(text)}".lstrip()
+        note = f"{self.number} {printable(text)}".lstrip()
         described = self.label.removeprefix(self.number)
         if described:
             note += " ·"
@@ -212,7 +212,7 @@ class Progress:
 
     def failed(self, why: str) -> None:
         """End a run that failed."""
-        self.console.print(f"{self.label}: failed: {safe(why)}", markup=False, style="red")
+        self.console.print(f"{self.label}: failed: {printable(why)}", markup=False, style="red")
 
     # Several runs at once -------------------------------------------------------------------------------------------
 
@@ -234,12 +234,12 @@ class Progress:
                 self.rows_shown[label] = self.bar.add_task("", note="")
             self.bar.update(
                 self.rows_shown[label],
-                description=f" · {safe(label)}",
+                description=f" · {printable(label)}",
                 completed=step,
                 total=steps or None,
-                note=safe(text),
+                note=printable(text),
             )
-            self.tell(safe(label), step, steps, safe(text))
+            self.tell(printable(label), step, steps, printable(text))
 
 
 class Line(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.cli_options import json_option, results_option, say_damaged
 from bench.errors import MissingError, UsageError, did_you_mean
 from bench.leaderboards.audit import FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
@@ -94,7 +94,7 @@ def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference
             lines += ["", heading(difference)]
         lines.append(f"  {difference.name}: {shown(difference.first)} | {shown(difference.second)}")
     lines += ["", conclusion(differences)]
-    return "\n".join(map(plain, "\n".join(lines).split("\n")))
+    return "\n".join(map(one_line, "\n".join(lines).split("\n")))
 
 
 def heading(difference: Difference) -> str:

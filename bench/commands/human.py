@@ -190,8 +190,8 @@ def texts_in(given: argparse.Namespace, store: Store) -> Iterator[Texts]:
             if stored.content["kind"] != "generation":
                 continue
             config, content = record["config"], stored.content
-            have = (content["split"], config["preset"], config["backbone"], content["decoding"]["name"], config["seed"])
-            asked = (given.split, given.preset, given.backbone, given.decode, given.seed)
+            have = [content["split"], config["preset"], config["backbone"], content["decoding"]["name"], config["seed"]]
+            asked = [given.split, given.preset, given.backbone, given.decode, given.seed]
             if is_imported(record):
                 have, asked = have[:1], asked[:1]
             if all(want in (None, is_) for want, is_ in zip(asked, have, strict=True)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import NAME, expand, split_names
 from bench.base.options import fill, options_of
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.cli_options import data_dir_of, data_options, json_option, positive, results_option, set_texts
 from bench.config.config import parse_sets, section_values
 from bench.errors import UsageError
@@ -110,4 +110,4 @@ def text_of(asked: Import, n: int, values: dict[str, Any], folder: str) -> str:
     without = [name for name, value in values.items() if value is None]
     if without:
         lines.append(f"  without a value: {', '.join(without)}; bench report says why")
-    return "\n".join(map(plain, lines))
+    return "\n".join(map(one_line, lines))

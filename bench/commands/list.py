@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import Entry, installed, package_of, split_names
 from bench.base.entries import expand as expand_names
-from bench.base.outward import json_text, plain
+from bench.base.redaction import one_line
 from bench.cli_options import data_dir_of, data_options, json_option, set_texts
 from bench.config.config import parse_sets
 from bench.decodings import DECODINGS
@@ -256,9 +256,9 @@ def list_data(given: argparse.Namespace) -> int:
         task = opened(kind, parse_sets(set_texts(given)), data_dir_of(given), fetch=given.fetch)
         found[kind.name] = data_of(task, given.fetch)
     if given.json:
-        print(json_text(found, indent=1))
+        print(json.dumps(found, ensure_ascii=False, indent=1))
     else:
-        print("\n".join(plain(line) for name, data in found.items() for line in data_lines(name, data)))
+        print("\n".join(one_line(line) for name, data in found.items() for line in data_lines(name, data)))
     return 0
 
 

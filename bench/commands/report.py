@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.entries import split_names
 from bench.base.files import write_atomic
-from bench.base.outward import write_styled
 from bench.board.read import leaderboards_of, stored_leaderboards
 from bench.cli_options import say_damaged, store_options, task_names
 from bench.errors import UsageError
@@ -83,7 +83,7 @@ def write(leaderboards: Leaderboards, form: str, path: Path | None, store: Store
         StoreError: the file cannot be written.
     """
     if path is None:
-        write_styled(rendered(leaderboards, form))
+        sys.stdout.write(rendered(leaderboards, form))
         return
     if form == PAGE:
         from bench.commands.claims import judged

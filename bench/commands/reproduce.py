@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.outward import write_styled
 from bench.cli_options import (
     data_dir_option,
     json_option,
@@ -86,7 +85,7 @@ def run(given: argparse.Namespace) -> int:
     if given.dry_run:
         print(json.dumps(made.plans, indent=1) if given.json else made.text())
         return 0
-    write_styled(rendered(tables, made, given))
+    sys.stdout.write(rendered(tables, made, given))
     return STRICT_EXIT if given.strict and made.short_of else made.code
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.outward import write_styled
+from bench.base.redaction import one_line
 from bench.cli_options import yes_option
 from bench.config.arguments import RunArguments, collect
 from bench.errors import BenchError, StoreError, UsageError
@@ -183,7 +183,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 def say_failed(outcome: Outcome) -> None:
     """Name the cells that failed, and why."""
     for label, why in outcome.failed.items():
-        print(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}", file=sys.stderr)
+        print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
 
 
 def tables_of_run(plan: Any, arguments: RunArguments) -> tuple[Leaderboards, Leaderboards]:
@@ -225,7 +225,7 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
         leaderboards, of_run = tables_of_run(plan, arguments)
-        write_styled(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
+        sys.stdout.write(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
     except BenchError as error:  # such as a damaged file of another cell in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, split_names, unknown
-from bench.base.outward import write_styled
 from bench.cli_options import (
     METHOD,
     data_options,
@@ -68,11 +68,11 @@ def run(given: argparse.Namespace) -> int:
         from bench.own_source import sample_of
 
         samples, reasons = sample_of(given.source, side, decoding, given.data_dir)
-        write_styled(shown(heading(side, plan), samples, [*notes, *reasons]))
+        sys.stdout.write(shown(heading(side, plan), samples, [*notes, *reasons]))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given), modes or MODES)
     chosen, remarks = picked(samples, given.n, given.row, plan.get("prompts", ()))
-    write_styled(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
+    sys.stdout.write(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
     return say_damaged(store)
 
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.base.sizes import amount
 from bench.cli_options import (
     cell_folders,
@@ -93,11 +93,12 @@ def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, 
     known = set[str]()
     for run in summaries(store, tasks):
         known.add(run["key"])
-        if run["status"] == "ok" and not run["scores"]:
-            missing = "it has no predictions; bench run makes them"
-            if run["rows"]:
-                missing = "its predictions have no scores; bench score makes them"
-            run = {**run, "status": "incomplete", "error": missing}
+        if run["status"] == "ok" and not run["rows"]:
+            if not run["scores"]:
+                yield {**run, "status": "incomplete", "error": "it has no predictions; bench run makes them"}
+                continue
+        elif run["status"] == "ok" and not run["scores"]:
+            run = {**run, "status": "incomplete", "error": "its predictions have no scores; bench score makes them"}
         yield run
     yield from unfinished_runs(store.root, tasks, known)
 
@@ -126,7 +127,7 @@ def status_line(run: Mapping[str, Any]) -> str:
     line += f"  {run['rows']} predictions files, {run['scores']} scores files"
     if run["error"]:
         line += f"  {run['error']}"
-    return plain(line)
+    return one_line(line)
 
 
 def show_sizes(given: argparse.Namespace) -> int:
@@ -265,7 +266,7 @@ def show_files(found: Sequence[Unused], as_json: bool, is_done: bool, flag: str,
         lines.append(f"deleted {total}")
     else:
         lines.append(f"{total}; nothing is deleted without {flag}")
-    print("\n".join(map(plain, [*lines, *stay])))
+    print("\n".join(map(one_line, [*lines, *stay])))
 
 
 # Verifying and joining --------------------------------------------------------------------------------------------
@@ -283,39 +284,39 @@ def verify_runs(given: argparse.Namespace) -> int:
     from bench.verify.verify import verify
 
     found = verify(cells_of(cell_folders(given)), tasks_of(given))
+    not_checked = {**found.values.not_checked, **found.not_checked}
+    differences = [*found.values.differences, *found.differences]
     if given.json:
-        content = {
-            "same": found.same,
-            "keys": found.keys,
-            "same_by_sums": found.exact,
-            "same_by_rounded_sums": found.rounded,
-            "without_sums": found.without,
-            "differences": found.differences,
-            "notes": found.notes,
-            "not_checked": [f"{place}: {error}" for place, error in found.not_checked.items()],
+        counts = {
+            "same": found.values.same,
+            "keys": found.n_keys,
+            "same_by_sums": found.values.exact,
+            "same_by_rounded_sums": found.values.rounded,
+            "without_sums": found.values.without,
         }
+        lines = [f"{place}: {error}" for place, error in not_checked.items()]
+        content = {**counts, "differences": differences, "notes": found.notes, "not_checked": lines}
         print(json.dumps(content, indent=1))
     else:
-        print("\n".join(map(plain, verification_lines(found))))
-    if found.differences:
+        lines = [*differences, *(f"note: {note}" for note in found.notes)]
+        lines += [f"not checked: {line}" for line in each_once(not_checked.items())]
+        print("\n".join(map(one_line, [*lines, *counts_of(found), f"{len(differences)} differences"])))
+    if differences:
         return 1
-    return exit_code(list(found.not_checked.values()))
+    return exit_code(list(not_checked.values()))
 
 
-def verification_lines(found: Verification) -> Iterator[str]:
-    """Yield what differs, what could not be checked and what was found to be right."""
-    yield from found.differences
-    yield from (f"note: {note}" for note in found.notes)
-    yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
-    if found.same:
-        yield f"{found.same} scores files are what their predictions come to"
-    if found.exact or found.rounded:
-        rounded = f", {found.rounded} of them to the last bits because sums of groups were rounded"
-        yield f"{found.exact + found.rounded} values are what their sums come to{rounded if found.rounded else ''}"
-    for family, columns in sorted(found.without.items()):
+def counts_of(found: Verification) -> Iterator[str]:
+    """Yield what was found to be right."""
+    values = found.values
+    if values.same:
+        yield f"{values.same} scores files are what their predictions come to"
+    if values.exact or values.rounded:
+        rounded = f", {values.rounded} of them to the last bits because sums of groups were rounded"
+        yield f"{values.exact + values.rounded} values are what their sums come to{rounded if values.rounded else ''}"
+    for family, columns in sorted(values.without.items()):
         yield f"{family}: {columns.total()} values have no sums: {', '.join(columns)}"
-    yield f"{found.keys} runs have the keys of their records"
-    yield f"{len(found.differences)} differences"
+    yield f"{found.n_keys} runs have the keys of their records"
 
 
 def join_stores(given: argparse.Namespace) -> int:
@@ -330,11 +331,11 @@ def join_stores(given: argparse.Namespace) -> int:
         contents.append({"from": str(source), **content})
         if not given.json:
             counts = f"copied {len(joined.copied)} files, {joined.same} were there, {len(joined.conflicts)} conflicts"
-            print(plain(f"{source}: {counts}"))
+            print(one_line(f"{source}: {counts}"))
         for name in joined.conflicts:
-            print(plain(f"bench: conflict: {name}: '{given.into}' has another one, which stays"), file=sys.stderr)
+            print(one_line(f"bench: conflict: {name}: '{given.into}' has another one, which stays"), file=sys.stderr)
         for error in joined.damaged:
-            print(plain(f"bench: not copied: {error}"), file=sys.stderr)
+            print(one_line(f"bench: not copied: {error}"), file=sys.stderr)
         code = max(code, int(bool(joined.conflicts or joined.damaged)))
     if given.json:
         print(json.dumps(contents, indent=1))

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from bench.base.credentials import learn
 from bench.base.options import Amount, Positive, Range, Share, coerce
 from bench.config.execution import ExecutionConfig
 from bench.config.suggestions import did_you_mean_option, places_of, suggested
@@ -312,8 +311,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
             meant = [f"; write it under 'set', as {section}.{name}" for section in OPTIONS if name in OPTIONS[section]]
             raise UsageError(f"'{path}' has an unknown key '{name}'{''.join(meant) or did_you_mean(name, KEYS)}")
         _check_shape(name, value, path)
-    for name, value in (content.get("set") or {}).items():
-        learn(name, value)
     return content
 
 

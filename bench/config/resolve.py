@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench.base.credentials import blanked_content
 from bench.base.entries import NAME, Loaded, expand, find
 from bench.base.options import fill_together, options_of
 from bench.base.own_code import load
+from bench.base.redaction import secret_in
 from bench.config.config import (
     OPTIONS,
     CellConfig,
@@ -44,12 +45,12 @@ __all__ = [
     "cell_config",
     "check_method",
     "check_overrides",
+    "check_secrets",
     "find_method",
     "known",
     "method_names",
     "own_part",
     "recipe_of",
-    "refuse_credentials",
     "scopes_of",
 ]
 
@@ -325,7 +326,7 @@ def cell_config(
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
         own=parts,
     )
-    refuse_credentials(config)
+    check_secrets(config)
     return config
 
 
@@ -339,23 +340,17 @@ def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding,
     return tuple(decoding for text in texts for decoding in parse(text))
 
 
-def refuse_credentials(config: CellConfig) -> None:
-    """Refuse a configuration that holds a credential: it is stored, sent to other processes, and part of the key.
+def check_secrets(config: CellConfig) -> None:
+    """Refuse a configuration that holds a secret: it is stored, sent to other processes, and part of the key.
 
     Raises:
-        UsageError: naming where, not what.
+        UsageError: naming its environment variable.
     """
-    sections = config.as_dict()
-    without = blanked_content(sections)  # of all at once, for which the environment is read once
-    for section, part in sections.items():
-        if part != (cleaned := without[section]):
-            places = [section]
-            if isinstance(part, dict):
-                places = [f"{section.removesuffix('_options')}.{name}" for name in part if part[name] != cleaned[name]]
-            raise UsageError(
-                f"'{', '.join(places)}' holds a credential, and configurations are stored; keep it in an environment "
-                f"variable, and read that where it is needed"
-            )
+    if name := secret_in(json.dumps(config.as_dict(), ensure_ascii=False, default=str)):
+        raise UsageError(
+            f"a setting holds the value of the environment variable '{name}', and configurations are stored; read the "
+            f"variable where it is needed"
+        )
 
 
 def known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.files import make_scratch, remove_scratch, write_atomic
 from bench.base.keys import canonical
-from bench.base.outward import guard_process
 from bench.base.own_code import importable
+from bench.base.redaction import guard_process
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.endings import MEMORY_CODE, cause_of

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.base.outward import guard_process
 from bench.base.own_code import load
 from bench.base.parents import is_alive
+from bench.base.redaction import guard_process
 from bench.errors import BenchError
 from bench.launch.endings import Word
 from bench.launch.member import use_threads

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.base.outward import json_text
 from bench.errors import StoreError
 
 __all__ = ["PLACES", "remember", "remembered"]
@@ -32,7 +31,7 @@ def remember(root: Path, rows: str, place: Mapping[str, Any]) -> None:
     if remembered(root, rows) == place:
         return
     with suppress(StoreError):
-        content = json_text(place, indent=1).encode("utf-8", "surrogatepass")
+        content = json.dumps(place, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
         write_atomic(_file(root, rows), content, replace=True, synced=False)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import canonical, sha256
-from bench.base.outward import json_text
 from bench.base.version import __version__
 from bench.errors import DamagedError
 from bench.store.files import DISK, Files
@@ -70,7 +69,7 @@ def rows_name(key: str) -> str:
 
 def record_bytes(record: Mapping[str, Any]) -> bytes:
     """Return a JSON record as its file has it."""
-    text = json_text(record, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    text = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -29,9 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from bench.base.credentials import blanked_content
 from bench.base.keys import canonical, sha256
-from bench.base.outward import refuse
+from bench.base.redaction import redacted, refuse_secrets
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, Disk, Files
 from bench.store.records import SCHEMA, StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
@@ -168,11 +167,11 @@ class CellFolder:
         """Store rows, one per example id, sorted by id.
 
         Raises:
-            StoreError: a row holds the value of a credential.
+            StoreError: a row holds a secret.
         """
-        refuse(rows, f"a row of '{self.rows_path(key)}'")
         header = {"schema": SCHEMA, "kind": "rows", "key": key, "content": content}
         lines = [canonical(header), *(canonical(row) for row in rows)]
+        refuse_secrets(b"\n".join(lines), f"a row of '{self.rows_path(key)}'")
         digest = sha256(line + b"\n" for line in lines)
         lines.append(canonical({"sha256": digest, "provenance": provenance}))
         self.files.write(self.rows_path(key), lambda file: _gzip(file, lines))
@@ -277,8 +276,8 @@ class CellFolder:
     def _write_record(
         self, name: str, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
-        """Write a JSON record with the hash of its canonical content, without credentials."""
-        content, provenance = blanked_content(content), blanked_content(provenance)
+        """Write a JSON record with the hash of its canonical content, without secrets."""
+        content, provenance = redacted(content), redacted(provenance)
         record = {
             "schema": SCHEMA,
             "kind": kind,

@@ -61,7 +61,7 @@ class Subject:
     sets: tuple[str, ...] = ()
 
     @property
-    def plugin(self) -> Any:
+    def plugin(self) -> type:
         """The class of the method."""
         return self.method.kind
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Mapping
 
-from bench.base.outward import visible
+from bench.base.redaction import printable
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import ValueStatistics
@@ -97,7 +97,7 @@ def _numbers(value: Value, statistics: ValueStatistics) -> dict[str, str | int]:
 
 def _harmless(text: str) -> str:
     """Return a text without control characters that no spreadsheet takes for a formula."""
-    text = visible(text)
+    text = printable(text)
     if text.startswith(FORMULA):
         return f"'{text}"
     return text

@@ -11,9 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bench.base.credentials import blanked_content, found_in, text_of
 from bench.base.files import write_atomic
-from bench.base.outward import plain
+from bench.base.redaction import one_line, redacted
 from bench.leaderboards.render.page.budget import with_few_curves, with_short_keys, within_budget, without_hidden_seeds
 from bench.leaderboards.render.page.data import deflated, packed
 from bench.leaderboards.sections.around_tables import around_tables
@@ -39,9 +38,8 @@ WAYS = {True: " ↑", False: " ↓", None: ""}
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
-    """Write the page of a board, in place of an older one; a credential that an old record holds stays out."""
-    if found_in(text_of(board)):
-        board = blanked_content(board)
+    """Write the page of a board, in place of an older one; a secret that a record holds stays out."""
+    board = redacted(board)
     write_atomic(path, page(board).encode("utf-8", "replace"), replace=True)
 
 
@@ -151,7 +149,7 @@ def _static_value(value: Mapping[str, Any] | None) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(plain(text))
+    return html.escape(one_line(text))
 
 
 def _part(name: str) -> str:

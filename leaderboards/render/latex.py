@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
@@ -50,7 +50,7 @@ def escaped(text: str) -> str:
     >>> escaped("50 % of $x_1$")
     '50 \\\\% of \\\\$x\\\\_1\\\\$'
     """
-    return "".join(SPECIAL.get(c, c) for c in plain(text))
+    return "".join(SPECIAL.get(c, c) for c in one_line(text))
 
 
 def _table(table: Table, statistics: TableStatistics) -> str:

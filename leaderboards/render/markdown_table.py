@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 
 __all__ = ["escaped", "markdown_table"]
 
@@ -17,7 +17,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("a|b"))
     a\|b
     """
-    return "".join("\\" + character if character in SPECIAL else character for character in plain(text))
+    return "".join("\\" + character if character in SPECIAL else character for character in one_line(text))
 
 
 def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int | None = None) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from rich.text import Text
 
 from bench.base.departure import Departure
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.leaderboards.published.reproduction import Checked, Reproduced, Reproduction
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
@@ -138,7 +138,7 @@ def terminal(reproductions: Sequence[Reproduction], width: int | None = None, *,
     for reproduction in reproductions:
         text_table(reproduction).print(console)
         for remark in remarks(reproduction):
-            console.print(Text(f"  {plain(remark)}"))
+            console.print(Text(f"  {one_line(remark)}"))
         console.print()
     return stream.getvalue()
 
@@ -148,11 +148,11 @@ def text_table(reproduction: Reproduction) -> TextTable:
     rows = []
     made = lines(reproduction)
     for place, (label, cells) in enumerate(made):
-        texts = [Text(plain(cell), style=STYLES.get(cells[0], "")) for cell in cells]
+        texts = [Text(one_line(cell), style=STYLES.get(cells[0], "")) for cell in cells]
         is_last_of_row = place + 1 == len(made) or bool(made[place + 1][0])
-        rows.append(TextRow([Text(plain(label)), *texts], ends_section=is_last_of_row))
+        rows.append(TextRow([Text(one_line(label)), *texts], ends_section=is_last_of_row))
     headings = ["", "", *reproduction.table.columns]
-    return TextTable(plain(title(reproduction)), headings, rows, labels=2, repeated=2)
+    return TextTable(one_line(title(reproduction)), headings, rows, labels=2, repeated=2)
 
 
 def content(reproduction: Reproduction) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.leaderboards.render.text.text_table import broken, console_of
 from bench.leaderboards.samples import Sample, marked
 
@@ -96,7 +96,7 @@ def clean(text: str) -> str:
     >>> clean("a\\n\\tb\\x1b[31m \\u202ec")
     'a b c'
     """
-    return plain(" ".join(text.split()))
+    return one_line(" ".join(text.split()))
 
 
 def cut(text: str) -> str:

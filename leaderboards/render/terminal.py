@@ -6,7 +6,7 @@ import io
 
 from rich.text import Text
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
@@ -29,7 +29,7 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
     for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
         text_table(grid_of(table, statistics)).print(console, whole=whole)
         for remark in under_table(table, statistics):
-            console.print(Text(f"  {plain(remark)}"))
+            console.print(Text(f"  {one_line(remark)}"))
         console.print()
     return stream.getvalue()
 
@@ -46,7 +46,7 @@ def text_table(grid: Grid) -> TextTable:
     if _needs_backbone(grid):
         repeated = 2
     return TextTable(
-        title=plain(grid.table.title),
+        title=one_line(grid.table.title),
         headings=grid.headings,
         rows=[_row(line, grid.table.columns) for line in grid.lines],
         labels=2,
@@ -70,11 +70,11 @@ def _needs_backbone(grid: Grid) -> bool:
 
 def _row(line: Line, columns: list[str]) -> TextRow:
     cells = [_cell(cell, line) for cell in line.shown(columns)]
-    return TextRow([Text(plain(line.indented), style=_style(line)), *cells], is_optional=not line.ours)
+    return TextRow([Text(one_line(line.indented), style=_style(line)), *cells], is_optional=not line.ours)
 
 
 def _cell(cell: GridCell, line: Line) -> Text:
-    text = plain(cell.whole)
+    text = one_line(cell.whole)
     if cell.differs:
         text += "†"
     style = _style(line)

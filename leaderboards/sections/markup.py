@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 
 __all__ = ["anchor", "escaped", "folded", "link", "section", "table_anchor", "wide_table"]
 
@@ -17,7 +17,7 @@ def escaped(text: object) -> str:
     >>> escaped("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
-    return html.escape(plain(str(text)))
+    return html.escape(one_line(str(text)))
 
 
 def anchor(name: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench.base.credentials import found_in, text_of
 from bench.base.keys import canonical
 from bench.errors import DataError
 from bench.tasks.core.example import Example
@@ -72,19 +71,6 @@ class Manifest:
         return content
 
 
-def refuse_credentials(task: str, split: Split) -> None:
-    """Refuse a split with the value of a credential in a row: texts, tokenizers and samples would carry it on.
-
-    Raises:
-        DataError: naming the credential.
-    """
-    if name := found_in(_texts(split.examples)):
-        raise DataError(
-            f"{task}, {split.name}: a row holds the value of the credential '{name}'; take it out of the data, or "
-            f"unset '{name}' if its value is no secret"
-        )
-
-
 def refuse_repeated_ids(task: str, split: Split) -> None:
     """Refuse a split in which two rows have one id: its stored rows could not be told apart.
 
@@ -99,12 +85,6 @@ def refuse_repeated_ids(task: str, split: Split) -> None:
                 f"'{example.id:.80}'; expected each id once"
             )
         row_of[example.id] = number
-
-
-def _texts(examples: Sequence[Example]) -> Iterator[str]:
-    """Yield every text of some rows."""
-    for example in examples:
-        yield from text_of(row_content(example))
 
 
 def row_content(example: Example) -> dict[str, Any]:

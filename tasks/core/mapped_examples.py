@@ -24,7 +24,7 @@ from bench.errors import StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.sources import cache_folder
 
-__all__ = ["MOST_IN_MEMORY", "MappedExamples", "held", "remove", "size_of"]
+__all__ = ["MOST_IN_MEMORY", "MappedExamples", "held", "size_of"]
 
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split that needs no file."""
@@ -145,13 +145,6 @@ def held(examples: Iterable[Example]) -> Sequence[Example]:
         if size > MOST_IN_MEMORY and not any(row.fields for row in rows):
             return _mapped(rows, coming)
     return rows
-
-
-def remove(examples: Sequence[Example]) -> None:
-    """Remove the file of rows that must not stay on the disk, if they have one."""
-    if isinstance(examples, MappedExamples):
-        with contextlib.suppress(OSError):
-            examples.file.path.unlink(missing_ok=True)
 
 
 def _mapped(rows: list[Example], coming: Iterator[Example]) -> Sequence[Example]:

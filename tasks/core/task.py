@@ -15,8 +15,8 @@ from bench.base.options import check_constructor
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.feed import Fed
-from bench.tasks.core.manifest import Manifest, Split, plain, refuse_credentials, refuse_repeated_ids
-from bench.tasks.core.mapped_examples import MappedExamples, held, remove
+from bench.tasks.core.manifest import Manifest, Split, plain, refuse_repeated_ids
+from bench.tasks.core.mapped_examples import MappedExamples, held
 from bench.tasks.core.progress import OnRows, counted, tell_nobody
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
@@ -218,11 +218,6 @@ class Task(Fed, ABC):
                 if not isinstance(split.examples, MappedExamples):  # their readers number rows, or have seen each id
                     refuse_repeated_ids(self.name, split)
             split = replace(split, examples=held(split.examples[: self.limit]))
-            try:
-                refuse_credentials(self.name, split)
-            except DataError:
-                remove(split.examples)
-                raise
             self._splits[name] = split
         return self._splits[name]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.outward import safe, safe_content
+from bench.base.redaction import redacted
 from bench.cells.cell import Cell, described
 
 __all__ = ["LoggedRun", "logged_run"]
@@ -14,7 +14,7 @@ __all__ = ["LoggedRun", "logged_run"]
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """One run on a logger. Its texts hold no credentials and no control characters.
+    """One run on a logger. Its texts hold no secrets.
 
     Args:
         id: names the run for good: the same cell has the same one each time.
@@ -44,7 +44,7 @@ def logged_run(cell: Cell) -> LoggedRun:
         name = f"{cell.key}-{cell.method.name}"
     return LoggedRun(
         id=name,
-        label=safe(cell.label),
-        group=safe(f"{cell.config.task}/{cell.config.method}"),
-        config=safe_content(described(cell)),
+        label=redacted(cell.label),
+        group=redacted(f"{cell.config.task}/{cell.config.method}"),
+        config=redacted(described(cell)),
     )

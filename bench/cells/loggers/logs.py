@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.outward import safe, safe_content
+from bench.base.redaction import redacted
 from bench.cells.cell import Cell
 from bench.cells.loggers import find_logger, package_for
 from bench.cells.loggers.logged_run import LoggedRun
@@ -25,7 +25,7 @@ class Logs:
     """Opens a run on every logger that was asked for. A logger that raises is warned about once, and left out then.
 
     Configuration, curves, scores and samples are sent, and nothing else: no code, no environment, no command line, no
-    console output. Names and texts are sent without credentials and control characters. Only the process that leads a
+    console output. Names and texts are sent without secrets. Only the process that leads a
     run has loggers; others that share a cell with it have none.
 
     Args:
@@ -160,11 +160,11 @@ class OpenRun:
             columns: their names.
             rows: a value for each column: numbers or None in one, texts in another.
         """
-        names, lines = safe_content(list(columns)), safe_content([list(row) for row in rows])
+        names, lines = redacted(list(columns)), redacted([list(row) for row in rows])
 
         def log(logger: Any) -> None:
             if hasattr(logger, "log_table"):
-                logger.log_table(safe(name), columns=list(names), data=[list(line) for line in lines])
+                logger.log_table(redacted(name), columns=list(names), data=[list(line) for line in lines])
 
         self._each(log)
 
@@ -182,7 +182,7 @@ class OpenRun:
                 self.logs.attempt(name, partial(logger.finalize, status))
 
     def _metrics(self, values: Mapping[str, float], step: int) -> None:
-        clean = safe_content(values)
+        clean = redacted(values)
         self._each(lambda logger: logger.log_metrics(dict(clean), step=step))
 
     def _each(self, act: Callable[[Any], object]) -> None:

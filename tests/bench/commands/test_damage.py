@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.page import NAME
-from tests.bench.commands.test_human import make, open_ended
+from tests.bench.commands.test_human import export, store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import ready
 from tests.leaderboards.test_samples import three, written
@@ -105,13 +105,13 @@ def test_the_page_goes_on_past_damaged_rows(bench: Callable[..., Ended], tmp_pat
 def test_a_study_goes_on_with_the_other_cells(bench: Callable[..., Ended], tmp_path: Path, pattern: str) -> None:
     root = tmp_path / "results"
     for method in ("histalign", "trime", "mle"):
-        open_ended(root, method)
+        store(root, method)
     path = damage(root / "text" / "mle", pattern)
-    made = make(bench, root, out=tmp_path / "study")
+    made = export(bench, root, tmp_path / "study")
     assert (made.code, [str(path) in line for line in made.complaints]) == (1, [True])
     assert (tmp_path / "study" / "key.json").exists()
     damage(root / "text" / "trime", pattern)
-    refused = make(bench, root, out=tmp_path / "none")
+    refused = export(bench, root, tmp_path / "none")
     assert (refused.code, len(refused.complaints)) == (3, 3)
 
 

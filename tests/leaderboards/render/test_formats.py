@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.commands.report import report
 from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
@@ -211,8 +211,8 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
 @settings(max_examples=200)
 @given(st.text(st.characters(codec=None), max_size=30))
 def test_plain_text_has_one_line_and_no_controls(text):
-    found = plain(text)
-    assert found == plain(found)
+    found = one_line(text)
+    assert found == one_line(found)
     assert all(c.isprintable() for c in found)
     assert len(found.splitlines()) <= 1
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.errors import DataError, StoreError
+from bench.errors import StoreError
 from bench.tasks.core import mapped_examples as module
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -146,14 +146,3 @@ def test_a_task_has_the_same_rows_hashes_and_tokens(
         encoded.append([(row.id, list(row.source), list(row.target)) for row in rows])
     assert encoded[0] == encoded[1]
     assert mapped.evaluation_examples("train", 7) == listed.evaluation_examples("train", 7)
-
-
-def test_a_credential_in_a_row_does_not_stay_in_the_cache(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_API_TOKEN", "zq8vwx2kplmt7")
-    task = Gigaword()
-    task.load(Source(write(tmp_path / "files", 20, "zq8vwx2kplmt7"), "test"))
-    with pytest.raises(DataError, match="MY_API_TOKEN"):
-        task.split("train")
-    assert list(cache.iterdir()) == []

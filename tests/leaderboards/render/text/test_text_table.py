@@ -9,7 +9,7 @@ import shutil
 import pytest
 from rich.text import Text
 
-from bench.base.outward import plain
+from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
 from bench.leaderboards.render.terminal import text_table
@@ -60,7 +60,7 @@ def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
 
 def shown(cell: GridCell) -> str:
     """Return what a terminal shows of a value."""
-    return plain(cell.whole) + "†" * cell.differs
+    return one_line(cell.whole) + "†" * cell.differs
 
 
 @pytest.mark.parametrize("width", [60, 120, 200, *(pytest.param(w, marks=pytest.mark.slow) for w in (80, 100, 150))])
