@@ -1,7 +1,7 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
-    python -m tools.regenerate keep STORE NAME       first export a store as the snapshot leaderboards/runs/NAME
+    python -m tools.regenerate export STORE NAME     first export a store as the snapshot leaderboards/runs/NAME
     python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
 
@@ -181,7 +181,7 @@ def main() -> None:
 
         notebooks.write_all()
         return
-    if sys.argv[1:2] == ["keep"]:
+    if sys.argv[1:2] == ["export"]:
         from bench.store.export import export
 
         export(Path(sys.argv[2]), RUNS / sys.argv[3])
