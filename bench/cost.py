@@ -122,8 +122,20 @@ def counted(cell: Cell, known: dict[str, Any]) -> Cost:
     gradients = item * trained if trainer.n_steps(1) else 0
     checkpoint = item * (trained if cell.config.backbone_options.get("lora_rank") else total)
     states = STATES * (checkpoint + 2 * gradients) if gradients else 0
-    sizes = (total, trained, item * total, gradients, 2 * gradients, steps, tokens, flops, checkpoint, states)
-    return Cost(cell.key, cell.label, *sizes)
+    return Cost(
+        key=cell.key,
+        label=cell.label,
+        parameters=total,
+        trained_parameters=trained,
+        weights=item * total,
+        gradients=gradients,
+        moments=2 * gradients,
+        steps=steps,
+        tokens=tokens,
+        flops=flops,
+        checkpoint=checkpoint,
+        states=states,
+    )
 
 
 def training_rows(cell: Cell) -> tuple[int, float]:
@@ -239,6 +251,8 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     objective, codec = build(cell, None if cell.second is None else build(cell.second)[0])
     with suppress(OSError):  # only on Linux a process can begin a new peak
         Path("/proc/self/clear_refs").write_text("5")
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
     with how.algorithms(), how.body(objective.backbone, 0):
         train(
             objective,
@@ -252,10 +266,11 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
             workers=how.workers,
             on_step=lambda *step: marks.append(time.perf_counter()),
         )
+    if len(marks) <= TIMED_STEPS:
+        raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     if torch.cuda.is_available():
         peak = torch.cuda.max_memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
     return replace(cost, seconds_per_step=(marks[-1] - marks[0]) / TIMED_STEPS, peak_memory=peak)
 
 
