@@ -35,20 +35,20 @@ class Command:
 
 
 COMMANDS = {
-    "run": Command("bench.commands.run", "train, evaluate and score what is missing", makes_models=True),
-    "check": Command("bench.commands.check", "what every objective must keep to, your own too", makes_models=True),
-    "doctor": Command("bench.commands.doctor", "what this machine has and lacks"),
-    "list": Command("bench.commands.list", "methods, tasks, backbones and metrics there are, and where data is"),
-    "store": Command("bench.commands.store", "state, size, verification, deleting and joining of stored runs"),
-    "report": Command("bench.commands.report", "leaderboards from the store"),
-    "score": Command("bench.commands.score", "metrics over stored rows, without a model"),
-    "import": Command("bench.commands.import", "texts of another system, as rows and lines of leaderboards"),
-    "models": Command("bench.commands.models", "public models that metrics and backbones need, and how to get them"),
-    "claims": Command("bench.commands.claims", "what papers claim, and what stored cells say of it"),
+    "run": Command("bench.commands.run", "train, evaluate and score the runs that are missing", makes_models=True),
+    "report": Command("bench.commands.report", "show leaderboards of stored runs"),
+    "compare": Command("bench.commands.compare", "list every setting in which two runs differ"),
+    "samples": Command("bench.commands.samples", "show generated texts side by side"),
+    "score": Command("bench.commands.score", "compute metrics from stored predictions, without a model"),
+    "list": Command("bench.commands.list", "list methods, tasks, backbones, metrics, decodings and data"),
+    "models": Command("bench.commands.models", "list and download pretrained models"),
+    "check": Command("bench.commands.check", "test an objective, task, metric, backbone or decoding", makes_models=True),
     "reproduce": Command(
-        "bench.commands.reproduce", "a paper's table or figure from our cells, with verdicts", makes_models=True
+        "bench.commands.reproduce", "run a table or figure of a paper and show both results", makes_models=True
     ),
-    "compare": Command("bench.commands.compare", "what two cells differ in besides the objective"),
-    "samples": Command("bench.commands.samples", "what methods wrote, side by side"),
-    "human": Command("bench.commands.human", "texts for people to judge, and what they answered"),
+    "claims": Command("bench.commands.claims", "show what stored runs say about the claims of the papers"),
+    "human": Command("bench.commands.human", "export texts for human evaluation and import the answers"),
+    "import": Command("bench.commands.import", "score texts that another system generated"),
+    "store": Command("bench.commands.store", "show, verify, delete and join stored runs"),
+    "doctor": Command("bench.commands.doctor", "check this machine: packages, devices, data and models"),
 }
