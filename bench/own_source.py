@@ -106,5 +106,6 @@ def texts(
             (exemplar_ids,) = codec.ids([exemplar])
         rows.append(codec.encode(str(number), ids, [], ends=False, exemplar=exemplar_ids))
     seeds = [seed_of(cell.config.seed, "write")] * len(rows)
-    generated = generate(objective, codec.prompt_batch(rows), decoding, cell.config.trainer.max_target, seeds)
+    batch: Any = codec.prompt_batch(rows)
+    generated = generate(objective, batch, decoding, cell.config.trainer.max_target, seeds)
     return [codec.tokenizer.decode(tokens, skip_special_tokens=True).strip() for tokens in generated]

@@ -18,7 +18,7 @@ from bench.tasks.logicnlg import LogicNLG
 from bench.testing.distributions import cache, no_future, source, sums_to_one
 from bench.testing.losses import batches, bf16, certain, fast_form, gradients, padding
 from bench.testing.ranks import ranks
-from bench.testing.report import NotApplicable, OnResult, Report, Result, need, run_checks, silent
+from bench.testing.report import Check, NotApplicable, OnResult, Report, Result, need, run_checks, silent
 from bench.testing.subject import Subject
 from bench.testing.training import overfit, reload
 
@@ -40,8 +40,8 @@ def builds(subject: Subject) -> str:
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 
 
-CHECKS = (builds, sums_to_one, no_future, source, gradients, certain, padding, batches, fast_form, bf16, cache)
-CHECKS += (reload, overfit, ranks)
+CHECKS: list[Check] = [builds, sums_to_one, no_future, source, gradients, certain, padding, batches, fast_form, bf16]
+CHECKS += [cache, reload, overfit, ranks]
 
 
 def check_objective(

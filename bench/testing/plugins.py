@@ -301,7 +301,8 @@ class DecodingSubject:
     """A decoding, and MLE on one small backbone in float64."""
 
     def __init__(self, decoding: Decoding, backbone: str) -> None:
-        self.decoding, self.plugin = decoding, type(decoding)
+        self.decoding = decoding
+        self.plugin: Any = type(decoding)
         self.method = Subject(find_method("mle"), backbone)
         self.objective = self.method.objective().eval()
 

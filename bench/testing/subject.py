@@ -61,7 +61,7 @@ class Subject:
     sets: tuple[str, ...] = ()
 
     @property
-    def plugin(self) -> type:
+    def plugin(self) -> Any:
         """The class of the method."""
         return self.method.kind
 

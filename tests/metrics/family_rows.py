@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -177,7 +178,9 @@ def set_up(root: Path, patch: Any) -> None:
 
 def put_stand_ins(patch: Any) -> None:
     """Put small things in place of optional packages, in this process."""
-    patch.setitem(sys.modules, "mauve", SimpleNamespace(compute_mauve=compute_mauve))
+    patch.setitem(
+        sys.modules, "mauve", SimpleNamespace(compute_mauve=compute_mauve, __spec__=ModuleSpec("mauve", None))
+    )
     patch.setattr(mauve, "version", lambda package: "0.0")
     patch.setattr(spacy_models, "installed", lambda tagger=None: (TAGGER, ""))
     patch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")

@@ -135,13 +135,6 @@ class TestLoss:
         objective.step_loss(batch("gpt2")).total.backward()
         assert all(parameter.grad is None for parameter in objective.second_model.parameters())
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_batches(self, kind: str) -> None:
-        objective = made(kind, variant="released")
-        whole = objective.step_loss(batch(kind)).total
-        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
-        torch.testing.assert_close(whole, torch.stack(parts).sum(), **EXACT)
-
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_no_target(self, variant: Any) -> None:
         objective, given = made("gpt2", variant=variant), batch("gpt2")

@@ -121,13 +121,6 @@ class TestHeads:
         for (_, found), (_, expected) in zip(objective.nll(states), alone.nll(alone.states(given)), strict=True):
             assert torch.equal(found, expected)
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_batches(self, kind: str) -> None:
-        objective = made(kind, heads=3)
-        whole = objective.step_loss(batch(kind)).total
-        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
-        torch.testing.assert_close(whole, torch.stack(parts).sum(), **EXACT)
-
     def test_a_backbone_that_copies(self) -> None:
         """Its copies are weighed for the next token alone."""
         found = MTP.why_not(Place("encoder-decoder", copies=True))

@@ -21,7 +21,6 @@ from bench.errors import UsageError
 from bench.generation.generation import RowCache, generate
 from bench.models.mle import MLE
 from tests.bench.generation import test_bilstm_generation as recurrent
-from tests.bench.generation.test_generation import run
 from tests.bench.generation.test_stepwise import worst_step
 from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
 from tests.drawn import in_turn
@@ -76,17 +75,6 @@ def test_the_comparison_is_alive(monkeypatch: pytest.MonkeyPatch, name: str, dec
     assert worst_step(CacheLM(backbone("gpt2", dtype=torch.float64)), texts(4, 3), decoding) > 0.1
 
 
-@pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, NEW))
-def test_a_row_is_its_own(kind: str, decoding: str) -> None:
-    """Its text depends on its seed, and on no other row, their order or their number."""
-    objective, given, seeds, order = CacheLM(backbone(kind)), texts(4, 5), [100, 101, 102, 103], [3, 0, 2, 1]
-    together = run(objective, given, decoding, seeds=seeds)
-    shuffled = run(objective, [given[i] for i in order], decoding, seeds=[seeds[i] for i in order])
-    assert [together[i] for i in order] == shuffled
-    for row, (text, seed) in enumerate(zip(given, seeds, strict=True)):
-        assert run(objective, [text], decoding, seeds=[seed]) == [together[row]]
-
-
 @pytest.mark.parametrize("decoding", NEW)
 def test_a_row_is_its_own_on_a_copying_lstm(decoding: str) -> None:
     objective, seeds = MLE(tiny(exemplar="both")), [5, 6, 7]
@@ -94,22 +82,6 @@ def test_a_row_is_its_own_on_a_copying_lstm(decoding: str) -> None:
     together = generate(objective, collate(recurrent.SOURCES, recurrent.READ), settings, 8, seeds)
     for row, (source, read, seed) in enumerate(zip(recurrent.SOURCES, recurrent.READ, seeds, strict=True)):
         assert generate(objective, collate([source], [read]), settings, 8, [seed]) == [together[row]]
-
-
-@pytest.mark.parametrize("decoding", [text for text in NEW if parse(text)[0].samples])
-def test_seeds_matter_and_repeat(decoding: str) -> None:
-    objective, given = MLE(backbone("gpt2")), texts(6, 5)
-    first = run(objective, given, decoding, seeds=range(6))
-    torch.manual_seed(123)
-    assert run(objective, given, decoding, seeds=range(6)) == first
-    assert run(objective, given, decoding, seeds=range(6, 12)) != first
-
-
-@pytest.mark.parametrize("decoding", EVERY)
-def test_it_ends_where_it_should(decoding: str) -> None:
-    for kind in KINDS:
-        found = run(MLE(backbone(kind)), texts(3), f"{decoding}+max_new_tokens=2", 9, seeds=range(3))
-        assert max(map(len, found)) <= 2
 
 
 @pytest.mark.parametrize("text", EVERY)
