@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bench.base.seeds import seed_torch
 from bench.models.core.objective import Objective
-from bench.models.core.states import States, slices
+from bench.models.core.states import IGNORED, States, slices
 from bench.tasks.encode.codec import Encoded
 from bench.testing.distributions import difference
 from bench.testing.report import TOLERANCE, NotApplicable, near, need
@@ -69,6 +69,19 @@ def certain(subject: Subject) -> str:
     total.backward()
     finite(float(total.detach()), objective, "bound (clamp_min) what is divided by, rooted or taken a logarithm of")
     return f"loss {float(total.detach()):.3g}"
+
+
+def no_target(subject: Subject) -> str:
+    """Rows without targets cost nothing, and leave gradients finite: a process may have no others in a step."""
+    objective, batch = subject.comparable(), subject.batch(subject.rows)
+    batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+    total = objective.step_loss(batch).total
+    if total.requires_grad:
+        total.backward()
+    finite(float(total.detach()), objective, "divide by no count that may be 0")
+    free = subject.makes_texts or float(total.detach()) == 0  # the texts that a model makes cost something
+    need(free, "a loss of 0 of rows without targets", float(total.detach()), "sum over targets")
+    return f"{len(subject.rows)} rows"
 
 
 def finite(loss: float, objective: Objective, remedy: str) -> None:

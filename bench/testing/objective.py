@@ -16,7 +16,7 @@ from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.tasks.logicnlg import LogicNLG
 from bench.testing.distributions import cache, no_future, source, sums_to_one
-from bench.testing.losses import batches, bf16, certain, fast_form, gradients, padding
+from bench.testing.losses import batches, bf16, certain, fast_form, gradients, no_target, padding
 from bench.testing.ranks import ranks
 from bench.testing.report import Check, NotApplicable, OnResult, Report, Result, need, run_checks, silent
 from bench.testing.subject import Subject
@@ -40,8 +40,8 @@ def builds(subject: Subject) -> str:
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 
 
-CHECKS: list[Check] = [builds, sums_to_one, no_future, source, gradients, certain, padding, batches, fast_form, bf16]
-CHECKS += [cache, reload, overfit, ranks]
+CHECKS: list[Check] = [builds, sums_to_one, no_future, source, gradients, certain, no_target, padding, batches]
+CHECKS += [fast_form, bf16, cache, reload, overfit, ranks]
 
 
 def check_objective(

@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from bench.models.confidence_penalty import ConfidencePenalty
-from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
 from tests.models.modern_steps import assert_golden, step_of
-from tests.models.still import KINDS, batch
+from tests.models.still import batch
 
 CASES = ["confidence_penalty_0", "confidence_penalty_1"]
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
@@ -51,15 +50,6 @@ def test_of_a_certain_row() -> None:
     total.backward()
     assert backbone.logits.grad is not None
     assert backbone.logits.grad.tolist() == [[0.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_target(kind: str) -> None:
-    objective, given = ConfidencePenalty(still.backbone(kind)), batch(kind)
-    given["labels"] = torch.full_like(given["labels"], IGNORED)
-    found = objective.step_loss(given)
-    assert found.total == 0
-    assert all((gradient == 0).all() for gradient in still.gradients(objective, found.total))
 
 
 def test_terms() -> None:

@@ -68,19 +68,6 @@ class TestForms:
         expected = by_hand(objective, kind)
         still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
 
-    def test_no_target(self, kind: str, variant: str) -> None:
-        objective, given = made(kind, variant=variant), batch(kind)
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = objective.step_loss(given)
-        assert found.total == 0
-        assert all(gradient.isfinite().all() for gradient in still.gradients(objective, found.total))
-
-    def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
-        objective, given = made(kind, variant=variant), batch(kind)
-        given["labels"][2] = IGNORED
-        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in (0, 1, 3, 4)]
-        torch.testing.assert_close(objective.step_loss(given).total, torch.stack(parts).sum(), **EXACT)
-
 
 def by_hand(objective: CT, kind: str) -> Tensor:
     """The loss by loops over windows, in plain autograd."""

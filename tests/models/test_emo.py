@@ -126,14 +126,6 @@ class TestCertainty:
         found = over(logits, torch.ones(2, 1)).step_loss(batch_of(torch.tensor([[1]]))).total
         assert float(found.detach()) == pytest.approx(25.0)
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_no_target(self, variant: Any) -> None:
-        objective, given = made("gpt2", variant=variant), batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = objective.step_loss(given)
-        assert found.total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
-
 
 class TestEmbedding:
     def test_is_that_of_the_parent(self) -> None:

@@ -70,15 +70,6 @@ def test_a_sample_stays_in_the_support() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_target(kind: str) -> None:
-    objective, given = Entmax(still.backbone(kind)), batch(kind)
-    given["labels"] = torch.full_like(given["labels"], IGNORED)
-    found = objective.step_loss(given)
-    assert found.total == 0
-    assert all((gradient == 0).all() for gradient in still.gradients(objective, found.total))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_towards_one_it_is_maximum_likelihood(kind: str) -> None:
     backbone = still.backbone(kind)
     near = Entmax(backbone, alpha=1.01).step_loss(batch(kind)).total

@@ -16,7 +16,6 @@ from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
 from tests.models.modern_steps import assert_golden, step_of
-from tests.models.still import KINDS, batch
 
 CASES = ["gem_0", "gem_1"]
 FORMS: list[dict[str, Any]] = [{}, {"h": "log_sigmoid"}, {"h": "log_sigmoid", "scale": 0.01}]
@@ -94,16 +93,6 @@ class TestIdentities:
         assert float(total.detach()) == 0
         assert backbone.logits.grad is not None
         assert backbone.logits.grad.tolist() == [[0.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_target(kind: str, form: dict[str, Any]) -> None:
-    objective, given = GEM(still.backbone(kind), **form), batch(kind)
-    given["labels"] = torch.full_like(given["labels"], IGNORED)
-    found = objective.step_loss(given)
-    assert found.total == 0
-    assert all((gradient == 0).all() for gradient in still.gradients(objective, found.total))
 
 
 def test_which_forms_are_fast() -> None:

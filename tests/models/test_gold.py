@@ -135,14 +135,6 @@ class TestLoss:
         objective.step_loss(batch("gpt2")).total.backward()
         assert all(parameter.grad is None for parameter in objective.second_model.parameters())
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_no_target(self, variant: Any) -> None:
-        objective, given = made("gpt2", variant=variant), batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = objective.step_loss(given)
-        assert found.total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
-
     def test_no_frozen_model(self) -> None:
         objective: Objective = GOLD(still.backbone("gpt2"))
         with pytest.raises(UsageError, match="needs a second model"):

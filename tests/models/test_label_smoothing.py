@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional
 
 from bench.errors import UsageError
-from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED
 from bench.models.label_smoothing import LabelSmoothing
 from bench.models.mle import MLE
@@ -17,7 +16,7 @@ from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
 from tests.models.modern_steps import assert_golden, step_of
-from tests.models.still import KINDS, batch
+from tests.models.still import batch
 
 CASES = ["label_smoothing_0", "label_smoothing_1"]
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
@@ -74,16 +73,6 @@ class TestLimits:
         objective.step_loss(batch_of(targets)).total.backward()
         assert backbone.logits.grad is not None
         torch.testing.assert_close(backbone.logits.grad, torch.zeros(1, 5, dtype=torch.float64), **EXACT)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_target(kind: str) -> None:
-    objective: Objective = LabelSmoothing(still.backbone(kind))
-    given = batch(kind)
-    given["labels"] = torch.full_like(given["labels"], IGNORED)
-    found = objective.step_loss(given)
-    assert found.total == 0
-    assert all((gradient == 0).all() for gradient in still.gradients(objective, found.total))
 
 
 def test_terms() -> None:

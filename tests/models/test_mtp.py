@@ -87,14 +87,6 @@ class TestTargets:
         for distance, wanted in expected.items():
             assert states_ahead(states, distance).targets.tolist() == wanted
 
-    @pytest.mark.parametrize("heads", [1, 4])
-    def test_no_target(self, heads: int) -> None:
-        objective, given = made("gpt2", heads=heads), batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = objective.step_loss(given)
-        assert found.total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
-
     def test_rows_too_short_for_the_last_head(self) -> None:
         """Its parameters have gradients all the same, of zero: all ranks wait for each other's."""
         objective = made("gpt2", heads=3)

@@ -13,14 +13,12 @@ from bench.base.options import fill, options_of
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS, one_gradient
-from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.tailr import TaiLr
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
 from tests.models.modern_steps import assert_golden, step_of
-from tests.models.still import batch
 
 CASES = ["0", "1"]
 FORMS: list[dict[str, Any]] = [
@@ -99,16 +97,6 @@ class TestIdentities:
                 method = find_method(name)
                 options = fill(options_of(method.kind), method.values("method"), name)
                 assert (METHODS[name.partition(".")[0]].gradient(options) == label) == (name in names), name
-
-
-class TestBatches:
-    @pytest.mark.parametrize("options", FORMS, ids=str)
-    def test_a_row_without_targets_costs_nothing(self, options: dict[str, Any]) -> None:
-        objective, given = TaiLr(still.backbone("gpt2"), **options), batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        total = objective.step_loss(given).total
-        assert total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, total))
 
 
 @pytest.mark.parametrize(

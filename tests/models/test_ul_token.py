@@ -119,14 +119,6 @@ class TestBatches:
         both = objective.step_loss(still.rows_of([[1, 9, 9, 5]], [[IGNORED, IGNORED, 9, 5]]))
         assert both.terms["unlikelihood"] > 0
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_no_target(self, variant: str) -> None:
-        objective, given = made("gpt2", variant=variant), batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = objective.step_loss(given)
-        assert found.total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
-
 
 class TestCertainty:
     def test_gradient_lives(self) -> None:

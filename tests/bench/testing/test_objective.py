@@ -94,6 +94,7 @@ WRONG: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.PunishesTheSource, ENCDEC, {"source"}),
     (mutations.IdleParameter, ENCDEC, {"gradients"}),
     (mutations.RootOfAChance, ENCDEC, {"certain"}),
+    (mutations.DividesByNothing, CAUSAL, {"no-target"}),
     (mutations.CountsFromThePadding, CAUSAL, {"padding"}),
     (mutations.FirstRowsCountMore, CAUSAL, {"batches"}),
     (mutations.LogsAMean, CAUSAL, {"batches"}),
@@ -207,7 +208,7 @@ def test_the_command_prints_each_check_and_its_exit_code_says_whether_one_failed
     assert (ended.code, ended.err) == (0, "")
     first, *_, last = ended.out.splitlines()
     assert first.startswith("ok      builds on small-causal: ")
-    assert last == "mle: 12 passed, 1 not applicable"
+    assert last == "mle: 13 passed, 1 not applicable"
     target = "tests.bench.mutations:CannotBeMade"  # nothing else is run of it
     ended = bench("check", target, "--quick", "--backbone", CAUSAL, "--json")
     (content,) = json.loads(ended.out)
