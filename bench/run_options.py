@@ -15,7 +15,7 @@ from bench.cli_options import (
     set_option,
     trial_options,
 )
-from bench.config.arguments import KEPT_CHECKPOINTS, STRATEGIES, RunArguments
+from bench.config.arguments import AUTO, KEPT_CHECKPOINTS, STRATEGIES, RunArguments
 from bench.config.config import OPTIONS, PRESETS
 from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
@@ -76,7 +76,14 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 
     Those that few runs choose are settings of the section `execution` (`bench.config.execution`).
     """
-    group.add_argument("--jobs", type=positive, default=1, metavar="N", help="cells worked on at once, here")
+    group.add_argument(
+        "--jobs",
+        type=jobs,
+        default=AUTO,
+        metavar="N",
+        help="runs executed at once on this machine; default auto: as many as its cores and memory have room for, and "
+        "one where there is a GPU",
+    )
     group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
     group.add_argument(
         "--threads", type=positive, default=0, metavar="N", help="CPU threads of a process; 1 in preset small"
@@ -122,6 +129,11 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
+
+
+def jobs(text: str) -> int | str:
+    """Read the value of `--jobs`."""
+    return AUTO if text == AUTO else positive(text)
 
 
 def slurm_option(parser: argparse._ActionsContainer) -> None:
@@ -183,5 +195,5 @@ def refuse_as_member(given: argparse.Namespace, arguments: RunArguments) -> None
     Raises:
         UsageError: naming it.
     """
-    if arguments.devices > 1 or arguments.jobs > 1 or given.slurm:
+    if arguments.devices > 1 or arguments.jobs not in (1, AUTO) or given.slurm:
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")

@@ -19,12 +19,14 @@ from hypothesis import HealthCheck, settings
 from bench.cli import main
 from tests.bench.own import Own
 from tests.disk import wait_for_no_disk
+from tests.one_core import have_one_core
 
 # A busy machine draws examples slowly, which says nothing about the code.
 settings.register_profile("suite", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("suite")
 
 wait_for_no_disk()
+have_one_core()
 
 
 class Formatted(logging.Handler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,7 @@ def run(
     limit: int | None = None,
     data_dir: str | Path | None = None,
     results: str | Path = "results",
-    jobs: int = 1,
+    jobs: int | Literal["auto"] = 1,
     executor: Submits | None = None,
     on_error: Literal["raise", "keep"] = "raise",
     quiet: bool | None = None,
@@ -70,7 +71,7 @@ def run(
         limit: rows kept of each split, for debugging; the board then has such cells only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
-        jobs: runs that are executed at once on this machine.
+        jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         executor: takes the runs in place of this machine, such as one of `concurrent.futures` or Dask's
             `Client.get_executor()`; its workers have to see the results folder (docs/cluster.md).
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
@@ -107,7 +108,7 @@ def run(
         results=str(results),
         loggers=_loggers(logger),
     )
-    if arguments.jobs > 1 or executor is not None:
+    if arguments.jobs != 1 or executor is not None:
         _refuse_script((*arguments.tasks, *arguments.methods))
     search = _search(trials, trial_steps, trial_rows)
     if quiet is None:
@@ -199,7 +200,11 @@ def executed(plan: Plan, arguments: RunArguments, progress: Progress, executor: 
     def drop(outcome: Outcome) -> None:
         drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
 
-    if executor is not None or ((arguments.jobs > 1 or arguments.devices > 1) and membership() is None):
+    if executor is None:
+        from bench.launch.jobs import jobs_of
+
+        arguments = replace(arguments, jobs=jobs_of(plan, arguments))
+    if executor is not None or ((arguments.jobs != 1 or arguments.devices > 1) and membership() is None):
         from bench.launch.local import execute_jobs
 
         outcome = execute_jobs(plan, arguments, progress, executor)

@@ -17,7 +17,7 @@ from bench.errors import UsageError, did_you_mean
 from bench.tasks.files.bad_rows import OnBadRow
 
 AUTO = "auto"
-"""In place of the rows of a micro-batch: as many as memory has room for."""
+"""In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
 
 STRATEGIES = ("ddp", "fsdp")
 """What each process of a cell has: the whole model, or a share of it."""
@@ -44,6 +44,7 @@ class RunArguments:
         controls: whether `all` includes the controls that methods declare.
         metrics: metric families beside those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
+        jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         devices: processes that share a cell.
         micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
             room for.
@@ -70,7 +71,7 @@ class RunArguments:
     kinds: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
 
-    jobs: int = 1
+    jobs: int | str = 1
     devices: int = 1
     micro_batch: str = ""
     strategy: str = "ddp"
@@ -88,7 +89,7 @@ class RunArguments:
         object.__setattr__(self, "seeds", tuple(map(int, self.seeds)))  # NumPy's too
         for name in ("limit", "jobs"):
             number = getattr(self, name)
-            if number is None:
+            if number is None or (name == "jobs" and number == AUTO):
                 continue
             if not is_whole(number) or number < 1:
                 raise UsageError(f"{name} is a whole number of at least 1, not {number!r}")

@@ -72,7 +72,7 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress, execut
         jobs = Jobs(plan, numbers, arguments, progress, executor, len(numbers), is_here=False)
         jobs.run()
         return collected(plan, jobs.settled, arguments, progress)
-    at_once = min(arguments.jobs, len(numbers))
+    at_once = min(int(arguments.jobs), len(numbers))
     slots = Slots(shares_of(at_once, arguments.devices))
     jobs = Jobs(plan, numbers, arguments, progress, slots, at_once, is_here=True)
     try:

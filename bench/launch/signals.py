@@ -2,17 +2,16 @@
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
 flag; the work calls `stop_if_asked` when a step is whole and its state can be kept. A second signal raises at once; one
-that comes together with the first is no second one: a scheduler signals every process, and a parent passes it on.
+that comes together with the first is no second one: a scheduler signals every process, and a command passes it on.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -30,13 +29,10 @@ __all__ = [
     "restore_handlers",
     "signal_handlers",
     "stop_if_asked",
-    "stopped_after",
-    "told_to",
 ]
 
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signal.SIGUSR2: 75}
-"""How a program ends after each signal: 75 says to an engine that it should try again."""
-
+"""How a program ends after each signal: 75 asks whoever started it to start it again."""
 
 TOGETHER_S = 1.0
 """Signals that come within so many seconds are one."""
@@ -98,7 +94,7 @@ def handled() -> Iterator[None]:
     before = {}
     if in_main_thread():
         defaults = (signal.SIG_DFL, signal.default_int_handler)
-        before = {number: signal.getsignal(number) for number in EXIT_CODES if signal.getsignal(number) in defaults}
+        before = {number: handler for number, handler in signal_handlers().items() if handler in defaults}
     for number in before:
         signal.signal(number, handle)
     try:
@@ -126,51 +122,6 @@ def between_steps() -> Iterator[None]:
         _ASKED.in_steps -= 1
     if not _ASKED.in_steps:
         stop_if_asked()
-
-
-@contextmanager
-def told_to(tell: Callable[[int], None]) -> Iterator[None]:
-    """Tell a function of every signal, in place of what was done with it; afterwards handlers are those of before.
-
-    Signals that come together are one. Outside the main thread nothing is done.
-
-    Args:
-        tell: called with the signal's number, between any two instructions: it may assign plain values, not more.
-    """
-    came_at = -math.inf
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal came_at
-        now = time.monotonic()
-        if now - came_at >= together_s():
-            came_at = now
-            tell(number)
-
-    handlers = signal_handlers()
-    restore_handlers(dict.fromkeys(EXIT_CODES, handle))
-    try:
-        yield
-    finally:
-        restore_handlers(handlers)
-
-
-@contextmanager
-def stopped_after(seconds: float) -> Iterator[None]:
-    """Stop the work inside after some seconds, as a scheduler does: the program ends with 75, to be tried again.
-
-    Args:
-        seconds: until SIGUSR1 comes; 0 for never.
-    """
-    if not seconds:
-        yield
-        return
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGUSR1))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def together_s() -> float:
@@ -209,20 +160,14 @@ def interrupts_get_out() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        interrupt = interrupt_behind(error)
-        if interrupt is None or interrupt is error:
+        found: BaseException | None = error
+        while found is not None and not isinstance(found, KeyboardInterrupt):
+            found = found.__context__
+        if found is None or found is error:
             raise
-        raise interrupt from None
+        raise found from None
     finally:
         restore_handlers(handlers)
-
-
-def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """Return the KeyboardInterrupt that an exception is, or was raised in the handling of."""
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, KeyboardInterrupt):
-        found = found.__context__
-    return found
 
 
 def signal_handlers() -> dict[signal.Signals, Any]:
@@ -232,10 +177,8 @@ def signal_handlers() -> dict[signal.Signals, Any]:
 
 def restore_handlers(handlers: dict[signal.Signals, Any]) -> None:
     """Set handlers again; one that Python did not set (None) and those of other threads cannot be set."""
-    if not in_main_thread():
-        return
     for number, handler in handlers.items():
-        if handler is not None and signal.getsignal(number) != handler:
+        if in_main_thread() and handler is not None and signal.getsignal(number) != handler:
             signal.signal(number, handler)
 
 

@@ -42,6 +42,7 @@ from bench.store.store import CellFolder
 from tests.disk import wait_for_no_disk
 from tests.e2e.methods import sleep
 from tests.e2e.tiny import Training
+from tests.one_core import have_one_core
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
@@ -49,6 +50,7 @@ CONTEXT.set_forkserver_preload([__name__])
 code_state()  # of the checkout, by git; children have it from here
 installed_hash()
 wait_for_no_disk()
+have_one_core()
 
 CRASHED = 66
 

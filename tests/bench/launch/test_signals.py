@@ -4,22 +4,18 @@ import os
 import signal
 import sys
 import threading
-import time
 
 import pytest
 
 from bench.cli import main
 from bench.commands import store
 from bench.launch.signals import (
-    EXIT_CODES,
     TOGETHER,
     TOGETHER_S,
     Stopped,
     between_steps,
     handled,
     interrupts_get_out,
-    stopped_after,
-    told_to,
 )
 from tests.bench.forks import in_child
 
@@ -184,36 +180,3 @@ def test_an_engine_may_say_for_how_long_signals_are_one(monkeypatch):
     with handled(), pytest.raises(Stopped):
         work()
     assert told == ["kept"]
-
-
-@pytest.mark.parametrize("number", EXIT_CODES)
-def test_a_function_is_told_of_a_signal_in_place_of_what_was_done_with_it(number, monkeypatch):
-    """Also inside the program's own handling, which has it back afterwards; a second one counts after a while."""
-    told = []
-
-    def told_of_three():
-        with handled():
-            handler = signal.getsignal(number)
-            with told_to(told.append):
-                os.kill(os.getpid(), number)
-                os.kill(os.getpid(), number)
-                monkeypatch.setattr("bench.launch.signals.TOGETHER_S", 0.0)
-                os.kill(os.getpid(), number)
-            return signal.getsignal(number) is handler, told
-
-    assert in_child(told_of_three) == [True, [number, number]]
-
-
-def test_work_is_stopped_after_its_time():
-    with pytest.raises(Stopped) as stopped, handled(), stopped_after(0.05):
-        time.sleep(30)
-    assert stopped.value.exit_code == 75
-
-
-def test_work_that_ends_before_its_time_is_not_stopped():
-    with handled():
-        with stopped_after(0.2):
-            pass
-        with stopped_after(0):
-            pass
-        time.sleep(0.3)

@@ -1,0 +1,98 @@
+"""`--jobs auto`: as many runs at once as cores and memory have room for, and one where that would be no help."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.cells.plan import Plan, make_plan
+from bench.config.arguments import RunArguments
+from bench.errors import UsageError
+from bench.launch import jobs
+from bench.launch.jobs import BYTES_PER_PROCESS, free_memory, jobs_of
+from tests.conftest import Ended
+from tests.e2e import stores
+
+pytestmark = pytest.mark.usefixtures("sample_data")
+GB = 2**30
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> RunArguments:
+    """Four runs of a small model."""
+    return RunArguments(
+        ("ambiguous_template",), ("mle", "trime"), (0, 1), limit=4, results=str(tmp_path / "results"), jobs="auto"
+    )
+
+
+@pytest.fixture
+def plan(arguments: RunArguments) -> Plan:
+    return make_plan(arguments)
+
+
+def of_machine(monkeypatch: pytest.MonkeyPatch, cores: int, memory: int) -> None:
+    """Have so many cores and so many bytes of free memory."""
+    monkeypatch.setattr(jobs, "cores", lambda: cores)
+    monkeypatch.setattr(jobs, "free_memory", lambda: memory)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "more", "expected"),
+    [
+        (3, 100 * GB, {}, 3),
+        (16, 100 * GB, {}, 4),  # there are four runs
+        (16, 100 * GB, {"threads": 8}, 2),
+        (16, int(2.5 * BYTES_PER_PROCESS), {}, 2),
+        (16, BYTES_PER_PROCESS // 2, {}, 1),
+        (1, 100 * GB, {}, 1),
+        (16, 100 * GB, {"devices": 2}, 1),
+        (16, 100 * GB, {"jobs": 3}, 3),
+    ],
+)
+def test_as_many_as_there_is_room_for(
+    plan: Plan,
+    arguments: RunArguments,
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    memory: int,
+    more: dict[str, int],
+    expected: int,
+) -> None:
+    of_machine(monkeypatch, cores, memory)
+    assert jobs_of(plan, replace(arguments, **more)) == expected  # type: ignore[arg-type]
+
+
+def test_larger_models_are_fewer(arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_machine(monkeypatch, 16, 6 * GB)
+    larger = replace(arguments, sets=("backbone.width=1024", "backbone.layers=8"))
+    assert 1 <= jobs_of(make_plan(larger), larger) < jobs_of(make_plan(arguments), arguments) == 4
+
+
+def test_one_where_there_is_a_gpu(plan: Plan, arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_machine(monkeypatch, 16, 100 * GB)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert jobs_of(plan, arguments) == 1
+
+
+def test_what_is_free_is_no_more_than_a_container_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, used = tmp_path / "max", tmp_path / "current"
+    limit.write_text(f"{100 * 2**20}\n")
+    used.write_text(f"{40 * 2**20}\n")
+    assert free_memory() > 0
+    monkeypatch.setattr(jobs, "CGROUPS", {str(limit): str(used)})
+    assert free_memory() <= 60 * 2**20
+    limit.write_text("max\n")
+    assert free_memory() > 60 * 2**20
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "some"])
+def test_other_words_are_refused(bench: Callable[..., Ended], tmp_path: Path, number: str) -> None:
+    ended = bench(*stores.arguments(tmp_path / "results", "--jobs", number))
+    assert ended.code == 2
+    assert re.search("--jobs", ended.err)
+    with pytest.raises(UsageError, match="jobs is a whole number of at least 1"):
+        RunArguments(("logicnlg",), ("mle",), jobs=0)
