@@ -169,7 +169,7 @@ class Progress:
         """Advance the current stage."""
         text = self.current.text(done)
         self.show(text, done, self.current.of)
-        self.tell(f"{self.label}: {self.current.name}", done, self.current.of, text)
+        self.tell(f"{self.label}: {self.current.name}", done, self.current.of, f"{self.label}: {text}")
 
     def show(self, text: str, done: int, of: int) -> None:
         """Show a text in the live line, the label behind it: the end of a line that is too long is not seen."""
@@ -180,24 +180,24 @@ class Progress:
             note += " ·"
         self.bar.update(self.task, description=described, completed=done, total=of or None, note=note)
 
-    def tell(self, label: str, done: int, of: int, text: str) -> None:
+    def tell(self, work: str, done: int, of: int, line: str) -> None:
         """Print a line for every tenth of a piece of work, where there is no live line.
 
         Args:
-            label: of the work.
+            work: its name, for the time of its last line.
             done: steps or rows of it.
             of: all of them; 0 where nobody knows, then a line is printed now and then.
-            text: says more.
+            line: what is printed.
         """
         if self.live or self.quiet:
             return
         now = self.clock()
-        last = self.lines.setdefault(label, Line(now, 0))
+        last = self.lines.setdefault(work, Line(now, 0))
         tenth = 10 * done // of if of else 0
         is_due = now - last.at >= LONG_S if not of else last.tenth < tenth < 10 and now - last.at >= LINE_S
         if is_due:
-            self.lines[label] = Line(now, tenth)
-            self.say(f"{self.label}: {text}" if self.label and label.startswith(self.label) else f"{label}: {text}")
+            self.lines[work] = Line(now, tenth)
+            self.say(line)
 
     def done(self, how: str, seconds: float | None = None) -> None:
         """End a run.
@@ -239,7 +239,7 @@ class Progress:
                 total=steps or None,
                 note=printable(text),
             )
-            self.tell(printable(label), step, steps, printable(text))
+            self.tell(label, step, steps, f"{label}: {text}")
 
 
 class Line(NamedTuple):

@@ -86,11 +86,11 @@ def test_long_reads_have_lines_too(clock: Clock) -> None:
             clock.now += 1.0
             progress.rows("rows read", done, 0)
     lines = out.getvalue().splitlines()
-    assert lines[0] == "exemplars: exemplars 10 of 100"
+    assert lines[0] == "exemplars 10 of 100"
     assert len([line for line in lines if line.startswith("exemplars")]) == 9
     assert [line for line in lines if line.startswith("rows read")] == [
-        "rows read: rows read 31",
-        "rows read: rows read 61",
+        "rows read 31",
+        "rows read 61",
     ]
 
 
