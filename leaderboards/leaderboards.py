@@ -11,7 +11,7 @@ from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.overall import overall_lines
 from bench.leaderboards.statistics.seed_spread import of_shown
 from bench.leaderboards.statistics.significance import ROUNDS
-from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
+from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache, cache_file
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import LeftOut, Table, notes_of, order_for_readers
 
@@ -118,9 +118,7 @@ def with_statistics(
         cached: keep p-values and intervals, which cost seconds a table, in the cache.
         damaged: files that were passed over, below the store.
     """
-    folder = None
-    if cached:
-        folder = cache_folder()
-    statistics = [table_statistics(table, SignificanceCache(rounds, folder)) for table in tables]
+    kept = KeptNumbers(cache_file() if cached else None)
+    statistics = [table_statistics(table, SignificanceCache(rounds, kept)) for table in tables]
     over_tasks = overview(tables, statistics)
     return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables), damaged, over_tasks)

@@ -10,7 +10,7 @@ from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.significance import holm
-from bench.leaderboards.statistics.significance_cache import SignificanceCache, cache_folder
+from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache, cache_file
 from bench.leaderboards.table import Table
 from bench.store.reading import read_cell, readable
 from bench.store.store import Store
@@ -57,7 +57,7 @@ def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> 
     Raises:
         UsageError: no table has both.
     """
-    cache = SignificanceCache(folder=cache_folder())
+    cache = SignificanceCache(kept=KeptNumbers(cache_file()))
     records = list(_records(store, tables, first, second, cache))
     if not records:
         methods = {row.method for table in tables for row in table.rows}

@@ -93,12 +93,11 @@ def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, 
     known = set[str]()
     for run in summaries(store, tasks):
         known.add(run["key"])
-        if run["status"] == "ok" and not run["rows"]:
-            if not run["scores"]:
-                yield {**run, "status": "incomplete", "error": "it has no predictions; bench run makes them"}
-                continue
-        elif run["status"] == "ok" and not run["scores"]:
-            run = {**run, "status": "incomplete", "error": "its predictions have no scores; bench score makes them"}
+        if run["status"] == "ok" and not run["scores"]:
+            missing = "it has no predictions; bench run makes them"
+            if run["rows"]:
+                missing = "its predictions have no scores; bench score makes them"
+            run = {**run, "status": "incomplete", "error": missing}
         yield run
     yield from unfinished_runs(store.root, tasks, known)
 
@@ -284,39 +283,39 @@ def verify_runs(given: argparse.Namespace) -> int:
     from bench.verify.verify import verify
 
     found = verify(cells_of(cell_folders(given)), tasks_of(given))
-    not_checked = {**found.values.not_checked, **found.not_checked}
-    differences = [*found.values.differences, *found.differences]
     if given.json:
-        counts = {
-            "same": found.values.same,
-            "keys": found.n_keys,
-            "same_by_sums": found.values.exact,
-            "same_by_rounded_sums": found.values.rounded,
-            "without_sums": found.values.without,
+        content = {
+            "same": found.same,
+            "keys": found.keys,
+            "same_by_sums": found.exact,
+            "same_by_rounded_sums": found.rounded,
+            "without_sums": found.without,
+            "differences": found.differences,
+            "notes": found.notes,
+            "not_checked": [f"{place}: {error}" for place, error in found.not_checked.items()],
         }
-        lines = [f"{place}: {error}" for place, error in not_checked.items()]
-        content = {**counts, "differences": differences, "notes": found.notes, "not_checked": lines}
         print(json.dumps(content, indent=1))
     else:
-        lines = [*differences, *(f"note: {note}" for note in found.notes)]
-        lines += [f"not checked: {line}" for line in each_once(not_checked.items())]
-        print("\n".join(map(one_line, [*lines, *counts_of(found), f"{len(differences)} differences"])))
-    if differences:
+        print("\n".join(map(one_line, verification_lines(found))))
+    if found.differences:
         return 1
-    return exit_code(list(not_checked.values()))
+    return exit_code(list(found.not_checked.values()))
 
 
-def counts_of(found: Verification) -> Iterator[str]:
-    """Yield what was found to be right."""
-    values = found.values
-    if values.same:
-        yield f"{values.same} scores files are what their predictions come to"
-    if values.exact or values.rounded:
-        rounded = f", {values.rounded} of them to the last bits because sums of groups were rounded"
-        yield f"{values.exact + values.rounded} values are what their sums come to{rounded if values.rounded else ''}"
-    for family, columns in sorted(values.without.items()):
+def verification_lines(found: Verification) -> Iterator[str]:
+    """Yield what differs, what could not be checked and what was found to be right."""
+    yield from found.differences
+    yield from (f"note: {note}" for note in found.notes)
+    yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
+    if found.same:
+        yield f"{found.same} scores files are what their predictions come to"
+    if found.exact or found.rounded:
+        rounded = f", {found.rounded} of them to the last bits because sums of groups were rounded"
+        yield f"{found.exact + found.rounded} values are what their sums come to{rounded if found.rounded else ''}"
+    for family, columns in sorted(found.without.items()):
         yield f"{family}: {columns.total()} values have no sums: {', '.join(columns)}"
-    yield f"{found.n_keys} runs have the keys of their records"
+    yield f"{found.keys} runs have the keys of their records"
+    yield f"{len(found.differences)} differences"
 
 
 def join_stores(given: argparse.Namespace) -> int:

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import filecmp
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from bench.base.files import write_atomic
 from bench.errors import DamagedError, StoreError
 from bench.store.damage import damage_in
-from bench.store.files import DISK
+from bench.store.files import Disk
 from bench.store.reading import read_cell
 from bench.store.records import read_rows, whole_record
-from bench.store.snapshot import Snapshot
 from bench.store.store import TOKENIZER, CellFolder, Store
 
 __all__ = ["Joined", "join"]
@@ -64,85 +63,58 @@ def join(source: Path, target: Path) -> Joined:
     joined = Joined()
     Store(target).files.check_writable()
     store = Store(source)
-    if isinstance(store.files, Snapshot):
-        for cell in store.cells():
-            place = cell.path.relative_to(source).as_posix()
-            _join_kept(cell, CellFolder(target / place), place, joined)
-        return joined
-    if not source.is_dir():
+    if isinstance(store.files, Disk) and not source.is_dir():
         raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
-    for listed in DISK.scan(source):
-        ours, theirs = CellFolder(listed.path), CellFolder(target / listed.place)
+    for ours in store.cells():
+        place = ours.path.relative_to(source)
         damaged = list(damage_in(ours, read_cell(store, ours).damaged))
         joined.damaged += damaged
-        _join_run(ours, theirs, listed.place, {error.path.name for error in damaged}, joined)
+        names = [name for name in _names(ours) if name not in {error.path.name for error in damaged}]
+        _join_run(ours, CellFolder(target / place), place.as_posix(), names, joined)
     return joined
 
 
-def _join_run(ours: CellFolder, theirs: CellFolder, place: str, damaged: set[str], joined: Joined) -> None:
-    """Copy one run; its record goes last, since it says that the checkpoint beside it is whole."""
-    if _differs(ours, theirs, "trained.json", damaged):
+def _join_run(ours: CellFolder, theirs: CellFolder, place: str, names: Sequence[str], joined: Joined) -> None:
+    """Copy whole files of one run; its record goes last, since it says that the checkpoint beside it is whole."""
+    unlike = {name for name in names if theirs.has(name) and _differs(ours, theirs, name)}
+    if "trained.json" in unlike:
         joined.conflicts.append(f"{place}/trained.json")
         return
-    wanted = [name for name in _names(ours) if name not in damaged]
-    unlike = {name for name in wanted if _differs(ours, theirs, name, damaged)}
-    unlike |= {name for name in wanted if name.startswith("scores-") and _predictions_of(ours, name) in unlike}
-    for name in wanted:
+    unlike |= {name for name in names if name.startswith("scores-") and _predictions_of(ours, name) in unlike}
+    for name in names:
         if name in unlike:
             joined.conflicts.append(f"{place}/{name}")
         elif theirs.has(name):
             joined.same += 1
         else:
-            _copy(ours.path / name, theirs.path / name)
+            _copy(ours, theirs.path / name)
             joined.copied.append(f"{place}/{name}")
-
-
-def _join_kept(ours: CellFolder, theirs: CellFolder, place: str, joined: Joined) -> None:
-    """Copy the records of one kept run and the sums that they name; its record of training goes last."""
-    unlike = {name for name in _names(ours) if theirs.has(name) and _hash(ours, name) != _hash(theirs, name)}
-    if "trained.json" in unlike:
-        joined.conflicts.append(f"{place}/trained.json")
-        return
-    for name in _names(ours):
-        if name in unlike:
-            joined.conflicts.append(f"{place}/{name}")
-            continue
-        if theirs.has(name):
-            joined.same += 1
-        for own, content in _files_of(ours, name):
-            if theirs.has(own):
-                continue
-            write_atomic(theirs.path / own, content)
-            joined.copied.append(f"{place}/{own}")
-
-
-def _files_of(cell: CellFolder, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that a kept record was in a results folder: the sums that it names, if they are kept, and it."""
-    if name.startswith("scores-"):
-        scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
-        path = cell.sums_path(str(scores.get("items", "")))
-        if cell.files.exists(path):
-            yield path.name, cell.files.read(path)
-    yield name, cell.files.read(cell.path / name)
 
 
 def _names(cell: CellFolder) -> Iterator[str]:
     """Yield the names of the files to copy, those that others depend on first; notes of failures are not copied."""
+    if not isinstance(cell.files, Disk):  # a snapshot does not list its sums
+        sums = {cell.sums_path(str(_scores(cell, name).get("items", ""))).name for name in cell.names("scores-*")}
+        yield from sorted(filter(cell.has, sums))
     for pattern in (CONFIG, TOKENIZER, "model-*", "rows-*", "items-*", "scores-*", "grid-*", "trained.json"):
         yield from cell.names(pattern)
 
 
+def _scores(cell: CellFolder, name: str) -> dict[str, Any]:
+    """Return the content of a scores file by its name."""
+    return cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
+
+
 def _predictions_of(cell: CellFolder, name: str) -> str:
     """Return the name of the file of predictions that scores are of."""
-    scores = cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}
-    return cell.rows_path(str(scores.get("rows", ""))).name
+    return cell.rows_path(str(_scores(cell, name).get("rows", ""))).name
 
 
-def _differs(ours: CellFolder, theirs: CellFolder, name: str, damaged: set[str]) -> bool:
-    """Return whether both have a file and not the same one; a damaged one of theirs differs."""
-    if name == CONFIG or name in damaged or not (ours.has(name) and theirs.has(name)):
+def _differs(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
+    """Return whether two stores have another file of the same name; a damaged one of theirs differs."""
+    if name.startswith((CONFIG, "items-")):  # another one is no conflict; and the name is the hash of the content
         return False
-    if filecmp.cmp(ours.path / name, theirs.path / name, shallow=False):
+    if isinstance(ours.files, Disk) and filecmp.cmp(ours.path / name, theirs.path / name, shallow=False):
         return False
     try:
         return _hash(ours, name) != _hash(theirs, name)
@@ -165,7 +137,7 @@ def _hash(cell: CellFolder, name: str) -> str:
     return str(path)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(ours: CellFolder, target: Path) -> None:
     """Copy a file whole or not at all.
 
     Raises:
@@ -173,7 +145,10 @@ def _copy(source: Path, target: Path) -> None:
     """
 
     def fill(file: BinaryIO) -> None:
-        with open(source, "rb") as content:
+        with open(ours.path / target.name, "rb") as content:
             shutil.copyfileobj(content, file)
 
-    write_atomic(target, fill)
+    if isinstance(ours.files, Disk):
+        write_atomic(target, fill)
+    else:
+        write_atomic(target, ours.files.read(ours.path / target.name))

@@ -22,22 +22,16 @@ __all__ = ["Verification", "verify"]
 
 
 @dataclass
-class Verification:
-    """The result of a verification.
+class Verification(Values):
+    """What was found about values, keys, files and data; a difference of any of them is a line in `differences`.
 
     Args:
-        values: what was found about stored values.
-        n_keys: number of runs whose records have the keys that they are stored under.
-        differences: damaged files, other keys and leaks, one line each; those of values are in `values`.
-        notes: findings that may have a good reason.
-        not_checked: what could not be checked because data, code or weights are missing, and why, by place.
+        keys: number of runs whose records have the keys that they are stored under.
+        notes: findings about data that may have a good reason.
     """
 
-    values: Values = field(default_factory=Values)
-    n_keys: int = 0
-    differences: list[str] = field(default_factory=list)
+    keys: int = 0
     notes: list[str] = field(default_factory=list)
-    not_checked: dict[str, BenchError] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,17 +44,13 @@ class _Read:
 
 
 def verify(folders: Iterable[CellFolder], tasks: Tasks) -> Verification:
-    """Verify trained runs.
-
-    Values and keys are checked for all runs. The weights and the data are read where there are predictions: a snapshot
-    has neither.
+    """Verify trained runs: values and keys of all; checkpoints and data where there are predictions.
 
     Args:
         folders: of the runs.
         tasks: find the data that the runs were made with.
     """
-    found = Verification()
-    data: dict[int, _Read] = {}
+    found, data = Verification(), dict[int, _Read]()
     for folder in folders:
         try:
             _verify_run(folder, tasks, found, data)
@@ -76,7 +66,7 @@ def verify(folders: Iterable[CellFolder], tasks: Tasks) -> Verification:
 
 
 def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: dict[int, _Read]) -> None:
-    """Verify the values, the keys and the checkpoint of one run; remember its data.
+    """Verify the keys, the values and the checkpoint of one run; remember its data.
 
     Raises:
         DamagedError: a file cannot be read.
@@ -85,49 +75,43 @@ def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: dic
     if record is None:
         return
     rows = folder.all_rows()
-    _verify_keys(folder, record, rows, found)
-    if isinstance(folder.files, Snapshot) or has_only_numbers(folder):
-        found.values.check_sums(folder)
-        return
-    damaged = damaged_checkpoint(folder)
-    if damaged is not None:
-        found.differences.append(str(damaged))
-    n_not_checked = len(found.values.not_checked)
-    found.values.check_predictions(folder, rows, tasks)
-    if len(found.values.not_checked) == n_not_checked and not is_imported(record):
-        _remember_data(folder, record, rows, tasks, found, data)
-
-
-def _verify_keys(folder: CellFolder, record: dict[str, Any], rows: Sequence[StoredRows], found: Verification) -> None:
-    """Compare the keys of a run with those of its records."""
     try:
         lines = list(key_differences(folder, record, rows))
+        found.keys += not lines
+        found.differences += [f"{folder.path}: {line}" for line in lines]
     except DamagedError:
         raise
     except BenchError as error:
         found.not_checked[f"{folder.path} · key"] = error
+    if isinstance(folder.files, Snapshot) or has_only_numbers(folder):
+        found.check_sums(folder)
         return
-    found.n_keys += not lines
-    found.differences += [f"{folder.path}: {line}" for line in lines]
+    if damaged := damaged_checkpoint(folder):
+        found.differences.append(str(damaged))
+    n_not_checked = len(found.not_checked)
+    found.check_predictions(folder, rows, tasks)
+    if len(found.not_checked) == n_not_checked and not is_imported(record):
+        try:
+            _remember(data, _task_of(folder, record, tasks), rows)
+        except BenchError as error:
+            found.not_checked[f"{folder.path} · leaks"] = error
 
 
-def _remember_data(
-    folder: CellFolder,
-    record: dict[str, Any],
-    rows: Sequence[StoredRows],
-    tasks: Tasks,
-    found: Verification,
-    data: dict[int, _Read],
-) -> None:
-    """Remember which splits of which data a run was evaluated on, if the training rows are those it learned from."""
-    try:
-        task = tasks.task_of(record, folder)
-        there, here = record["data"]["train"]["sha256"], task.manifest("train").sha256
-        if there != here:
-            raise DataError(f"{task.name}: the run was trained on rows {there[:12]}, here are rows {here[:12]}")
-    except BenchError as error:
-        found.not_checked[f"{folder.path} · leaks"] = error
-        return
+def _task_of(folder: CellFolder, record: dict[str, Any], tasks: Tasks) -> Task:
+    """Return the task of a run with its data.
+
+    Raises:
+        DataError: the training rows here are not those that the run learned from.
+    """
+    task = tasks.task_of(record, folder)
+    there, here = record["data"]["train"]["sha256"], task.manifest("train").sha256
+    if there != here:
+        raise DataError(f"{task.name}: the run was trained on rows {there[:12]}, here are rows {here[:12]}")
+    return task
+
+
+def _remember(data: dict[int, _Read], task: Task, rows: Sequence[StoredRows]) -> None:
+    """Remember which splits of a task predictions are of."""
     read = data.setdefault(id(task), _Read(task))
     read.splits |= {stored.content["split"] for stored in rows}
     read.reads_exemplars |= any(stored.content["exemplars"] for stored in rows)

@@ -22,6 +22,7 @@ __all__ = [
     "ROUNDS",
     "Comparison",
     "Sides",
+    "SwappedSums",
     "compare",
     "compare_all",
     "holm",
@@ -40,6 +41,8 @@ BLOCK = 2**17
 """Sums after swaps that become values at a time: 1 MiB, which a core has near."""
 AT_ONCE = 256
 """Pairs whose statistics are swapped in one matrix product."""
+SUMS_HELD = 8 * 10**6
+"""Sums after swaps that are held from one test to the next: 64 MB, those of 800 lists of numbers."""
 HELD = 5 * 10**6
 """Swaps that are held from one test to the next, where a table has no more: 5 MB, a byte each."""
 SLACK = 1e-11
@@ -145,64 +148,93 @@ def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = 
     return comparison
 
 
-def compare_all(pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0) -> list[Comparison]:
+class SwappedSums:
+    """Sums over the items that change sides in each round, held for the lists of numbers that were asked for last.
+
+    A row is tested against many others, so its sums are made once. Their number is bounded by `SUMS_HELD`.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[bytes, int, int], Floats] = {}
+
+    def of(self, lists: Sequence[Floats], rounds: int, seed: int) -> Floats:
+        """Return the sums `[lists, rounds]` of lists of as many numbers each."""
+        keys = [(values.tobytes(), rounds, seed) for values in lists]
+        new = {key: values for key, values in zip(keys, lists, strict=True) if key not in self._held}
+        found = {key: self._held[key] for key in keys if key in self._held}
+        if new:
+            stacked = np.array(list(new.values()))
+            sums = [stacked @ swaps.T for swaps in random_swaps(rounds, stacked.shape[1], seed)]
+            found.update(zip(new, np.concatenate(sums, axis=1), strict=True))
+        self._held |= found
+        while sum(map(len, self._held.values())) > SUMS_HELD and len(self._held) > len(found):
+            del self._held[next(iter(self._held))]
+        return np.array([found[key] for key in keys])
+
+
+def compare_all(
+    pairs: Sequence[Sides], rounds: int = ROUNDS, seed: int = 0, swapped: SwappedSums | None = None
+) -> list[Comparison]:
     """Test each of many pairs of systems as `compare` does, with the same result.
 
-    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all pairs of as many items, and
+    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all systems of as many items, and
     applied to the statistics of all of them in one matrix product.
 
     Args:
         pairs: what `sides_of` returns.
         rounds: random swaps.
         seed: of the swaps.
+        swapped: holds sums from one call to the next.
 
     Raises:
         ValueError: fewer than one round.
     """
     if rounds < 1:
         raise ValueError(f"expected at least 1 round, got {rounds}")
+    swapped = swapped or SwappedSums()
     alike: dict[tuple[int, Form], list[int]] = {}
     for place, sides in enumerate(pairs):
         alike.setdefault((len(sides.ours), sides.ours.form), []).append(place)
     comparisons = {}
-    for (n, _), places in alike.items():
-        for start in range(0, len(places), AT_ONCE):
-            some = places[start : start + AT_ONCE]
-            hits = _hits([pairs[place] for place in some], rounds, seed)  # [pairs, 3]
+    for (n, form), places in alike.items():
+        size = min(AT_ONCE, max(1, SUMS_HELD // (2 * form.width * rounds)))
+        for start in range(0, len(places), size):
+            some = places[start : start + size]
+            hits = _hits([pairs[place] for place in some], rounds, seed, swapped)  # [pairs, 3]
             for place, (p, p_higher, p_lower) in zip(some, ((hits + 1) / (rounds + 1)).tolist(), strict=True):
                 sides = pairs[place]
                 comparisons[place] = Comparison(sides.difference, p, p_higher, p_lower, rounds, n, sides.seeds)
     return [comparisons[place] for place in range(len(pairs))]
 
 
-def _hits(pairs: Sequence[Sides], rounds: int, seed: int) -> NDArray[np.int64]:
+def _hits(pairs: Sequence[Sides], rounds: int, seed: int, swapped: SwappedSums) -> NDArray[np.int64]:
     """Count the hits of pairs of one form with as many items: two-sided, as high, as low `[pairs, 3]`."""
-    form, n = pairs[0].ours.form, len(pairs[0].ours)
-    distinct, columns = _distinct_columns([sides.ours.values - sides.theirs.values for sides in pairs])
+    form = pairs[0].ours.form
+    distinct, columns = _distinct_columns([side.values for sides in pairs for side in (sides.ours, sides.theirs)])
+    of_ours, of_theirs = columns[::2], columns[1::2]  # [pairs, k]
+    moved = swapped.of(distinct, rounds, seed)  # [distinct columns, rounds]
     ours = np.array([sides.ours.total for sides in pairs])  # [pairs, k]
     theirs = np.array([sides.theirs.total for sides in pairs])  # [pairs, k]
     seen = np.array([sides.difference for sides in pairs])  # [pairs]
     slack = np.array([sides.slack for sides in pairs])  # [pairs]
     hits = np.zeros((len(pairs), 3), dtype=np.int64)
-    for swaps in random_swaps(rounds, n, seed):
-        moved = distinct @ swaps.T  # [distinct columns, rounds]
-        size = max(1, BLOCK // (form.width * len(swaps)))
-        for start in range(0, len(pairs), size):
-            block = slice(start, start + size)
-            sums = np.moveaxis(moved[columns[block]], 1, 2)  # [block, rounds, k]
-            differences = _differences(ours[block, None], theirs[block, None], sums, form)  # [block, rounds]
-            hits[block] += _hits_among(differences, seen[block, None], slack[block, None])
+    size = max(1, BLOCK // (form.width * rounds))
+    for start in range(0, len(pairs), size):
+        block = slice(start, start + size)
+        sums = np.moveaxis(moved[of_ours[block]] - moved[of_theirs[block]], 1, 2)  # [block, rounds, k]
+        differences = _differences(ours[block, None], theirs[block, None], sums, form)  # [block, rounds]
+        hits[block] = _hits_among(differences, seen[block, None], slack[block, None])
     return hits
 
 
-def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, NDArray[np.int64]]:
-    """Part tables into their distinct columns: pairs share many, such as counts that are equal on both sides.
+def _distinct_columns(tables: Sequence[Floats]) -> tuple[list[Floats], NDArray[np.int64]]:
+    """Part tables into their distinct columns: systems share many, such as the number of words of references.
 
     Args:
         tables: `[n, k]` each.
 
     Returns:
-        The distinct columns `[columns, n]`, and the place of each column of each table `[tables, k]`.
+        The distinct columns `[n]` each, and the place of each column of each table `[tables, k]`.
     """
     places: dict[bytes, int] = {}
     distinct: list[Floats] = []
@@ -214,7 +246,7 @@ def _distinct_columns(tables: Sequence[Floats]) -> tuple[Floats, NDArray[np.int6
                 places[content] = len(distinct)
                 distinct.append(column)
             places_of.append(places[content])
-    return np.array(distinct), np.array(places_of).reshape(len(tables), -1)
+    return distinct, np.array(places_of).reshape(len(tables), -1)
 
 
 def _hits_among(differences: Floats, seen: Floats, slack: Floats) -> NDArray[np.int64]:

@@ -1,35 +1,68 @@
-"""Significance cache: tests and intervals of pairs of rows, asked once and kept by what decides them."""
+"""Significance cache: tests and intervals of pairs of rows, computed once and kept in a file by what decides them."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.base.cache import cache_root
-from bench.base.files import write_atomic
 from bench.base.keys import key_of
-from bench.errors import StoreError
 from bench.leaderboards.row import Value
 from bench.leaderboards.statistics.intervals import bootstrap_differences
-from bench.leaderboards.statistics.significance import AT_ONCE, ROUNDS, compare_all
+from bench.leaderboards.statistics.significance import AT_ONCE, ROUNDS, SwappedSums, compare_all
 from bench.leaderboards.statistics.sums_reader import SumsReader, may_be_tested
 
-__all__ = ["SignificanceCache", "cache_folder"]
+__all__ = ["SignificanceCache", "cache_file"]
 
 VERSION = 2
 """In the key of what is kept; raise it when a test or an interval would come out otherwise."""
+
+LARGEST = 2**25
+"""Bytes of the file: half a million tests."""
 
 ValuePair = tuple[Value, Value]
 """Ours and theirs."""
 Numbers = Sequence[float | None] | None
 
 
-def cache_folder() -> Path:
+def cache_file() -> Path:
     """Return where p-values and intervals are kept: they cost seconds a table."""
-    return cache_root() / "tests"
+    return cache_root() / "tests.jsonl"
+
+
+class KeptNumbers:
+    """Numbers under keys in one file, a line each: `[key, number, number]`. Several processes may add to it.
+
+    Args:
+        path: of the file; None to keep nothing. Where it cannot be read or written, nothing is kept.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.numbers: dict[str, list[float | None]] = {}
+        if path is None:
+            return
+        with contextlib.suppress(OSError):
+            for line in path.read_bytes().splitlines():
+                with contextlib.suppress(ValueError, TypeError):  # a line that was cut
+                    key, low, high = json.loads(line)
+                    self.numbers[key] = [low, high]
+
+    def add(self, found: Mapping[str, Sequence[float | None]]) -> None:
+        """Keep numbers; a file that has grown too large begins anew."""
+        self.numbers.update((key, list(numbers)) for key, numbers in found.items())
+        if self.path is None or not found:
+            return
+        lines = "".join(json.dumps([key, *numbers]) + "\n" for key, numbers in found.items())
+        with contextlib.suppress(OSError):  # it is only kept to save time
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and self.path.stat().st_size > LARGEST:
+                self.path.unlink()
+            with self.path.open("ab", buffering=0) as file:
+                file.write(lines.encode())
 
 
 @dataclass
@@ -38,13 +71,15 @@ class SignificanceCache:
 
     Args:
         rounds: random swaps of a test.
-        folder: where results are kept; None to keep none.
+        kept: what was computed before.
         reader: of what values are made of.
+        swapped: sums after swaps, which tests of a row share.
     """
 
     rounds: int = ROUNDS
-    folder: Path | None = None
+    kept: KeptNumbers = field(default_factory=lambda: KeptNumbers(None))
     reader: SumsReader = field(default_factory=SumsReader)
+    swapped: SwappedSums = field(default_factory=SwappedSums)
 
     def test(self, ours: Value, theirs: Value) -> tuple[float, float] | None:
         """Return p and difference of two rows; None where they cannot be tested."""
@@ -84,7 +119,9 @@ class SignificanceCache:
             both = self.reader.sides(ours, theirs)
             if both is not None:
                 sides[place] = both
-        for place, comparison in zip(sides, compare_all(list(sides.values()), self.rounds), strict=True):
+        for place, comparison in zip(
+            sides, compare_all(list(sides.values()), self.rounds, swapped=self.swapped), strict=True
+        ):
             found[place] = comparison.p, comparison.difference
         return found
 
@@ -103,31 +140,14 @@ class SignificanceCache:
         """Return what is kept of each pair, asked for where there is nothing yet; of equal pairs, once."""
         keys = [key_of([VERSION, kind, self.rounds, [_names(ours), _names(theirs)]]) for ours, theirs in pairs]
         by_key = dict(zip(keys, pairs, strict=True))
-        found = {key: self._read(key) for key in by_key}
+        found: dict[str, Numbers] = {key: self.kept.numbers.get(key) for key in by_key}
         missing = [key for key, numbers in found.items() if numbers is None]
         for start in range(0, len(missing), AT_ONCE):
             some = missing[start : start + AT_ONCE]
-            for key, numbers in zip(some, ask([by_key[key] for key in some]), strict=True):
-                found[key] = numbers
-                self._write(key, numbers)
+            computed = dict(zip(some, ask([by_key[key] for key in some]), strict=True))
+            found |= computed
+            self.kept.add({key: numbers for key, numbers in computed.items() if numbers is not None})
         return [found[key] for key in keys]
-
-    def _read(self, key: str) -> Numbers:
-        """Return what is kept under a key; None where nothing is."""
-        if self.folder is None:
-            return None
-        try:
-            kept: Numbers = json.loads((self.folder / f"{key}.json").read_bytes())
-            return kept
-        except (OSError, ValueError):
-            return None
-
-    def _write(self, key: str, numbers: Numbers) -> None:
-        """Keep a result under a key."""
-        if self.folder is None or numbers is None:
-            return
-        with contextlib.suppress(StoreError):  # it is only kept to save time
-            write_atomic(self.folder / f"{key}.json", json.dumps(numbers).encode(), replace=True, synced=False)
 
 
 def _names(value: Value) -> dict[str, list[str]]:

@@ -142,7 +142,7 @@ def test_records_and_sums_of_a_snapshot_are_copied(bench: Callable[..., Ended], 
     found = held(second)
     assert sorted(found) == sorted(kept) == sorted(json.loads(ended.out)[0]["copied"])
     assert found == kept
-    assert (join(board, second).copied, join(board, second).same) == ([], 4)  # a record of training and one of scores
+    assert (join(board, second).copied, join(board, second).same) == ([], 6)  # training, scores and sums of two
     again = tmp_path / "again"
     export(second, again)
     assert (again / MANIFEST).read_bytes() == (board / MANIFEST).read_bytes()

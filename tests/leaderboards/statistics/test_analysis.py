@@ -14,7 +14,7 @@ from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import holm, over_seeds
-from bench.leaderboards.statistics.significance_cache import SignificanceCache
+from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -142,17 +142,17 @@ def test_p_values_are_kept_by_what_decides_them(tmp_path, monkeypatch):
     asked = []
     compare_all = significance_cache.compare_all
 
-    def counted(pairs, rounds):
+    def counted(pairs, rounds, swapped):
         asked.extend(pairs)
-        return compare_all(pairs, rounds)
+        return compare_all(pairs, rounds, swapped=swapped)
 
     monkeypatch.setattr(significance_cache, "compare_all", counted)
-    first = table_statistics(table, SignificanceCache(199, tmp_path / "kept"))
+    first = table_statistics(table, SignificanceCache(199, KeptNumbers(tmp_path / "kept")))
     n = len(asked)
     assert n > 0
-    assert table_statistics(table, SignificanceCache(199, tmp_path / "kept")) == first
+    assert table_statistics(table, SignificanceCache(199, KeptNumbers(tmp_path / "kept"))) == first
     assert len(asked) == n
-    table_statistics(table, SignificanceCache(299, tmp_path / "kept"))
+    table_statistics(table, SignificanceCache(299, KeptNumbers(tmp_path / "kept")))
     assert len(asked) == 2 * n
 
 

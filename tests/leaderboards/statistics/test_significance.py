@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bench.leaderboards.statistics.significance import (
+    SwappedSums,
     compare,
     compare_all,
     holm,
@@ -166,7 +167,7 @@ def many_pairs():
     return pairs[::2] + pairs[1::2]
 
 
-SMALL = {"CHUNK": 1000, "ROUNDS_AT_ONCE": 90, "BLOCK": 500, "AT_ONCE": 5}
+SMALL = {"CHUNK": 1000, "ROUNDS_AT_ONCE": 90, "BLOCK": 500, "AT_ONCE": 5, "SUMS_HELD": 0}
 
 
 @pytest.mark.parametrize("limits", [{}, {"HELD": 0}, SMALL, {**SMALL, "HELD": 0}])
@@ -205,6 +206,12 @@ def slow_p_values(sides, rounds, seed):
         hits[1] += math.isnan(difference) or difference >= seen - slack
         hits[2] += math.isnan(difference) or difference <= seen + slack
     return [(hit + 1) / (rounds + 1) for hit in hits]
+
+
+def test_sums_that_are_held_are_those_of_their_rounds_and_seed():
+    swapped, pairs = SwappedSums(), [sides_of(*pair) for pair in many_pairs()[:4]]
+    for rounds, seed in ((150, 5), (150, 6), (90, 6), (150, 5)):
+        assert compare_all(pairs, rounds, seed, swapped) == compare_all(pairs, rounds, seed)
 
 
 def test_swaps_are_held_as_they_were_drawn(monkeypatch):

@@ -8,7 +8,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.statistics import significance_cache, sums_reader
 from bench.leaderboards.statistics.intervals import bootstrap_difference
 from bench.leaderboards.statistics.significance import compare
-from bench.leaderboards.statistics.significance_cache import SignificanceCache
+from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.statistics.test_analysis import stored
@@ -63,37 +63,50 @@ def test_what_cannot_be_tested_is_none_among_what_can(values):
     assert found == [None, SignificanceCache(ROUNDS).test(ours, theirs), None]
 
 
-def test_a_file_is_named_by_what_decides_it_and_holds_p_and_difference(values, tmp_path):
+def test_p_and_difference_are_kept_in_one_file_by_what_decides_them(values, tmp_path):
     ours, theirs = values["trime"], values["mle"]
-    cache = SignificanceCache(ROUNDS, tmp_path / "kept")
+    path = tmp_path / "cache" / "tests.jsonl"
+    cache = SignificanceCache(ROUNDS, KeptNumbers(path))
     cache.tests([(ours, theirs)])
     cache.intervals([(ours, theirs)])
     sides = []
     for value in (ours, theirs):
         sides.append({str(seed): [items.digest, items.name] for seed, items in value.sums.items()})
     expected = compare(loaded(ours), loaded(theirs), ROUNDS)
-    test = tmp_path / "kept" / f"{key_of([2, 'test', ROUNDS, sides])}.json"
-    interval = tmp_path / "kept" / f"{key_of([2, 'interval', ROUNDS, sides])}.json"
-    assert json.loads(test.read_text()) == [expected.p, expected.difference]
-    assert json.loads(interval.read_text()) == list(SignificanceCache(ROUNDS).interval(ours, theirs))
-    assert sorted((tmp_path / "kept").iterdir()) == sorted([test, interval])
+    test, interval = (json.loads(line) for line in path.read_text().splitlines())
+    assert test == [key_of([2, "test", ROUNDS, sides]), expected.p, expected.difference]
+    assert interval == [key_of([2, "interval", ROUNDS, sides]), *SignificanceCache(ROUNDS).interval(ours, theirs)]
+
+
+def test_a_cut_line_costs_its_own_numbers_and_a_file_that_is_full_begins_anew(tmp_path, monkeypatch):
+    path = tmp_path / "tests.jsonl"
+    KeptNumbers(path).add({"a": (0.1, None), "b": (5e-324, -2.0)})
+    KeptNumbers(path).add({"c": (0.3, 4.0)})
+    path.write_bytes(b"null\n\xff\n" + path.read_bytes()[:-4])
+    assert KeptNumbers(path).numbers == {"a": [0.1, None], "b": [5e-324, -2.0]}
+    monkeypatch.setattr(significance_cache, "LARGEST", 10)
+    KeptNumbers(path).add({"d": (1.0, 2.0)})
+    assert KeptNumbers(path).numbers == {"d": [1.0, 2.0]}
+    nowhere = KeptNumbers(path / "below a file")
+    nowhere.add({"e": (1.0, 2.0)})
+    assert nowhere.numbers == {"e": [1.0, 2.0]}
 
 
 def test_equal_pairs_are_asked_once_and_kept_ones_not_again(values, tmp_path, monkeypatch):
     asked = []
     compare_all = significance_cache.compare_all
 
-    def counted(pairs, rounds):
+    def counted(pairs, rounds, swapped):
         asked.append(len(pairs))
-        return compare_all(pairs, rounds)
+        return compare_all(pairs, rounds, swapped=swapped)
 
     monkeypatch.setattr(significance_cache, "compare_all", counted)
     ours, theirs, third = values["trime"], values["mle"], values["face"]
-    cache = SignificanceCache(ROUNDS, tmp_path / "kept")
+    cache = SignificanceCache(ROUNDS, KeptNumbers(tmp_path / "kept"))
     first, same = cache.tests([(ours, theirs), (ours, theirs)])
     assert first == same
     assert asked == [1]
-    again, other = SignificanceCache(ROUNDS, tmp_path / "kept").tests([(ours, theirs), (ours, third)])
+    again, other = SignificanceCache(ROUNDS, KeptNumbers(tmp_path / "kept")).tests([(ours, theirs), (ours, third)])
     assert again == first
     assert other != first
     assert asked == [1, 1]
