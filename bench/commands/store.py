@@ -22,7 +22,7 @@ from bench.cli_options import (
     task_names,
     tasks_of,
 )
-from bench.errors import MissingError, each_once
+from bench.errors import MissingError, StoreError, each_once
 from bench.store.reading import read_cells, summaries
 from bench.store.store import CellFolder, Store
 
@@ -89,32 +89,45 @@ def show_status(given: argparse.Namespace) -> int:
 
 
 def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """Yield the state of every run: `ok`, `incomplete`, `diverged`, `failed`, `damaged` or `unfinished`."""
-    known = set[str]()
+    """Yield the state of every run: that of its record, or `running`, `unfinished`, `incomplete` or `damaged`."""
+    from bench.store.disk_use import run_folders
+    from bench.store.state_files import STATE, StateFiles
+
+    known = set[Path]()
     for run in summaries(store, tasks):
-        known.add(run["key"])
-        if run["status"] == "ok" and not run["scores"]:
+        folder = store.root / run["task"] / run["method"] / run["key"]
+        known.add(folder)
+        if holder := holder_of(folder):
+            run = {**run, "status": "running", "error": holder}
+        elif run["status"] == "ok" and not run["scores"]:
             missing = "it has no predictions; bench run makes them"
             if run["rows"]:
                 missing = "its predictions have no scores; bench score makes them"
             run = {**run, "status": "incomplete", "error": missing}
         yield run
-    yield from unfinished_runs(store.root, tasks, known)
-
-
-def unfinished_runs(root: Path, tasks: Sequence[str] | None, known: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield the runs that have begun and have no record yet."""
-    from bench.store.disk_use import run_folders
-    from bench.store.state_files import STATE, StateFiles
-
-    for folder in run_folders(root):
+    for folder in run_folders(store.root):
         task, method, key = folder.parts[-3:]
-        states = StateFiles(folder / STATE).paths()
-        if key in known or not states or (tasks is not None and task not in tasks):
+        states, holder = StateFiles(folder / STATE).paths(), holder_of(folder)
+        if folder in known or not (states or holder) or (tasks is not None and task not in tasks):
             continue
-        about = {"task": task, "method": method, "backbone": None, "seed": None, "preset": None}
-        reached = f"its last state is {states[0].stem}"
-        yield {"status": "unfinished", "key": key, **about, "rows": 0, "scores": 0, "error": reached}
+        about = {"task": task, "method": method, "backbone": None, "seed": None, "preset": None, "rows": 0, "scores": 0}
+        status = "running" if holder else "unfinished"
+        yield {"status": status, "key": key, **about, "error": holder or f"its last state is {states[0].stem}"}
+
+
+def holder_of(folder: Path) -> str:
+    """Say which process works on a run and holds its lock; empty if none does."""
+    from bench.launch.lock import LOCK, LockedError, locked
+
+    if not (folder / LOCK).exists():
+        return ""
+    try:
+        with locked(folder):
+            return ""
+    except LockedError as error:
+        return f"it {error}"
+    except StoreError:  # nobody can lock or write a file there
+        return ""
 
 
 def status_line(run: Mapping[str, Any]) -> str:
@@ -172,7 +185,7 @@ def list_unused(given: argparse.Namespace) -> int:
 
     store = Store(Path(given.results))
     store.files.check_writable()
-    found = list(unused(store.root))
+    found = list(unused(store.root, lambda folder: bool(holder_of(folder))))
     if given.delete:
         remove(found)
     show_files(found, given.json, given.delete, "--delete", [])
@@ -198,7 +211,7 @@ def delete_runs(given: argparse.Namespace) -> int:
         if not any(is_named(place, pattern) for place in folders.values()):
             raise MissingError(f"no run '{pattern}' in '{store.root}'; expected TASK, TASK/METHOD or TASK/METHOD/KEY")
     named = [folder for folder, place in folders.items() if any(is_named(place, pattern) for pattern in patterns)]
-    stay = dict.fromkeys(filter(in_progress, named), "it changed within the last hour and may be in progress")
+    stay = {folder: holder for folder in named if (holder := holder_of(folder))}
     if given.checkpoints == "best":
         from bench.board.checkpoints import best_cells
 
@@ -213,16 +226,6 @@ def delete_runs(given: argparse.Namespace) -> int:
         remove(found)
     show_files(found, given.json, given.yes, "--yes", [f"{run} stays: {stay[run]}" for run in sorted(stay)])
     return say_damaged(store)
-
-
-def in_progress(folder: Path) -> bool:
-    """Return whether a run may be training or evaluated at this moment."""
-    from bench.store.disk_use import is_busy
-    from bench.store.partial_rows import PARTIAL
-
-    run = CellFolder(folder)
-    is_over = (run.has("trained.json") or run.has("failed.json")) and not run.has(PARTIAL)
-    return not is_over and is_busy(folder)
 
 
 def is_named(place: str, pattern: str) -> bool:
@@ -284,16 +287,8 @@ def verify_runs(given: argparse.Namespace) -> int:
 
     found = verify(cells_of(cell_folders(given)), tasks_of(given))
     if given.json:
-        content = {
-            "same": found.same,
-            "keys": found.keys,
-            "same_by_sums": found.exact,
-            "same_by_rounded_sums": found.rounded,
-            "without_sums": found.without,
-            "differences": found.differences,
-            "notes": found.notes,
-            "not_checked": [f"{place}: {error}" for place, error in found.not_checked.items()],
-        }
+        not_checked = [f"{place}: {error}" for place, error in found.not_checked.items()]
+        content = {**vars(found), "not_checked": not_checked}
         print(json.dumps(content, indent=1))
     else:
         print("\n".join(map(one_line, verification_lines(found))))

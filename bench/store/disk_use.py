@@ -1,16 +1,14 @@
 """Disk use of a store: how many bytes each kind of file takes, and which files no run needs any more.
 
 Unused files are temporary files and scratch folders of processes that are gone, training states of runs that are
-trained, finished batches of evaluations whose predictions are stored, and checkpoints that no record names. A run in
-which a file changed within the last hour may be in progress, and is left alone.
+trained, finished batches of evaluations whose predictions are stored, and checkpoints that no record names.
 """
 
 from __future__ import annotations
 
 import shutil
-import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,21 +19,17 @@ from bench.store.state_files import STATE
 from bench.store.store import CellFolder
 
 __all__ = [
-    "BUSY_S",
     "KINDS",
     "DiskUse",
     "Unused",
     "checkpoints_of",
     "disk_use",
-    "is_busy",
     "measured",
     "remove",
     "run_folders",
     "unused",
 ]
 
-BUSY_S = 3600
-"""Seconds without a change after which a run is not in progress: training writes its state every few minutes."""
 KINDS = {
     "model-": "checkpoints",
     "rows-": "predictions",
@@ -102,8 +96,13 @@ def run_folders(root: Path) -> Iterator[Path]:
             yield path
 
 
-def unused(root: Path) -> Iterator[Unused]:
-    """Yield the files of a results folder that no run needs."""
+def unused(root: Path, is_in_progress: Callable[[Path], bool]) -> Iterator[Unused]:
+    """Yield the files of a results folder that no run needs.
+
+    Args:
+        root: of the store.
+        is_in_progress: whether a process works on the run in a folder; such a run is left alone.
+    """
     for depth in ("*/*/*", "*/*/*/*"):
         for path in sorted(root.glob(f"{depth}/.*.tmp")):
             if abandoned(path):
@@ -112,7 +111,7 @@ def unused(root: Path) -> Iterator[Unused]:
         if abandoned(path):
             yield measured(path, "a scratch folder of a process that is gone")
     for folder in run_folders(root):
-        if not is_busy(folder):
+        if not is_in_progress(folder):
             yield from _unused_in(CellFolder(folder))
 
 
@@ -139,15 +138,6 @@ def _unused_in(run: CellFolder) -> Iterator[Unused]:
 def checkpoints_of(run: CellFolder) -> list[Unused]:
     """Return the checkpoints of a run."""
     return [measured(run.path / name, "a checkpoint") for name in run.names("model-*.safetensors")]
-
-
-def is_busy(folder: Path) -> bool:
-    """Return whether a file of a run changed within the last hour; a folder that is gone is not busy."""
-    try:
-        youngest = max(path.stat().st_mtime for path in [folder, *folder.rglob("*")])
-    except OSError:  # another process removes files at this moment
-        return folder.exists()
-    return time.time() - youngest < BUSY_S
 
 
 def remove(files: Collection[Unused]) -> None:

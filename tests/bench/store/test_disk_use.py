@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.base.files import signature
+from bench.launch.lock import locked
 from bench.store.disk_use import disk_use, unused
 from bench.store.export import export
 from bench.store.store import CellFolder, Store
@@ -36,7 +36,6 @@ def root(tmp_path: Path) -> Path:
                  unfinished / "model-0000.safetensors"):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("12345")
-    settle(root)
     return root
 
 
@@ -47,15 +46,8 @@ def with_checkpoint(root: Path, seed: int, bleu: float) -> CellFolder:
     return cell
 
 
-def settle(root: Path, seconds: float = 7200) -> None:
-    """Make everything old."""
-    old = time.time() - seconds
-    for path in [*root.rglob("*")]:
-        os.utime(path, (old, old))
-
-
 def names(root: Path) -> list[str]:
-    return sorted(file.path.name for file in unused(root))
+    return sorted(file.path.name for file in unused(root, lambda folder: False))
 
 
 def test_unused_files_are_found_and_no_others(root: Path) -> None:
@@ -66,17 +58,19 @@ def test_unused_files_are_found_and_no_others(root: Path) -> None:
     ])  # fmt: skip
 
 
-def test_a_run_that_changed_lately_is_left_alone(root: Path) -> None:
-    (state,) = root.rglob("step-000000001.ckpt")
-    state.touch()
-    assert "step-000000001.ckpt" not in names(root)
-    assert "aa.0-of-1.jsonl" not in names(root)
+def test_a_run_in_progress_is_left_alone(bench: Callable[..., Ended], root: Path) -> None:
+    (cell,) = Store(root).cells()
+    words = ("store", "unused", "--results", str(root), "--json")
+    alone = len(json.loads(bench(*words).out))
+    with locked(cell.path):
+        assert len(json.loads(bench(*words).out)) == alone - 3
+    (cell.path / ".lock").write_text("left by a process that was killed")
+    assert len(json.loads(bench(*words).out)) == alone
 
 
 def test_a_run_whose_record_is_damaged_keeps_everything(root: Path) -> None:
     (record,) = root.rglob("trained.json")
     record.write_text("{")
-    settle(root)
     assert "step-000000001.ckpt" not in names(root)
 
 
@@ -162,12 +156,19 @@ def test_a_run_that_another_run_needs_is_not_deleted(bench: Callable[..., Ended]
 def test_a_run_in_progress_is_not_deleted(bench: Callable[..., Ended], root: Path) -> None:
     (state,) = root.rglob("step-000000002.ckpt")
     words = ("store", "delete", "logicnlg/mle/unfinished", "--results", str(root), "--yes")
-    state.touch()
-    assert "may be in progress" in bench(*words).out
+    with locked(state.parent.parent):
+        assert "unfinished stays: it is locked by process " in bench(*words).out
+        (run,) = [run for run in states(bench, root) if run["key"] == "unfinished"]
+        assert run["status"] == "running"
+        assert run["error"].startswith("it is locked by process ")
     assert state.exists()
-    settle(root)
     assert bench(*words).code == 0
     assert not state.exists()
+
+
+def states(bench: Callable[..., Ended], root: Path) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = json.loads(bench("store", "status", "--results", str(root), "--json").out)
+    return found
 
 
 @pytest.mark.parametrize(("choice", "left"), [("best", [1]), ("none", [])])
@@ -213,7 +214,7 @@ def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., E
     }
     failed = CellFolder(root / "logicnlg" / "lead" / "0a")
     failed.write_failed({"key": "0a", "status": "failed", "config": config, "error": "KeyError: 'x'"}, {})
-    found = json.loads(bench("store", "status", "--results", str(root), "--json").out)
+    found = states(bench, root)
     told = {run["method"]: (run["status"], run["error"]) for run in found if run["key"] != "unfinished"}
     assert told["mle"] == ("ok", "")
     assert told["face"] == ("incomplete", "its predictions have no scores; bench score makes them")

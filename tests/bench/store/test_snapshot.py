@@ -328,8 +328,8 @@ def test_verify_computes_its_values_from_sums(bench: Callable[..., Ended], kept:
     values = [
         value for cell in Store(Path(board)).cells() for scores in cell.all_scores() for value in scores["values"]
     ]
-    without = sum(sum(columns.values()) for columns in found["without_sums"].values())
-    assert 0 < found["same_by_sums"] < len(values) == found["same_by_sums"] + found["same_by_rounded_sums"] + without
+    without = sum(sum(columns.values()) for columns in found["without"].values())
+    assert 0 < found["exact"] < len(values) == found["exact"] + found["rounded"] + without
     assert "matrix_rank: 2 values have no sums: rank/float32, rank/float64\n" in ended.out
     assert ended.out.endswith("1 runs have the keys of their records\n0 differences\n")
     assert json.loads(bench("store", "verify", folder, board, "--json").out)["keys"] == 2

@@ -30,7 +30,6 @@ READ_ONLY = "/sys"  # refuses new files to everybody, root too
 WALL_CLOCK = {"time.time", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"}
 MAY_ASK = {
     "bench.base.files",  # whether another host's temporary file is older than a day
-    "bench.store.disk_use",  # whether anything in a cell has changed within the hour: `bench store unused` leaves it
 }
 
 
