@@ -48,7 +48,8 @@ TASK, METHOD = -3, -2
 
 def rows_options(parser: argparse.ArgumentParser) -> None:
     """Add which cells' rows are read, and where their data is."""
-    parser.add_argument("cells", nargs="*", metavar="FOLDER", help="cells, or folders above them; default 'results'")
+    folders = "runs, folders above them or snapshots; default 'results'"
+    parser.add_argument("cells", nargs="*", metavar="FOLDER", help=folders)
     data_options(parser)
     json_option(parser)
 

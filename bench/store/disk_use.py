@@ -6,6 +6,7 @@ trained, finished batches of evaluations whose predictions are stored, and check
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -154,8 +155,9 @@ def remove(files: Collection[Unused]) -> None:
                 file.path.unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"cannot remove '{file.path}': {error}") from error
-    for folder in {file.path.parent for file in files if file.path.parent.name in (STATE, PARTIAL, ".work")}:
-        if not any(folder.iterdir()):
+    parents = {parent for file in files for parent in file.path.parents[:2]}
+    for folder in sorted(parents, key=lambda parent: len(parent.parts), reverse=True):
+        with contextlib.suppress(OSError):  # it is not empty
             folder.rmdir()
 
 

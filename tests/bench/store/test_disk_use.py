@@ -125,6 +125,7 @@ def test_runs_are_deleted_by_name_and_only_with_yes(bench: Callable[..., Ended],
     assert "2 files and folders; nothing is deleted without --yes" in ended.out
     assert len(json.loads(bench(*words, "--yes", "--json").out)) == 2
     assert {cell.path.parts[-2] for cell in Store(tmp_path).cells()} == {"face"}
+    assert not (tmp_path / "logicnlg" / "mle").exists()
     (one, other) = keys(tmp_path)
     assert (
         bench("store", "delete", str(tmp_path / "logicnlg" / "face" / one), "--results", str(tmp_path), "--yes").code
