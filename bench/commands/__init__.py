@@ -42,7 +42,9 @@ COMMANDS = {
     "score": Command("bench.commands.score", "compute metrics from stored predictions, without a model"),
     "list": Command("bench.commands.list", "list methods, tasks, backbones, metrics, decodings and data"),
     "models": Command("bench.commands.models", "list and download pretrained models"),
-    "check": Command("bench.commands.check", "test an objective, task, metric, backbone or decoding", makes_models=True),
+    "check": Command(
+        "bench.commands.check", "test an objective, task, metric, backbone or decoding", makes_models=True
+    ),
     "reproduce": Command(
         "bench.commands.reproduce", "run a table or figure of a paper and show both results", makes_models=True
     ),
