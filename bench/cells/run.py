@@ -31,7 +31,7 @@ from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
-from bench.tasks.fetch.place import Place
+from bench.tasks.fetch.sources import DataLocation
 from bench.training.recorder import OnStep
 from bench.training.selection import OnValidation
 
@@ -197,7 +197,7 @@ def lacks_something(cell: Cell, metrics: Sequence[str]) -> bool:
 
 def remember_rows(cell: Cell) -> None:
     """Write down where the rows lie that a cell was evaluated on: commands that read them again need not be told."""
-    place = Place.of(cell.task)
+    place = DataLocation.of(cell.task)
     if place is not None:
         remember(cell.folder.root, cell.task.manifest(cell.config.evaluation.split).sha256, place.as_dict())
 

@@ -27,8 +27,7 @@ from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.place import Place
-from bench.tasks.fetch.sources import Source, resolve
+from bench.tasks.fetch.sources import DataLocation, Source, resolve
 
 NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
@@ -293,7 +292,7 @@ class Tasks:
             return None
         try:
             if name not in self.known:
-                self.known[name] = _at_place(kind, record, Place.from_dict(content))
+                self.known[name] = _at_place(kind, record, DataLocation.from_dict(content))
             if self.known[name].manifest(split).sha256 == rows:
                 return self.known[name]
         except Exception:  # what is there now may be anything, and a task of the user's own may raise anything
@@ -330,7 +329,7 @@ def _loaded(kind: type[Task], record: Mapping[str, Any], places: Mapping[str, An
     return task
 
 
-def _at_place(kind: type[Task], record: Mapping[str, Any], place: Place) -> Task:
+def _at_place(kind: type[Task], record: Mapping[str, Any], place: DataLocation) -> Task:
     """Return the task of a record with the data of a place.
 
     Raises:

@@ -57,8 +57,8 @@ def text_of(row: Mapping[str, Any]) -> str:
 
 def get_models(given: argparse.Namespace) -> int:
     """Bring models; return the code of the worst error."""
+    from bench.pretrained.bring import bring
     from bench.pretrained.catalogue import catalogue, chosen_models
-    from bench.pretrained.download import bring
 
     if not given.names:
         raise UsageError(f"which model? bench models get NAME, one of {', '.join(catalogue())}")

@@ -26,7 +26,7 @@ from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.store import TOKENIZER, CellFolder, Store, StoredRows
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.place import Place
+from bench.tasks.fetch.sources import DataLocation
 
 __all__ = ["Import", "store_import"]
 
@@ -86,7 +86,7 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
         folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
     stored = folder.rows(key)
     assert stored is not None
-    if (place := Place.of(asked.task)) is not None:
+    if (place := DataLocation.of(asked.task)) is not None:
         remember(folder.root, stored.content["split_sha256"], place.as_dict())
     return folder, stored
 

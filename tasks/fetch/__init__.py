@@ -1,1 +1,1 @@
-"""Where data comes from: hub, archives, folders."""
+"""Where data comes from: folders, the cache, the hub."""

@@ -1,41 +1,49 @@
-"""Data sets: what a task is given as `task.hub`, a data set of the hub or a folder, and where its rows are then.
+"""Data sets that a user names as `task.hub`: a data set of the hub or a folder, saved in the cache by `datasets`.
 
-A data set of the hub is kept in the cache by its commit, so that it is brought once and read without the hub
-afterwards. A folder of files is kept by the names, sizes and times of its files; a folder that `save_to_disk` wrote is
-read where it is. Rows are read by `bench.tasks.files.saved`.
+A data set of the hub is kept by its commit, so that it is downloaded once and read without the hub afterwards. A folder
+of files is kept by the names, sizes and times of its files; a folder that `save_to_disk` wrote is read where it is.
+`bench.tasks.files.saved` reads the rows.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
-from bench.errors import MissingError, UsageError
-from bench.tasks.fetch.downloads import Repository, listing
-from bench.tasks.fetch.hub_rows import HubRows, is_commit, unpinned
-from bench.tasks.fetch.saving import bring, convert, origin_of, revisions, unknown_revision
-from bench.tasks.fetch.sources import Source, cache_folder
+from bench.errors import DataError, MissingError, UsageError
+from bench.tasks.fetch.hub_copies import ORIGIN
+from bench.tasks.fetch.library import library, message_of
+from bench.tasks.fetch.sources import HubRows, Source, cache_folder, is_commit, unpinned
 from bench.tasks.files.saved import choices, is_saved
 from bench.tasks.files.user_files import expanded
+
+if TYPE_CHECKING:
+    from bench.tasks.fetch.hub import RemoteFile, Repository
 
 __all__ = ["OPTIONS", "DataSet", "check_together", "commit_of"]
 
 NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
 OPTIONS = frozenset({"hub", *NEED_HUB})
 """Options of a task that say which data set it reads."""
-
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
+BY_HAND = (
+    "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk or with its files; or task.path=FILE; a "
+    "data set that was downloaded once is read from the cache"
+)
 
 
 def check_together(options: Mapping[str, Any]) -> None:
     """Refuse options of a task that do not fit together.
 
     Args:
-        options: all of the task, by name; those of `OPTIONS` and `path` are looked at.
+        options: all options of the task; those of `OPTIONS` and `path` are looked at.
 
     Raises:
         UsageError: naming them.
@@ -49,14 +57,13 @@ def check_together(options: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set as it was typed.
+    """A data set as a user named it.
 
     Args:
         hub: `owner/name` on the hub; or a folder, one of `save_to_disk` or one of files.
         config: name of its configuration; empty for the only or default one.
-        revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as
-            `unpinned`.
-        splits: our split -> what the data set calls it; empty for the usual names.
+        revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as `unpinned`.
+        splits: our split -> the data set's name for it; empty for the usual names.
     """
 
     hub: str = ""
@@ -65,7 +72,7 @@ class DataSet:
     splits: Mapping[str, str] = field(default_factory=dict)
 
     def source(self, given: Source) -> Source:
-        """Return where the rows are: a saved data set, which is brought or made if it is not in the cache.
+        """Return where the rows are: a saved data set, which is made if it is not in the cache.
 
         Args:
             given: where the process that planned found them; any other place is ignored.
@@ -75,23 +82,23 @@ class DataSet:
             UsageError: it has no such revision or configuration.
             DataError: it cannot be read.
         """
-        folder = self._folder()
-        if folder is not None:
+        folder = expanded(self.hub)
+        if folder.is_dir():
             return self._of_folder(folder)
-        if given.folder is not None and given.folder.parent == self._root() and origin_of(given.folder):
+        if self.hub.startswith((".", "/", "~")) or not REPOSITORY.fullmatch(self.hub):
+            raise MissingError(f"task.hub: {folder} is no folder; expected one, or owner/name of the hub")
+        if given.folder is not None and given.folder.parent == self._root() and _origin_of(given.folder):
             return given
         return self._of_hub()
 
-    def _folder(self) -> Path | None:
-        """Return the folder that was typed, or None for a data set of the hub."""
-        place = expanded(self.hub)
-        if place.is_dir():
-            return place
-        if self.hub.startswith((".", "/", "~")) or not REPOSITORY.fullmatch(self.hub):
-            raise MissingError(f"task.hub: {place} is no folder; expected one, or owner/name of the hub")
-        return None
+    def hub_rows(self, folder: Path) -> HubRows | None:
+        """Return which data set of the hub a kept folder is; None for any other folder."""
+        origin = _origin_of(folder)
+        return HubRows(origin["repository"], self.revision, origin["commit"]) if origin else None
 
     def _of_folder(self, folder: Path) -> Source:
+        from bench.tasks.fetch.hub import make_folder
+
         if self.revision:
             raise UsageError(f"task.revision is for data sets of the hub; '{folder}' is a folder")
         if is_saved(folder):
@@ -99,35 +106,37 @@ class DataSet:
                 raise UsageError(f"task.config: {folder} was written by save_to_disk, which keeps no configurations")
             return Source(folder, f"task.hub: {folder}")
         place = folder.resolve()
-        files = []
-        for file in sorted(place.rglob("*")):
-            state = file.stat()
-            files.append([str(file), state.st_size, state.st_mtime_ns])
+        states = [(file, file.stat()) for file in sorted(place.rglob("*"))]
+        files = [[str(file), state.st_size, state.st_mtime_ns] for file, state in states]
         name = re.sub(r"[^\w.-]", "_", place.name)[:50]
         kept = cache_folder() / "data_sets" / f"{name}-{key_of([files, self.config])}"
-        if not kept.is_dir():
-            convert(place, self.config, kept)
+
+        def fill(unfinished: Path) -> None:
+            try:
+                self._save(str(place), unfinished)
+            except UsageError:
+                raise
+            except Exception as error:  # a file can make its reader raise anything
+                raise DataError(f"task.hub: {place} cannot be read ({message_of(error)})") from error
+
+        make_folder(kept, fill)
         return Source(kept, f"task.hub: {folder}, kept in {kept}")
 
     def _of_hub(self) -> Source:
+        from bench.tasks.fetch.hub import Repository, listing, make_folder
+
         kept = self._kept()
         if is_commit(self.revision) and kept is not None:
             return self._described(kept)
         repository = Repository(self.hub, self.revision, BY_HAND)
         try:
             commit, files = listing(repository)
-        except MissingError as error:
-            if unknown_revision(error):
-                there = revisions(repository)
-                raise UsageError(
-                    f"task.revision: {self.hub} has no revision '{self.revision}'; {choices(self.revision, there)}"
-                ) from error
+        except MissingError:
             if kept is None:
                 raise
             return self._described(kept, "; the hub could not be asked for a newer one")
         folder = self._root() / commit
-        if not folder.is_dir():
-            bring(repository, self.config, commit, files, folder)
+        make_folder(folder, partial(self._download, repository, commit, files))
         return self._described(folder)
 
     def _root(self) -> Path:
@@ -135,35 +144,79 @@ class DataSet:
         return cache_folder() / "hub" / self.hub.replace("/", "--") / (self.config.replace("/", "--") or "_")
 
     def _kept(self) -> Path | None:
-        """Return the copy of the typed revision that was brought last; of none, rather one brought as the newest."""
+        """Return the kept copy of this revision; of several, the newest that was asked for by the same name."""
         known: list[tuple[bool, float, Path]] = []
         for folder in self._root().glob("[!.]*"):
-            origin = origin_of(folder)
-            if not origin or (self.revision and self.revision not in (origin["revision"], origin["commit"])):
-                continue
-            known.append((origin["revision"] == self.revision, folder.stat().st_mtime, folder))
-        if not known:
-            return None
-        return max(known)[-1]
+            origin = _origin_of(folder)
+            if origin and self.revision in ("", origin["revision"], origin["commit"]):
+                known.append((origin["revision"] == self.revision, folder.stat().st_mtime, folder))
+        return max(known)[-1] if known else None
 
     def _described(self, folder: Path, note: str = "") -> Source:
-        name = self.hub
-        if self.config:
-            name += f", {self.config},"
+        name = f"{self.hub}, {self.config}," if self.config else self.hub
         return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
 
-    def hub_rows(self, folder: Path) -> HubRows | None:
-        """Return which data set of the hub a kept folder is; None for any other folder."""
-        origin = origin_of(folder)
-        if not origin:
-            return None
-        return HubRows(origin["repository"], self.revision, origin["commit"])
+    def _download(self, repository: Repository, commit: str, files: Sequence[RemoteFile], folder: Path) -> None:
+        from bench.tasks.fetch.hub import reading, write_origin
+
+        with reading(repository):
+            self._save(self.hub, folder, repository, commit, files)
+        origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
+        write_origin(folder, origin)
+
+    def _save(
+        self,
+        place: str,
+        folder: Path,
+        repository: Repository | None = None,
+        commit: str = "",
+        files: Sequence[RemoteFile] = (),
+    ) -> None:
+        """Let `datasets` read the rows of a place, and save them in a folder.
+
+        Args:
+            place: `owner/name`, or a folder of parquet, jsonl, csv or whatever else `datasets` reads.
+            folder: where `save_to_disk` writes; what the library needs meanwhile lies in it too, and is removed.
+            repository: for a place of the hub: its files are downloaded and compared with their hashes first.
+            commit: of the repository.
+            files: of the repository.
+
+        Raises:
+            UsageError: there is no such configuration.
+            Exception: whatever the library raises.
+        """
+        loading = folder / "loading"
+        with library() as datasets:
+            where: dict[str, Any] = {"download_config": datasets.DownloadConfig(cache_dir=str(loading / "downloads"))}
+            if commit:
+                where["revision"] = commit
+            try:
+                builder = datasets.load_dataset_builder(place, self.config or None, cache_dir=str(loading), **where)
+            except ValueError as error:
+                if not str(error).startswith(("BuilderConfig", "Config name is missing")):
+                    raise
+                names = choices(self.config, datasets.get_dataset_config_names(place, **where))
+                if self.config:
+                    raise UsageError(f"task.config: {place} has no configuration '{self.config}'; {names}") from error
+                raise UsageError(f"{place} has several configurations; set task.config; {names}") from error
+            if repository is not None:
+                _download_files(builder, repository, commit, files)
+            builder.download_and_prepare()
+            builder.as_dataset().save_to_disk(str(folder))
+            shutil.rmtree(builder.cache_dir, ignore_errors=True)
+            shutil.rmtree(loading, ignore_errors=True)
 
 
-BY_HAND = (
-    "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk or with its files; or task.path=FILE; a "
-    "data set that was brought once is read from the cache"
-)
+def _download_files(builder: Any, repository: Repository, commit: str, files: Sequence[RemoteFile]) -> None:
+    """Download what a configuration reads; the library names it `hf://datasets/owner/name@commit/path`."""
+    from bench.tasks.fetch.hub import download
+
+    by_path = {file.path: file for file in files}
+    for urls in (builder.config.data_files or {}).values():
+        for url in urls:
+            file = by_path.get(str(url).partition(f"@{commit}/")[2])
+            if file is not None:
+                download(repository, commit, file)
 
 
 def commit_of(folder: Path) -> str:
@@ -171,8 +224,19 @@ def commit_of(folder: Path) -> str:
 
     Empty for any other folder.
     """
-    origin = origin_of(folder)
+    origin = _origin_of(folder)
     if not origin:
         return ""
     name = "/".join(filter(None, (origin["repository"], origin["config"])))
     return f"{name}@{origin['commit']}"
+
+
+def _origin_of(folder: Path) -> Mapping[str, str]:
+    """Return `repository`, `config`, `revision` and `commit` of a kept data set of the hub; empty for other folders."""
+    try:
+        origin = json.loads((folder / ORIGIN).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(origin, dict) or set(origin) != {"repository", "config", "revision", "commit"}:
+        return {}
+    return origin

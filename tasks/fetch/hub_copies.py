@@ -1,24 +1,66 @@
-"""Which hub copies the tasks are read from, each pinned to the commit where one is known.
+"""Which copies on the hub the tasks are read from, each pinned to a commit where one is known.
 
 Nothing here was asked of the hub itself. Every entry says what was seen and where: "code" is a public repository that
 pins that commit, "page" a page of the hub, "script" the loading script that the copy was converted from. Where no
-commit was seen, the branch is named; `fetch` resolves it and records the commit it got.
+commit was seen, the branch is named; the first download resolves it and records the commit.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from bench.tasks.fetch.hub import HubCopy
+from bench.tasks.fetch.sources import HubRows, unpinned
 
-__all__ = ["CONVERTED", "HUB"]
+__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy"]
 
+ORIGIN = "origin.json"
+"""In the folder of a copy: what it is a copy of."""
 CONVERTED = "refs/convert/parquet"
 """The branch in which the hub keeps its own parquet conversion of data sets that are published as a script."""
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
+@dataclass(frozen=True)
+class HubCopy:
+    """Where a task's rows are on the hub.
+
+    Args:
+        repository: of data sets, `owner/name`.
+        revision: a commit, or a branch where no commit is known.
+        files: patterns of the parquet files of each split.
+        columns: names of the text columns that are kept. Dots lead into records; `[]` at the end marks a list of texts.
+        note: where the publisher's own files are, for people.
+        lines: the task reads JSON lines with these columns too, besides the publisher's files.
+    """
+
+    repository: str
+    revision: str
+    files: Mapping[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+    note: str
+    lines: bool = True
+
+    @property
+    def page(self) -> str:
+        """The address of its page."""
+        return f"https://huggingface.co/datasets/{self.repository}"
+
+    def hub_rows(self, folder: Path) -> HubRows | None:
+        """Return which commit a folder is a copy of; None for files that a person put there."""
+        try:
+            origin = json.loads((folder / ORIGIN).read_bytes())
+            if origin["repository"] != self.repository:
+                return None
+            return HubRows(self.repository, self.revision, str(origin["commit"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def described(self, folder: Path) -> str:
+        """Return what a folder is a copy of, for people; nothing for files that a person put there."""
+        rows = self.hub_rows(folder)
+        return f"{rows.repository} at {rows.commit[:12]}{unpinned(rows.revision)}" if rows else ""
 
 
 def _splits(pattern: str) -> dict[str, tuple[str, ...]]:
@@ -32,7 +74,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="kasnerz/logicnlg",
         revision="b3b9cb39ff632299e789df1db60683e5579e47dc",
         files=_splits("data/{split}-*-of-*.parquet"),
-        columns=_same("table_id", "table", "linked_columns", "title", "ref", "template"),
+        columns=("table_id", "table", "linked_columns", "title", "ref", "template"),
         note="https://github.com/wenhuchen/LogicNLG (data/*_lm.json and all_csv)",
         lines=False,
     ),
@@ -43,7 +85,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="EdinburghNLP/xsum",
         revision="7d4d486c2f8ef850b1a11aead99b894ff3dd7da9",
         files=_splits("data/{split}-*-of-*.parquet"),
-        columns=_same("document", "summary", "id"),
+        columns=("document", "summary", "id"),
         note="https://github.com/EdinburghNLP/XSum",
     ),
     "cnndm": HubCopy(
@@ -52,7 +94,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="abisee/cnn_dailymail",
         revision="96df5e686bee6baa90b8bee7c28b81fa3fa6223d",
         files=_splits("3.0.0/{split}-*-of-*.parquet"),
-        columns=_same("article", "highlights", "id"),
+        columns=("article", "highlights", "id"),
         note="https://github.com/abisee/cnn-dailymail (version 3.0.0: cased, not tokenised)",
     ),
     "wikitext103": HubCopy(
@@ -62,7 +104,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="Salesforce/wikitext",
         revision="b08601e04326c79dfdd32d625aee71d232d685c3",
         files=_splits("wikitext-103-v1/{split}-*-of-*.parquet"),
-        columns=_same("text"),
+        columns=("text",),
         note="https://huggingface.co/datasets/Salesforce/wikitext (wikitext-103-v1; the publisher's own link is gone)",
     ),
     "writingprompts": HubCopy(
@@ -71,7 +113,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="euclaise/writingprompts",
         revision="35f0aa359452ba8147b34d925684fccee26679cc",
         files=_splits("data/{split}-*-of-*.parquet"),
-        columns=_same("prompt", "story"),
+        columns=("prompt", "story"),
         note="https://dl.fbaipublicfiles.com/fairseq/data/writingPrompts.tar.gz",
     ),
     "gigaword": HubCopy(
@@ -80,7 +122,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="Harvard/gigaword",
         revision=CONVERTED,
         files=_splits("default/{split}/*.parquet"),
-        columns=_same("document", "summary"),
+        columns=("document", "summary"),
         note="https://github.com/harvardnlp/sent-summary",
     ),
     "wikibio": HubCopy(
@@ -93,11 +135,12 @@ HUB: Mapping[str, HubCopy] = {
             "validation": ("default/val/*.parquet", "default/validation/*.parquet"),
             "test": ("default/test/*.parquet",),
         },
-        columns={
-            "input_text.table.column_header": "input_text.table.column_header[]",
-            "input_text.table.content": "input_text.table.content[]",
-            **_same("input_text.context", "target_text"),
-        },
+        columns=(
+            "input_text.table.column_header[]",
+            "input_text.table.content[]",
+            "input_text.context",
+            "target_text",
+        ),
         note="https://github.com/DavidGrangier/wikipedia-biography-dataset (CC BY-SA 3.0)",
     ),
     "nsmc": HubCopy(
@@ -106,7 +149,7 @@ HUB: Mapping[str, HubCopy] = {
         repository="e9t/nsmc",
         revision=CONVERTED,
         files={"train": ("default/train/*.parquet",), "test": ("default/test/*.parquet",)},
-        columns=_same("id", "document"),
+        columns=("id", "document"),
         note="https://github.com/e9t/nsmc (CC0)",
     ),
 }

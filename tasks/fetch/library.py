@@ -1,6 +1,6 @@
-"""Library: `datasets`, imported where it is first needed, without bars, messages and counts of its own.
+"""The library `datasets`, imported where it is first needed and kept silent.
 
-It takes a second to import, which a plan over other data should not cost.
+Its import takes a second, which a plan over other data should not cost.
 """
 
 from __future__ import annotations
@@ -9,45 +9,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["library", "said"]
+__all__ = ["library", "message_of"]
 
 
 @contextmanager
 def library() -> Iterator[Any]:
-    """Give the module `datasets`, silent as long as the block lasts.
+    """Give the module `datasets` without progress bars, log lines and download counts while the block lasts.
 
-    Its progress bars are off. What it logs is an exception too, and is said by whoever catches that. The hub is not
-    told how often a data set is read.
+    What it logs is an exception too, which the caller reports.
     """
     import datasets
     from huggingface_hub import utils
 
-    hub: Any = utils
-    config, loggers = datasets.config, (datasets.logging, hub.logging)
-    counts, levels = config.HF_UPDATE_DOWNLOAD_COUNTS, [logging.get_verbosity() for logging in loggers]
-    switches = [
-        (datasets.are_progress_bars_disabled, datasets.disable_progress_bars, datasets.enable_progress_bars),
-        (hub.are_progress_bars_disabled, hub.disable_progress_bars, hub.enable_progress_bars),
-    ]
-    were_on = [(off, on) for is_off, off, on in switches if not is_off()]
-    config.HF_UPDATE_DOWNLOAD_COUNTS = False
-    for logging in loggers:
-        logging.set_verbosity(logging.CRITICAL)
-    for off, _ in were_on:
-        off()
+    modules: list[Any] = [datasets, utils]
+    counts, levels = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS, [module.logging.get_verbosity() for module in modules]
+    with_bars = [module for module in modules if not module.are_progress_bars_disabled()]
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False
+    for module in modules:
+        module.logging.set_verbosity(module.logging.CRITICAL)
+        module.disable_progress_bars()
     try:
         yield datasets
     finally:
-        config.HF_UPDATE_DOWNLOAD_COUNTS = counts
-        for logging, level in zip(loggers, levels, strict=True):
-            logging.set_verbosity(level)
-        for _, on in were_on:
-            on()
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
+        for module, level in zip(modules, levels, strict=True):
+            module.logging.set_verbosity(level)
+        for module in with_bars:
+            module.enable_progress_bars()
 
 
-def said(error: BaseException) -> str:
-    """Return what an error of the library says, in one line; the cause, where it only says that something failed."""
+def message_of(error: BaseException) -> str:
+    """Return the message of a library's error in one line, or of its cause where it only says that something failed."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__ is not None:
         error = error.__cause__
-    text = " ".join(str(error).split())[:200]
-    return text or type(error).__name__
+    return " ".join(str(error).split())[:200] or type(error).__name__

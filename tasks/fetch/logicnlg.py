@@ -1,4 +1,4 @@
-"""LogicNLG from the hub, put into the cache in the publisher's own form.
+"""LogicNLG's rows of the hub, put into the cache in the publisher's own form.
 
 Source: https://huggingface.co/datasets/kasnerz/logicnlg (parquet; 28,450 / 4,260 / 4,305 rows). Columns are strings:
 `table` and `linked_columns` are written as Python lists, the table's first row is its header.
@@ -19,7 +19,6 @@ from bench.tasks.fetch import hub
 from bench.tasks.fetch.hub_copies import HUB
 
 COPY = HUB["logicnlg"]
-REPOSITORY = COPY.repository
 FILES = {"train": "train_lm.json", "validation": "val_lm.json", "test": "test_lm.json"}
 
 
@@ -32,27 +31,26 @@ def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) ->
     """Write each table of a split once, `#`-separated, and its sentences as the publisher groups them.
 
     Raises:
-        DataError: a row does not have the form it should have.
+        DataError: a row does not have the expected form.
     """
     tables = folder / "all_csv"
     tables.mkdir(exist_ok=True)
     sentences: dict[str, list[list[Any]]] = {}
     for number, row in enumerate(rows):
+        where = f"{COPY.repository}, {split}, row {number}"
         try:
             name, columns = str(row["table_id"]), ast.literal_eval(row["linked_columns"])
             text = "".join(map(_table_line, ast.literal_eval(row["table"])))
             sentence = [row["ref"], [int(column) for column in columns], row["title"], row["template"]]
         except (KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-            raise DataError(
-                f"{REPOSITORY}, {split}, row {number}: {type(error).__name__}: {error}; expected a table and linked "
-                "columns written as Python lists"
-            ) from error
+            expected = "a table and linked columns written as Python lists"
+            raise DataError(f"{where}: {type(error).__name__}: {error}; expected {expected}") from error
         if not re.fullmatch(r"[^/\\\0]{1,200}", name) or name in (".", ".."):
-            raise DataError(f"{REPOSITORY}, {split}, row {number}: '{name}' is no file name")
+            raise DataError(f"{where}: '{name}' is not a file name")
         if name not in sentences:
             (tables / name).write_text(text, encoding="utf-8")
         sentences.setdefault(name, []).append(sentence)
-    write_atomic(folder / FILES[split], json.dumps(sentences).encode(), replace=True)
+    write_atomic(folder / FILES[split], json.dumps(sentences).encode())
 
 
 def _table_line(cells: Iterable[Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import DataError, UsageError
-from bench.tasks.fetch.library import library, said
+from bench.tasks.fetch.library import library, message_of
 
 __all__ = ["choices", "is_saved", "is_split", "saved_rows"]
 
@@ -49,7 +49,7 @@ def saved_rows(
     except UsageError:
         raise
     except Exception as error:  # a damaged file can make its reader raise anything
-        raise DataError(f"{folder}: cannot be read as a saved data set ({said(error)}); save it again") from error
+        raise DataError(f"{folder}: cannot be read as a saved data set ({message_of(error)}); save it again") from error
 
 
 def _check_columns(folder: Path, there: Sequence[str], columns: Mapping[str, str], options: Mapping[str, str]) -> None:

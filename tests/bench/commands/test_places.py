@@ -14,7 +14,7 @@ from bench.store.export import export
 from bench.store.joining import join
 from bench.store.places import PLACES, remember, remembered
 from bench.store.store import Store
-from bench.tasks.fetch.place import Place, absolute
+from bench.tasks.fetch.sources import DataLocation, absolute
 from bench.tasks.pairs import Pairs
 from tests.bench import logicnlg_folder
 from tests.conftest import Ended
@@ -212,12 +212,12 @@ def test_paths_are_absolute_and_other_options_as_typed(work: Path, monkeypatch: 
     assert absolute("column", 3) == 3
     task = Pairs(path="my.csv")
     task.load(task.source)
-    place = Place.of(task)
-    assert place == Place(work / "my.csv", {"path": str(work / "my.csv")})
-    assert Place.from_dict(json.loads(json.dumps(place.as_dict()))) == place
+    place = DataLocation.of(task)
+    assert place == DataLocation(work / "my.csv", {"path": str(work / "my.csv")})
+    assert DataLocation.from_dict(json.loads(json.dumps(place.as_dict()))) == place
     task = Pairs()
     task.load(task.source)
-    assert Place.of(task) is None
+    assert DataLocation.of(task) is None
 
 
 def test_a_place_is_written_once(tmp_path: Path) -> None:

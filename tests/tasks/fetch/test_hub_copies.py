@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.tasks import TASKS
+from bench.tasks.fetch.hub import rows_of
 from bench.tasks.fetch.hub_copies import CONVERTED, HUB
-from bench.tasks.fetch.parquet import rows_of
 from tests.tasks.fake_hub import parquet
 
 FIELDS = {
@@ -20,7 +20,7 @@ FIELDS = {
     "wikitext103": {"text"},
     "writingprompts": {"prompt", "story"},
     "gigaword": {"document", "summary"},
-    "wikibio": {"input_text.table.column_header", "input_text.table.content", "input_text.context", "target_text"},
+    "wikibio": {"input_text.table.column_header[]", "input_text.table.content[]", "input_text.context", "target_text"},
     "nsmc": {"id", "document"},
 }
 SEEN = {

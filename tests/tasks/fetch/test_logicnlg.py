@@ -68,7 +68,7 @@ def test_a_malformed_row_is_named_and_nothing_half_done_stays(
     with pytest.raises(DataError, match="kasnerz/logicnlg, [a-z]+, row 2") as caught:
         fetch(tmp_path / "cache" / "logicnlg")
     assert "\n" not in str(caught.value)
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [path.name for path in (tmp_path / "cache").iterdir()] in ([], [".logicnlg.lock"])
 
 
 def test_a_hub_that_cannot_give_it_says_so(hub: FakeHub, tmp_path: Path) -> None:
