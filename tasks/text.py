@@ -19,7 +19,8 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank, longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
-from bench.tasks.fetch.sources import HubRows, Source
+from bench.tasks.fetch.hub_copies import HubRows
+from bench.tasks.fetch.sources import Source
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
 from bench.tasks.files.user_files import expanded, files_of, named, split_folders

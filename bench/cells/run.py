@@ -31,7 +31,7 @@ from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
-from bench.tasks.fetch.sources import DataLocation
+from bench.tasks.fetch.location import DataLocation
 from bench.training.recorder import OnStep
 from bench.training.selection import OnValidation
 

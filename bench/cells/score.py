@@ -27,7 +27,8 @@ from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.sources import DataLocation, Source, resolve
+from bench.tasks.fetch.location import DataLocation
+from bench.tasks.fetch.sources import Source, resolve
 
 NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""

@@ -21,7 +21,7 @@ from bench.metrics.requirements import words
 from bench.models import METHODS, MethodEntry, one_gradient
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry, find_task
-from bench.tasks.fetch.sources import is_commit
+from bench.tasks.fetch.hub_copies import is_commit
 
 if TYPE_CHECKING:
     from bench.tasks.core.task import Task

@@ -26,7 +26,7 @@ from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.store import TOKENIZER, CellFolder, Store, StoredRows
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.sources import DataLocation
+from bench.tasks.fetch.location import DataLocation
 
 __all__ = ["Import", "store_import"]
 

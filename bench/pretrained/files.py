@@ -1,40 +1,19 @@
-"""Files of pretrained models: compared with their hashes, taken out of archives, placed whole or not at all."""
+"""Files of pretrained models: compared with their hashes, and taken out of archives."""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from bench.base.files import hash_of
 from bench.errors import BenchError, DataError
 
-__all__ = ["check_hash", "check_space", "extract", "one_at_a_time"]
+__all__ = ["check_hash", "check_space", "extract"]
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError)
 """What `zipfile` raises for an archive that is damaged, encrypted, split, or lacks a member."""
-
-
-@contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Make a folder, and let one process at a time work in it.
-
-    Raises:
-        BenchError: the folder cannot be written.
-    """
-    from filelock import FileLock
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".lock", fallback_to_soft=False):
-            yield
-    except (OSError, NotImplementedError) as error:  # the second: a file system without locks
-        reason = getattr(error, "strerror", None) or error
-        remedy = "make room, or set BENCH_CACHE to another folder"
-        raise BenchError(f"cannot write '{folder}' ({reason}); {remedy}") from error
 
 
 def check_space(name: str, folder: Path, n_bytes: int) -> None:

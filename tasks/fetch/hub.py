@@ -34,6 +34,7 @@ __all__ = [
     "fetch",
     "listing",
     "make_folder",
+    "one_at_a_time",
     "reading",
     "rows_of",
     "write_lines",
@@ -99,7 +100,7 @@ def listing(repository: Repository) -> tuple[str, list[RemoteFile]]:
     if not hub_reachable():
         raise repository.missing("it does not answer")
     with reading(repository):
-        info = HfApi(endpoint=os.environ.get("HF_ENDPOINT")).repo_info(
+        info: Any = HfApi(endpoint=os.environ.get("HF_ENDPOINT")).repo_info(
             repository.name,
             repo_type=repository.kind,
             revision=repository.revision or None,
@@ -193,6 +194,25 @@ def _explained(error: Exception, repository: Repository) -> MissingError:
     return DataError(f"{repository.name}: cannot be read ({message_of(error)})")
 
 
+@contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Let one process at a time go on; the others wait. The folder of the lock is made.
+
+    Raises:
+        StoreError: the disk refuses the lock, or what is written while it is held.
+    """
+    from filelock import FileLock
+
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock, fallback_to_soft=False):
+            yield
+    except (OSError, NotImplementedError) as error:  # the second: a file system without locks
+        reason = getattr(error, "strerror", None) or error
+        remedy = "make room, or set BENCH_CACHE to another folder"
+        raise StoreError(f"cannot write below '{lock.parent}' ({reason}); {remedy}") from error
+
+
 def make_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     """Make a folder whole or not at all, once: of several processes one fills it and the others wait for that.
 
@@ -203,28 +223,20 @@ def make_folder(folder: Path, fill: Callable[[Path], None]) -> None:
     Raises:
         StoreError: the disk refuses.
     """
-    from filelock import FileLock
-
     if folder.is_dir():
         return
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.with_name(f".{folder.name}.lock"), fallback_to_soft=False):
-            if folder.is_dir():
-                return
-            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
-            unfinished.mkdir()
-            try:
-                fill(unfinished)
-                os.sync()  # one call for what may be thousands of files
-                unfinished.rename(folder)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    except (OSError, NotImplementedError) as error:  # the second: a file system without locks
-        reason = getattr(error, "strerror", None) or error
-        remedy = "make room, or set BENCH_CACHE to another folder"
-        raise StoreError(f"cannot write '{folder}' ({reason}); {remedy}") from error
+    with one_at_a_time(folder.with_name(f".{folder.name}.lock")):
+        if folder.is_dir():
+            return
+        unfinished = folder.with_name(f".{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+        unfinished.mkdir()
+        try:
+            fill(unfinished)
+            os.sync()  # one call for what may be thousands of files
+            unfinished.rename(folder)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_origin(folder: Path, origin: Mapping[str, Any]) -> None:

@@ -8,18 +8,55 @@ commit was seen, the branch is named; the first download resolves it and records
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.tasks.fetch.sources import HubRows, unpinned
-
-__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy"]
+__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "HubRows", "is_commit", "unpinned"]
 
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
 CONVERTED = "refs/convert/parquet"
 """The branch in which the hub keeps its own parquet conversion of data sets that are published as a script."""
+
+
+@dataclass(frozen=True)
+class HubRows:
+    """Which data set of the hub rows are a copy of.
+
+    Args:
+        repository: `owner/name`.
+        revision: as it was asked for: a commit, or a branch or tag; empty for the newest commit.
+        commit: the commit that the rows are of.
+    """
+
+    repository: str
+    revision: str
+    commit: str
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the same revision means the same rows for ever."""
+        return is_commit(self.revision)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain content for a record."""
+        return asdict(self)
+
+
+def is_commit(revision: str) -> bool:
+    """Return whether a revision is a whole commit, not a branch, a tag or nothing.
+
+    >>> is_commit("0" * 40), is_commit("refs/convert/parquet"), is_commit("")
+    (True, False, False)
+    """
+    return bool(re.fullmatch(r"[0-9a-f]{40}", revision))
+
+
+def unpinned(revision: str) -> str:
+    """Return ` (unpinned)` for a revision that may be another commit tomorrow, and nothing for a commit."""
+    return "" if is_commit(revision) else " (unpinned)"
 
 
 @dataclass(frozen=True)

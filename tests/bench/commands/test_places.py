@@ -14,7 +14,7 @@ from bench.store.export import export
 from bench.store.joining import join
 from bench.store.places import PLACES, remember, remembered
 from bench.store.store import Store
-from bench.tasks.fetch.sources import DataLocation, absolute
+from bench.tasks.fetch.location import DataLocation, absolute
 from bench.tasks.pairs import Pairs
 from tests.bench import logicnlg_folder
 from tests.conftest import Ended

@@ -17,8 +17,9 @@ import pytest
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.data_sets import OPTIONS
+from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.library import library
-from bench.tasks.fetch.sources import HubRows, Source
+from bench.tasks.fetch.sources import Source
 from bench.tasks.pairs import Pairs
 from bench.tasks.text import Text
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving

@@ -246,5 +246,5 @@ def test_a_folder_that_fails_or_is_interrupted_is_removed_and_made_anew(tmp_path
 
 def test_a_disk_that_refuses_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"cannot write '.*rows' \(.*\); make room, or set BENCH_CACHE"):
+    with pytest.raises(StoreError, match=r"cannot write below '.*file' \(.*\); make room, or set BENCH_CACHE"):
         make_folder(tmp_path / "file" / "rows", shutil.rmtree)
