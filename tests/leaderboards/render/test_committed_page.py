@@ -7,7 +7,10 @@ from tests.leaderboards.render.test_accessibility import AXE, CONTRAST, nameless
 from tests.leaderboards.render.test_small_screen import small
 from tools.regenerate import PAGE
 
-pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one"),
+]
 
 SCREENS = [(1280, "light"), (400, "light"), (1280, "dark"), (400, "dark")]
 OFTEN, AT_LENGTH = [(400, "light")], [(1280, "light"), (1280, "dark"), (400, "dark")]

@@ -6,7 +6,10 @@ from bench.leaderboards.render.html import write_page
 from tests.leaderboards import boards
 from tests.leaderboards.chromium import installed
 
-pytestmark = pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(installed() is None, reason="needs Chromium; Debian's package chromium is one"),
+]
 
 FIRST = '[data-section="logicnlg.test.small.100"]'
 
