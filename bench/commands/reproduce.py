@@ -51,7 +51,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     results_option(parser)
     data_dir_option(parser)
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
-    parser.add_argument("--notes", action="store_true", help="every note under a table in full, as --markdown has it")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="draw a figure, such as f2softmax/figure3, there")
     json_option(parser)
@@ -92,7 +91,7 @@ def run(given: argparse.Namespace) -> int:
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
     """Put tables beside what the store has."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.costs import cost_gist, cost_notes, measured_costs
+    from bench.leaderboards.published.costs import cost_notes, measured_costs
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
     from bench.leaderboards.published.win_loss import fill_win_loss_table
@@ -112,13 +111,11 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
              for table in tables]  # fmt: skip
     measured = measured_costs(store, tasks) if tasks else []
     claims = [claims_of(one.table) for one in found]
-    found = [
-        one.noted(cost_notes(of, measured), cost_gist(of, measured)) for one, of in zip(found, claims, strict=True)
-    ]
+    found = [one.noted(cost_notes(of, measured)) for one, of in zip(found, claims, strict=True)]
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
-    return markdown(found) if given.markdown else terminal(found, notes=given.notes)
+    return markdown(found) if given.markdown else terminal(found)
 
 
 def claims_of(table: PublishedTable) -> list[CostClaim]:

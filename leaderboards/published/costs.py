@@ -13,7 +13,7 @@ from bench.leaderboards.published.training_times import TrainingTime
 from bench.store.reading import read_cells
 from bench.store.store import Store
 
-__all__ = ["CostClaim", "MeasuredCost", "cost_claims", "cost_gist", "cost_notes", "measured_costs"]
+__all__ = ["CostClaim", "MeasuredCost", "cost_claims", "cost_notes", "measured_costs"]
 
 BASELINE = "mle"
 SAME_MACHINE = ("platform", "gpu", "cuda", "threads", "torch", "tf32", "deterministic")
@@ -147,27 +147,6 @@ def cost_notes(claims: Iterable[CostClaim], measured: Iterable[MeasuredCost]) ->
             f"{claim.backbone} ({claim.hours:g} h for {claim.baseline_hours:g} h); {said}"
         )
     return lines
-
-
-def cost_gist(claims: Iterable[CostClaim], measured: Iterable[MeasuredCost]) -> list[str]:
-    """Return `cost_notes` in one sentence: of each method the lowest and the highest ratio, and ours if any."""
-    every = list(measured)
-    printed: dict[str, list[float]] = {}
-    here: dict[str, list[float]] = {}
-    for claim in claims:
-        printed.setdefault(claim.method, []).append(claim.ratio)
-        here.setdefault(claim.method, []).extend(cost.ratio for cost in ours_of(claim, every))
-    said = []
-    for method, ratios in printed.items():
-        ours = [f"here {_between(here[method])}"] if here[method] else []
-        said.append(", ".join([f"{method} {_between(ratios)}", *ours]))
-    return [f"Training time of mle's: {'; '.join(said)}."] if said else []
-
-
-def _between(ratios: Iterable[float]) -> str:
-    """Return the lowest and the highest of some ratios, one where they are shown alike."""
-    every = list(ratios)
-    return " to ".join(dict.fromkeys((f"{min(every):.2f}", f"{max(every):.2f}")))
 
 
 def ours_of(claim: CostClaim, measured: Iterable[MeasuredCost]) -> list[MeasuredCost]:

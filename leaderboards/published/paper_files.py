@@ -137,14 +137,8 @@ class Level:
         >>> Level("Melo-Lyrics", "barred", "Not released.").text()
         'Level of Melo-Lyrics: barred. Not released.'
         """
-        return f"{self.gist()} {self.why}"
-
-    def gist(self) -> str:
-        """Return it without its reason."""
-        of = ""
-        if self.part:
-            of = f" of {self.part}"
-        return f"Level{of}: {self.level}."
+        of = f" of {self.part}" if self.part else ""
+        return f"Level{of}: {self.level}. {self.why}"
 
 
 @dataclass(frozen=True)

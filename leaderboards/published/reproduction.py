@@ -17,7 +17,7 @@ from bench.leaderboards.published.needs import Key, key_of_cell, needs
 from bench.leaderboards.published.order import Order, order_of
 from bench.leaderboards.published.paper_files import UNSURE
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_of
-from bench.leaderboards.published.searches import selection_gist, selection_notes
+from bench.leaderboards.published.searches import selection_notes
 from bench.leaderboards.published.tolerance import half_digit, tolerance
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
@@ -114,7 +114,6 @@ class Reproduction:
         departures: for each row, what our cells have otherwise than the paper or its code.
         beside: for each row, the variant beside it, or None.
         checks: what the paper's text says of the table's numbers, with ours.
-        gist: `notes` in a few sentences, for a terminal.
     """
 
     table: PublishedTable
@@ -125,13 +124,10 @@ class Reproduction:
     departures: tuple[tuple[Departure, ...], ...] = ()
     beside: tuple[Beside | None, ...] = ()
     checks: tuple[Checked, ...] = ()
-    gist: tuple[str, ...] = ()
 
-    def noted(self, notes: Sequence[str], gist: Sequence[str] | None = None) -> Reproduction:
-        """Return it with more notes, and their gist where that is shorter."""
-        if gist is None:
-            gist = notes
-        return replace(self, notes=(*self.notes, *notes), gist=(*self.gist, *gist))
+    def noted(self, notes: Sequence[str]) -> Reproduction:
+        """Return the reproduction with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
     def count(self) -> dict[str, int]:
         """How many cells have each verdict."""
@@ -175,7 +171,6 @@ def reproduce(
         tuple(departures_of_row(row, departing) for row in table.rows),
         tuple(beside(row, our_tables, departing) for row in table.rows),
         tuple(checked(check, table, our_tables) for check in table.checks),
-        tuple(our_tables.gist(table, rows)),
     )
 
 
@@ -300,18 +295,6 @@ class OurTables:
             )
         return notes + self.watermarks(rows) + search_notes(table, rows)
 
-    def gist(self, table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
-        """Return `notes` in a few sentences, and the watermarks of our data as they are."""
-        sentences = [level.gist() for level in table.levels]
-        if table.note:
-            sentences.append(table.note)
-        if not needs([table], self.preset):
-            return [" ".join(sentences)] if sentences else []
-        if self.preset == "small":
-            sentences.append("Preset small: only the order of methods says something.")
-        sentences += search_gist(table)
-        return [*filter(None, [" ".join(sentences)]), *self.watermarks(rows)]
-
     def watermarks(self, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
         """Return what keeps the data of our rows from being the published one, a line a task."""
         used = {id(reproduced.row) for row in rows for reproduced in row if reproduced.row is not None}
@@ -334,14 +317,6 @@ def search_notes(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) ->
                 of_method = sds.setdefault(reproduced.cell.method, {})
                 of_method[reproduced.cell.column] = statistics.stdev(reproduced.by_seed.values())
     return selection_notes(paper.search, [row[0].cell.method for row in rows if row], sds)
-
-
-def search_gist(table: PublishedTable) -> list[str]:
-    """Return a sentence on the methods of a table that had more settings to choose from than their baseline."""
-    paper = paper_of(table)
-    if paper is None or paper.search is None:
-        return []
-    return selection_gist(paper.search, [row[0].method for row in table.rows if row])
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:

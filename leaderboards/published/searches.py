@@ -16,7 +16,7 @@ from bench.errors import DataError, did_you_mean
 from bench.leaderboards.statistics.tuning import expected_maximum, selection_gain
 from bench.models import METHODS
 
-__all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_gist", "selection_notes"]
+__all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_notes"]
 
 REQUIRED = {"where", "baseline", "chosen_by", "axes"}
 OPTIONAL = {"note"}
@@ -135,14 +135,6 @@ def selection_notes(
         line += in_columns(seed_sds.get(method, {}), tried, baseline)
         lines.append(f"{line}; control: bench run --trials {method}={tried},{search.baseline}={tried}")
     return lines
-
-
-def selection_gist(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
-    """Return one sentence on the methods that had more settings than their baseline; nothing where none had."""
-    found = [f"{method} {search.settings_of(method)}" for method in ahead(search, methods)]
-    if not found:
-        return []
-    return [f"Settings to choose from: {', '.join(found)}, {search.baseline} {search.settings_of(search.baseline)}."]
 
 
 def ahead(search: PublishedSearch, methods: Iterable[str]) -> list[str]:

@@ -1,41 +1,43 @@
 """Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
 
-Under every row of the paper stand ours, the published number, the difference and the verdict. What is not comparable
-has no difference. What is not comparable or not run has a letter, and the reason stands under the table. What our cells
-have otherwise than the paper has a number, and is said under the table too. `reproduction_notes.py` writes what stands
-there; a terminal has it folded unless asked otherwise, and JSON content has all of it.
+Each row of the paper has four lines: our number, the published one, the difference and the verdict. A number that is
+not comparable has no difference. Below the table stands one list of notes: a letter names each reason for a number
+that is missing or not comparable, and a number names each setting in which our runs deviate from the paper.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from bench.base.departure import Departure
 from bench.base.redaction import one_line
-from bench.leaderboards.published.reproduction import Checked, Reproduced, Reproduction
+from bench.leaderboards.published.order import Order
+from bench.leaderboards.published.reproduction import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OFF,
+    WITHIN,
+    Checked,
+    Reproduced,
+    Reproduction,
+)
 from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.reproduction_notes import (
-    SHORT,
-    folded,
-    in_full,
-    letters,
-    numbers,
-    spans,
-    spread_text,
-)
 from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
+SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
+DETAILED_AT_SMALL = ("method", "decode")
+"""Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
 
 
 def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
-    """Return one of `LINES` of one cell; empty where there is nothing to show."""
+    """Return the text of one cell on one of `LINES`; empty where there is nothing to show."""
     if line == "verdict":
         return " ".join(filter(None, [SHORT[cell.verdict], letter_of.get(cell.reason, "")]))
     if line == "published":
@@ -50,7 +52,7 @@ def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
 
 
 def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
-    """Return label and cells of every line, the parts of the table under headings of their own."""
+    """Return the label and the cells of every line of the table; each part of the table begins with its heading."""
     letter_of, made, part = letters(reproduction), list[tuple[str, list[str]]](), ""
     for place, row in enumerate(reproduction.rows):
         if row[0].cell.part != part:
@@ -67,7 +69,7 @@ def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
 
 
 def _heading(line: str, row: Sequence[Reproduced]) -> str:
-    """Return what a line is called: that of our numbers says of how many seeds they are."""
+    """Return the label of a line; the label of our numbers has the number of seeds."""
     seeds = sorted({cell.ours.n for cell in row if cell.ours is not None})
     if line != "ours" or not seeds:
         return line
@@ -75,7 +77,7 @@ def _heading(line: str, row: Sequence[Reproduced]) -> str:
 
 
 def _backbone(reproduction: Reproduction, cell: Reproduced) -> str:
-    """Return the backbone of a row, where rows of its part have several."""
+    """Return the backbone of a row in brackets, if the rows of its part have more than one."""
     part = [row[0].cell for row in reproduction.rows if row[0].cell.part == cell.cell.part and row[0].cell.method]
     if len({published.backbone for published in part}) > 1 and cell.cell.backbone:
         return f" ({cell.cell.backbone})"
@@ -83,33 +85,126 @@ def _backbone(reproduction: Reproduction, cell: Reproduced) -> str:
 
 
 def title(reproduction: Reproduction) -> str:
-    """Say which table this is."""
+    """Return the title above a table: its address, what it is about and the preset of our numbers."""
     return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
 
 
 def lines_under(reproduction: Reproduction, place: int) -> list[tuple[str, list[str]]]:
-    """Return the lines under a row: the numbers of its departures, and the variant beside it with those of its own."""
+    """Return the lines under a row: its numbered deviations, and the variant of its method with the variant's own."""
     made: list[tuple[str, list[str]]] = []
     if not reproduction.departures:
         return made
     number_of, columns = numbers(reproduction), len(reproduction.rows[place])
-    made += _numbers_line(number_of, reproduction.departures[place], columns)
+    made += _deviations_line(number_of, reproduction.departures[place], columns)
     variant = reproduction.beside[place]
     if variant is not None:
         ours = [shown(cell, "ours", {}) for cell in variant.cells]
         made.append((variant.method, [_heading("ours", variant.cells), *ours]))
-        made += _numbers_line(number_of, variant.departures, columns)
+        made += _deviations_line(number_of, variant.departures, columns)
     return made
 
 
-def _numbers_line(
+def _deviations_line(
     number_of: Mapping[Departure, int], departures: Sequence[Departure], columns: int
 ) -> list[tuple[str, list[str]]]:
-    """Return the line of the numbers of departures; none where there is nothing to number."""
+    """Return the line with the numbers of a row's deviations; no line if none of them has a number."""
     found = [number_of[departure] for departure in departures if departure in number_of]
     if not found:
         return []
-    return [("", ["departs", spans(found), *[""] * (columns - 1)])]
+    return [("", ["deviations", spans(found), *[""] * (columns - 1)])]
+
+
+# Notes ------------------------------------------------------------------------------------------------------------
+
+
+def notes(reproduction: Reproduction) -> list[str]:
+    """Return the notes under a table: counts, order of methods, reasons, checks, deviations, and general notes."""
+    verdicts = {
+        **{verdict: verdict for verdict in SHORT},
+        NOT_COMPARABLE: f"{NOT_COMPARABLE} ({SHORT[NOT_COMPARABLE]})",
+    }
+    texts = [", ".join(f"{n} {verdicts[verdict]}" for verdict, n in reproduction.count().items() if n)]
+    texts += order_notes(reproduction.orders)
+    texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
+    texts += [check_text(each) for each in reproduction.checks]
+    number_of = numbers(reproduction)
+    texts += [f"deviation {place}: {departure.text}" for departure, place in number_of.items()]
+    others = dict.fromkeys(each.setting for each in every_departure(reproduction) if each not in number_of)
+    if others:
+        texts.append(f"other sizes and settings that deviate: {', '.join(others)}")
+    return texts + list(reproduction.notes)
+
+
+def order_notes(orders: Iterable[Order]) -> list[str]:
+    """Return, for each block of rows, how many pairs of rows are in the paper's order in each column, with tau-b."""
+    by_block: dict[str, list[str]] = {}
+    for order in orders:
+        tau = "all equal" if order.tau is None else f"{order.tau:+.2f}"
+        block = f", {order.block}" if order.block else ""
+        by_block.setdefault(block, []).append(f"{order.column} {order.agreeing}/{order.pairs} ({tau})")
+    return [
+        f"pairs of rows in the paper's order{block} (tau-b): {', '.join(texts)}" for block, texts in by_block.items()
+    ]
+
+
+def letters(reproduction: Reproduction) -> dict[str, str]:
+    """Return the letter of each reason, in the order in which the table has them: a to z, then aa, bb, ..."""
+    found = dict.fromkeys(cell.reason for row in reproduction.rows for cell in row if cell.reason)
+    return {reason: chr(ord("a") + place % 26) * (1 + place // 26) for place, reason in enumerate(found)}
+
+
+def check_text(checked: Checked) -> str:
+    """Return a sentence of the paper with the printed number, ours and the verdict."""
+    check, compared = checked.check, [checked.check.name]
+    if checked.printed is not None:
+        compared.append(f"printed {checked.printed:g}")
+    if checked.ours is not None:
+        compared.append(f"ours {number(checked.ours.mean)}{spread_text(checked.ours.half, '.2f')}")
+    verdict = ": ".join(filter(None, [checked.verdict, checked.reason]))
+    return f'check, {check.where}, "{check.quote}": {", ".join(compared)}: {verdict}'
+
+
+def spread_text(half: float | None, form: str) -> str:
+    """Return a spread, or half an interval, to follow its number; empty if there is none."""
+    return "" if half is None else f" ±{half:{form}}"
+
+
+def numbers(reproduction: Reproduction) -> dict[Departure, int]:
+    """Return the number of each deviation that is stated in full; at the preset `small` sizes are only named."""
+    stated = [
+        departure
+        for departure in every_departure(reproduction)
+        if reproduction.preset != "small" or departure.section.rpartition(":")[2] in DETAILED_AT_SMALL
+    ]
+    return {departure: place for place, departure in enumerate(stated, 1)}
+
+
+def every_departure(reproduction: Reproduction) -> list[Departure]:
+    """Return the deviations of all rows and of their variants, each once."""
+    found: dict[Departure, None] = {}
+    for departures, variant in zip(reproduction.departures, reproduction.beside, strict=True):
+        found |= dict.fromkeys(departures)
+        if variant is not None:
+            found |= dict.fromkeys(variant.departures)
+    return list(found)
+
+
+def spans(found: Sequence[int]) -> str:
+    """Return whole numbers as text, consecutive ones as a span.
+
+    >>> spans([1, 2, 3, 5, 8, 9])
+    '1-3, 5, 8-9'
+    """
+    runs: list[tuple[int, int]] = []
+    for each in sorted(set(found)):
+        if runs and each == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], each)
+        else:
+            runs.append((each, each))
+    return ", ".join("-".join(map(str, dict.fromkeys(run))) for run in runs)
+
+
+# Forms ------------------------------------------------------------------------------------------------------------
 
 
 def markdown(reproductions: Sequence[Reproduction]) -> str:
@@ -119,32 +214,30 @@ def markdown(reproductions: Sequence[Reproduction]) -> str:
         columns = reproduction.table.columns
         rows = [[escaped(label), *map(escaped, cells)] for label, cells in lines(reproduction)]
         table = markdown_table(["", "", *map(escaped, columns)], rows, texts=2)
-        notes = "".join(f"- {escaped(remark)}\n" for remark in in_full(reproduction))
-        parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", notes]))
+        listed = "".join(f"- {escaped(note)}\n" for note in notes(reproduction))
+        parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", listed]))
     return "\n".join(parts)
 
 
-def terminal(reproductions: Sequence[Reproduction], width: int | None = None, *, notes: bool = False) -> str:
+def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
     """Render reproductions for a terminal.
 
     Args:
         reproductions: tables, one below the other.
-        width: characters of a line; default those of the terminal.
-        notes: whether every note is said in full, or they are folded.
+        width: characters of a line; None for the width of the terminal.
     """
-    remarks = in_full if notes else folded
     stream = io.StringIO()
     console = console_of(stream, width)
     for reproduction in reproductions:
         text_table(reproduction).print(console)
-        for remark in remarks(reproduction):
-            console.print(Text(f"  {one_line(remark)}"))
+        for note in notes(reproduction):
+            console.print(Text(f"  {one_line(note)}"))
         console.print()
     return stream.getvalue()
 
 
 def text_table(reproduction: Reproduction) -> TextTable:
-    """Return a reproduction as a table of texts; the paper's row, and which line of it this is, stand in every part."""
+    """Return a reproduction as a table of texts; a wide table repeats the labels of rows and lines in every part."""
     rows = []
     made = lines(reproduction)
     for place, (label, cells) in enumerate(made):
@@ -198,7 +291,7 @@ def _check(checked: Checked) -> dict[str, Any]:
 
 
 def _under(reproduction: Reproduction, place: int) -> dict[str, Any]:
-    """Return what stands under a row: its departures, and the variant beside it."""
+    """Return the deviations of a row, and the variant of its method, as plain content."""
     if not reproduction.departures:
         return {}
     under: dict[str, Any] = {"departures": [departure.as_dict() for departure in reproduction.departures[place]]}
