@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import all_names, installed, split_names
-from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts, whole
+from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
 from bench.decodings import DECODINGS
 from bench.errors import UsageError, nearest
 from bench.metrics import METRICS, MetricEntry
@@ -33,7 +33,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs stand for methods"
     parser.add_argument("names", nargs="+", metavar="NAME", help=what)
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of weights; default 0")
     set_option(parser, "e.g. method.alpha=0.5, task.path=my.jsonl")
     parser.add_argument("--quick", action="store_true", help="leave out the check that starts two processes")
     data_dir_option(parser)
@@ -84,9 +83,7 @@ def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
 
     backbones, sets, quick = split_names(given.backbone) or testing.BACKBONES, tuple(set_texts(given)), given.quick
     if kind == "method":
-        return testing.check_objective(
-            name, backbones=backbones, seed=given.seed, quick=quick, sets=sets, on_result=show
-        )
+        return testing.check_objective(name, backbones=backbones, quick=quick, sets=sets, on_result=show)
     if kind == "task":
         task = find_task(name).value
         source = resolve(task.name, data_dir_of(given), None, task.info.folders)

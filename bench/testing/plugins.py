@@ -76,7 +76,7 @@ def rows(subject: TaskSubject) -> str:
         need(len(ids) == len(examples), f"each id once in {name}", f"{len(ids)} of {len(examples)}", "make ids unique")
         bad = [row for row in examples if not isinstance(row.id, str) or not isinstance(row.target, str)]
         need(not bad, "ids and targets that are texts", bad[:1], "correct `read`")
-        known[name] = {(row.source, row.target, str(row.fields)) for row in examples}
+        known[name] = {hash((row.source, row.target, str(row.fields))) for row in examples}
     share = len(known["test"] & known["train"]) / len(known["test"])
     need(share <= LEAK, f"at most {LEAK:.0%} of test rows in training", f"{share:.0%}", "split by what rows hold")
     return ", ".join(f"{len(found):,} {name}" for name, found in known.items())
