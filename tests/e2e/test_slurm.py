@@ -98,13 +98,14 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
     def began(times: int) -> Callable[[], bool]:
         return lambda: len(first_steps(tmp_path)) == times
 
-    asked = (f"{PACED},{FROM_PACED}", "time=1", "notice=20")
+    methods = f"{PACED},mle,{FROM_PACED},mle.continued"
+    asked = (methods, "time=1", "notice=20")
     command = submit(*asked)
     wait(began(1))
-    assert cluster.states() == ["PENDING", "RUNNING"], "the child waits for its parent"
+    assert cluster.states().count("PENDING") >= 2, "children wait for their parents"
     wait(lambda: "RUNNING" not in cluster.states())  # it was told ahead of its time limit
-    assert not list(tmp_path.rglob("trained.json"))
-    for job in cluster.ask("squeue", "-h", "-o", "%A").split():
+    assert [path.parts[-3] for path in tmp_path.rglob("trained.json")] == ["mle"]
+    for job in set(cluster.ask("squeue", "-h", "-o", "%F").split()):
         cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=10")
     wait(began(2))
     node = running_on(cluster)
@@ -114,7 +115,7 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
     assert command.pid is not None
     os.kill(command.pid, signal.SIGINT)
     assert ended(command, log) == 130, children.read(log)
-    assert cluster.states() == ["PENDING", "RUNNING"], "a command that is left leaves its jobs"
+    assert cluster.states() == ["PENDING", "PENDING", "RUNNING"], "a command that is left leaves its jobs"
     command = submit(*asked)
     wait(lambda: "were submitted earlier" in children.read(log))
     cluster.lose(running_on(cluster))
@@ -128,13 +129,13 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
     assert "its job ended before it was done" in children.read(log)
     wait(lambda: not cluster.has_elements())
     assert cluster.states() == [], "nothing comes back by itself"
-    command = submit(f"{PACED},{FROM_PACED}", "time=10")
+    command = submit(methods, "time=10")
     wait(began(5))
     assert first_steps(tmp_path)[4] > after_loss
     (tmp_path / "go").touch()
     assert ended(command, log) == 0, children.read(log)
-    assert len(list(tmp_path.rglob("trained.json"))) == 2
-    assert began(5)(), "the child has trained no parent"
+    assert len(list(tmp_path.rglob("trained.json"))) == 4
+    assert began(5)(), "no child has trained its parent again"
 
 
 def test_two_nodes_share_a_run(
