@@ -196,15 +196,3 @@ def say_damaged(store: Store) -> int:
     for error in store.damaged.values():
         print(one_line(f"bench: {error}"), file=sys.stderr)
     return int(bool(store.damaged))
-
-
-def trial_options(parser: argparse._ActionsContainer) -> None:
-    """Add how methods are tuned by trials."""
-    parser.add_argument(
-        "--trials",
-        nargs="+",
-        metavar="N",
-        help="tune every method over its own space with so many trials and keep the best by validation loss; "
-        "3,histalign=18,mle=18 gives some methods their own number; steps=1/3 behind it makes a trial a third of a "
-        "training (ties are trained whole), rows=5000 scores it on so many validation rows",
-    )

@@ -21,7 +21,7 @@ import torch
 from bench.base.keys import key_of
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
-from bench.cells.how import How
+from bench.cells.execution import Execution
 from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments, threads_of
@@ -246,24 +246,24 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     from bench.training.training import train
 
     marks: list[float] = []
-    how = How.of(arguments).cut_into(micro_batches_of(cell, 1, arguments), False)
+    execution = Execution.of(arguments).cut_into(micro_batches_of(cell, 1, arguments), False)
     torch.set_num_threads(threads_of(cell.config.preset, arguments) or torch.get_num_threads())
     objective, codec = build(cell, None if cell.second is None else build(cell.second)[0])
     with suppress(OSError):  # only on Linux a process can begin a new peak
         Path("/proc/self/clear_refs").write_text("5")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    with how.algorithms(), how.body(objective.backbone, 0):
+    with execution.algorithms(), execution.body(objective.backbone, 0):
         train(
             objective,
             cell.task,
             codec,
             replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0),
             cell.config.seed,
-            accumulate=how.accumulate,
-            activation_checkpointing=how.activation_checkpointing,
+            accumulate=execution.accumulate,
+            activation_checkpointing=execution.activation_checkpointing,
             exemplars=partial(exemplars_of, cell),
-            workers=how.workers,
+            workers=execution.workers,
             on_step=lambda *step: marks.append(time.perf_counter()),
         )
     if len(marks) <= TIMED_STEPS:

@@ -13,7 +13,6 @@ from bench.cli_options import (
     positive,
     results_option,
     set_option,
-    trial_options,
 )
 from bench.config.arguments import AUTO, KEPT_CHECKPOINTS, STRATEGIES, RunArguments
 from bench.config.config import OPTIONS, PRESETS
@@ -59,7 +58,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         metavar="KEY=V,V",
         help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
     )
-    trial_options(group)
+    trials_option(group)
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
     group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
     group.add_argument(
@@ -69,6 +68,18 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         help="leave out the rows that 'all' adds to explain gains away",
     )
     limit_option(group)
+
+
+def trials_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--trials`, which `bench.cells.search.trials` reads."""
+    parser.add_argument(
+        "--trials",
+        nargs="+",
+        metavar="N",
+        help="tune every method over its own space with so many trials and keep the best by validation loss; "
+        "3,histalign=18,mle=18 gives some methods their own number; steps=1/3 behind it makes a trial a third of a "
+        "training (ties are trained whole), rows=5000 scores it on so many validation rows",
+    )
 
 
 def how_options(group: argparse._ArgumentGroup) -> None:

@@ -14,7 +14,7 @@ from bench.base.autocast import autocast
 from bench.cells.build import exemplars_of
 from bench.cells.cell import Cell
 from bench.cells.evaluators import to_device
-from bench.cells.how import device_of
+from bench.cells.execution import device_of
 from bench.cells.progress import OnBeat, no_beat
 from bench.errors import BenchError, UsageError
 from bench.models.backbones.backbone import Batch

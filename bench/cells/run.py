@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
-from bench.cells.how import How
+from bench.cells.execution import Execution
 from bench.cells.loggers.logged_run import logged_run
 from bench.cells.loggers.logs import Logs, OpenRun, logs_of
 from bench.cells.plan import Plan
@@ -247,7 +247,7 @@ def attempt_of(
         work(
             cell,
             missing,
-            how=How.of(arguments).cut_into(accumulate, out_of_memory),
+            execution=Execution.of(arguments).cut_into(accumulate, out_of_memory),
             on_step=on_step,
             on_validation=on_validation,
             on_stage=progress.stage,

@@ -16,7 +16,7 @@ from bench.cells.after_training import fitted, stored_by_first
 from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.how import How, device_of
+from bench.cells.execution import Execution, device_of
 from bench.cells.paper_preset import PAPER
 from bench.cells.progress import TRAINING, WRITING, OnBeat, OnStage, beating, no_beat, no_stage
 from bench.cells.validation import measure_of
@@ -40,7 +40,7 @@ from bench.training.training import train
 Cut = tuple[Sequence[str], int]
 """Ids of the wanted rows, and how many there are in the split, of text that the tokenizer cuts."""
 
-DEFAULT = How()
+DEFAULT = Execution()
 
 
 def work(
@@ -49,7 +49,7 @@ def work(
     *,
     rank: int = 0,
     world: int = 1,
-    how: How = DEFAULT,
+    execution: Execution = DEFAULT,
     scratch: Path | None = None,
     on_step: OnStep | None = None,
     on_validation: OnValidation | None = None,
@@ -65,7 +65,7 @@ def work(
         rows_keys: evaluations whose rows are missing.
         rank: this process; rank 0 stores what was trained.
         world: processes. One stores its rows itself; several leave their shares in `scratch` for the first of them.
-        how: it works: micro-batches, strategy, processes that prepare batches.
+        execution: micro-batches, strategy, processes that prepare batches.
         scratch: folder for shares of rows.
         on_step: told about training steps.
         on_validation: told what validations find.
@@ -78,7 +78,7 @@ def work(
         write_baseline(cell, rows_keys, on_stage)
         return
     objective, codec = build(cell)
-    with how.algorithms():
+    with execution.algorithms():
         content = cell.folder.trained()
         if content is None:
             on_stage(TRAINING, cell.config.trainer.steps)
@@ -86,7 +86,7 @@ def work(
                 on_note(f"{cell.label}: {leak}")
             if rank == 0 and (note := objective.training_note()):
                 on_note(f"{cell.label}: {note}")
-            train_cell(cell, objective, codec, how, rank, world, on_step, on_validation, on_beat)
+            train_cell(cell, objective, codec, execution, rank, world, on_step, on_validation, on_beat)
             content = stored_by_first(cell.folder, first_has_ended)
             if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
                 on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
@@ -108,7 +108,7 @@ def train_cell(
     cell: Cell,
     objective: Objective,
     codec: Codec,
-    how: How,
+    execution: Execution,
     rank: int,
     world: int,
     on_step: OnStep | None,
@@ -121,7 +121,7 @@ def train_cell(
     """
     started = time.monotonic()
     start(objective, cell, codec)
-    with how.body(objective.backbone, rank):
+    with execution.body(objective.backbone, rank):
         result = train(
             objective,
             cell.task,
@@ -129,21 +129,21 @@ def train_cell(
             cell.config.trainer,
             cell.config.seed,
             world=world,
-            accumulate=how.accumulate,
-            strategy=how.strategy,
-            activation_checkpointing=how.activation_checkpointing,
+            accumulate=execution.accumulate,
+            strategy=execution.strategy,
+            activation_checkpointing=execution.activation_checkpointing,
             exemplars=partial(exemplars_of, cell),
-            workers=how.workers,
+            workers=execution.workers,
             on_step=on_step,
             on_validation=on_validation,
             measure=measure_of(cell, objective, codec, rank, world),
             lower_is_better=is_lower_better(cell.config.trainer, cell.task),
             states=StateFiles(cell.folder.path / STATE),
-            seconds=how.state_every,
+            seconds=execution.state_every,
         )
     if rank == 0:
         result |= fitted(cell, objective, codec, result["status"], on_beat)
-        recorded = how.recorded(world, cell.config.trainer.batch_size)
+        recorded = execution.recorded(world, cell.config.trainer.batch_size)
         recorded["float32_products"] = cell.config.trainer.float32_products
         store_trained(cell, objective, codec, result, recorded, started)
         StateFiles(cell.folder.path / STATE).remove()

@@ -124,7 +124,7 @@ class Member:
             BenchError: a process failed, or the rows are not exactly the wanted ones.
         """
         from bench.base.files import scratch_folder
-        from bench.cells.how import How
+        from bench.cells.execution import Execution
         from bench.cells.job import content_of
         from bench.cells.work import collect
         from bench.config.arguments import threads_of
@@ -143,7 +143,7 @@ class Member:
             job = {
                 "cell": content_of(cell),
                 "rows": list(rows_keys),
-                "how": How.of(arguments).cut_into(accumulate, out_of_memory).as_dict(),
+                "execution": Execution.of(arguments).cut_into(accumulate, out_of_memory).as_dict(),
                 "scratch": str(scratch.resolve()),
                 "threads": threads_of(cell.config.preset, arguments),
             }
@@ -240,26 +240,26 @@ class Member:
 
     def work(self, cell: Cell, job: Mapping[str, Any], told: Mapping[str, Any]) -> None:
         """Do this process' share of a run; what a user should know is told by the leader."""
-        from bench.cells.how import How
+        from bench.cells.execution import Execution
         from bench.cells.work import work
         from bench.launch.memory import note_shortage
 
         use_threads(job["threads"])
-        how, number = How(**job["how"]), self.taking_part
+        execution, number = Execution(**job["execution"]), self.taking_part
         try:
             work(
                 cell,
                 job["rows"],
                 rank=self.rank,
                 world=self.world,
-                how=how,
+                execution=execution,
                 scratch=Path(job["scratch"]),
                 first_has_ended=lambda: self.store.check([f"said/{number}/0"]),
                 **told,
             )
         except BaseException as error:
             if is_out_of_memory(error):  # should this process end alone, the next group knows
-                note_shortage(cell, self.world, how.accumulate)
+                note_shortage(cell, self.world, execution.accumulate)
             raise
 
     def take_part(self, number: int, act: Callable[[], None]) -> Word:

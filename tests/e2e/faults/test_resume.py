@@ -10,7 +10,7 @@ import pytest
 from bench.cells import evaluation
 from bench.cells.cell import Cell
 from bench.cells.evaluators import EVALUATORS
-from bench.cells.how import How
+from bench.cells.execution import Execution
 from bench.cells.work import tidy, work
 from bench.launch.signals import Stopped
 from bench.store.partial_rows import PARTIAL
@@ -85,12 +85,12 @@ def test_a_training_goes_on_where_it_was(
             raise Stopped
 
     with pytest.raises(Stopped):
-        work(cell, [], on_step=on_step, how=How(state_every=0))
+        work(cell, [], on_step=on_step, execution=Execution(state_every=0))
     assert [path.name for path in sorted((cell.folder.path / STATE).iterdir())] == [
         "step-000000002.ckpt",
         "step-000000003.ckpt",
     ]
-    work(cell, list(cell.evaluations), on_step=on_step, how=How(state_every=0))
+    work(cell, list(cell.evaluations), on_step=on_step, execution=Execution(state_every=0))
     assert steps == [1, 2, 3, 4, 4, 5, 6]
     assert stores.contents(tmp_path / "results") == undisturbed
 

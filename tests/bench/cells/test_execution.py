@@ -1,16 +1,15 @@
-"""bench/cells/how.py: what decides speed and place, what is recorded of it, and deterministic mode."""
+"""bench/cells/execution.py: what decides speed and place, what is recorded of it, and deterministic mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import torch
 
 from bench.cells import work
-from bench.cells.how import How, deterministic_algorithms
+from bench.cells.execution import Execution, deterministic_algorithms
 from bench.config.arguments import RunArguments
 from bench.store.store import Store
 from tests.conftest import TINY, Ended
@@ -20,21 +19,23 @@ def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
     asked = RunArguments(
         ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", sets=tuple(map("execution.{}".format, (
             "activation_checkpointing=yes", "compile=yes", "deterministic=yes", "workers=2", "state_every=7",
+            "log_dir=x",
         ))),
     )  # fmt: skip
-    how = How.of(asked).cut_into(6, True)
-    default = How()
-    assert [field.name for field in fields(How) if getattr(how, field.name) == getattr(default, field.name)] == []
-    assert How(**how.as_dict()) == how
-    assert How.of(RunArguments(("logicnlg",), ("mle",), sets=("execution.accumulate=3",))).accumulate == 3
+    execution = Execution.of(asked).cut_into(6, True)
+    default = Execution()
+    unchanged = [name for name, value in default.as_dict().items() if getattr(execution, name) == value]
+    assert unchanged == []
+    assert Execution(**execution.as_dict()) == execution
+    assert Execution.of(RunArguments(("logicnlg",), ("mle",), sets=("execution.accumulate=3",))).accumulate == 3
 
 
 def test_what_is_recorded() -> None:
     """What is not the default, and the strategy where there are several processes."""
-    assert How().recorded(1, 32) == {"world": 1, "accumulate": 1}
-    assert How(accumulate=4, micro_batch="auto").recorded(2, 30)["micro_batch"] == {"asked": "auto", "rows": 4}
-    assert How(strategy="fsdp").recorded(2, 30)["strategy"] == "fsdp"
-    asked = How(activation_checkpointing=True, compile=True, deterministic=True, out_of_memory=True)
+    assert Execution().recorded(1, 32) == {"world": 1, "accumulate": 1}
+    assert Execution(accumulate=4, micro_batch="auto").recorded(2, 30)["micro_batch"] == {"asked": "auto", "rows": 4}
+    assert Execution(strategy="fsdp").recorded(2, 30)["strategy"] == "fsdp"
+    asked = Execution(activation_checkpointing=True, compile=True, deterministic=True, out_of_memory=True)
     assert [name for name, value in asked.recorded(1, 8).items() if value is True] == [
         "activation_checkpointing", "compile", "deterministic", "out_of_memory",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""How: what decides speed, memory and place of a cell's work, and no result but for rounding."""
+"""Execution: the settings of a process that works on a run. They change speed, memory and place, and last bits only."""
 
 from __future__ import annotations
 
@@ -11,63 +11,42 @@ from typing import Any
 import torch
 
 from bench.config.arguments import RunArguments
+from bench.config.execution import ExecutionConfig
 from bench.models.backbones.backbone import Backbone
-from bench.store.state_files import SECONDS
 from bench.training.compiled import compiled_body
 
-__all__ = ["How", "device_of"]
+__all__ = ["Execution", "device_of"]
 
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 """Asks NVIDIA's products for one order of summation; torch wants it in deterministic mode."""
 
 
 @dataclass(frozen=True)
-class How:
-    """How one process works on a cell.
+class Execution(ExecutionConfig):
+    """How one process works on a run: the section `execution`, the options beside it, and what memory has asked for.
 
     Args:
-        accumulate: micro-batches of an optimiser step on each process.
-        out_of_memory: whether there are more of them than asked for, for want of memory.
-        micro_batch: the rows of one that were asked for; empty where `accumulate` was.
+        micro_batch: the rows of a micro-batch that were asked for; empty where `accumulate` was.
         strategy: `ddp` or `fsdp`, for several processes.
-        activation_checkpointing: whether activations are computed again in the backward pass.
-        compile: whether the body of the model is compiled for the training.
-        deterministic: whether torch takes only algorithms that give the same bits each time, where it has them.
-        workers: processes beside this one that prepare batches.
-        state_every: seconds from one state of the training to the next.
+        out_of_memory: whether there are more micro-batches than asked for, for want of memory.
     """
 
-    accumulate: int = 1
-    out_of_memory: bool = False
     micro_batch: str = ""
     strategy: str = "ddp"
-    activation_checkpointing: bool = False
-    compile: bool = False
-    deterministic: bool = False
-    workers: int = 0
-    state_every: float = SECONDS
+    out_of_memory: bool = False
 
     @staticmethod
-    def of(arguments: RunArguments) -> How:
+    def of(arguments: RunArguments) -> Execution:
         """Return how a run was asked to work."""
-        asked = arguments.execution
-        return How(
-            accumulate=asked.accumulate,
-            micro_batch=arguments.micro_batch,
-            strategy=arguments.strategy,
-            activation_checkpointing=asked.activation_checkpointing,
-            compile=asked.compile,
-            deterministic=asked.deterministic,
-            workers=asked.workers,
-            state_every=asked.state_every,
-        )
+        settings = asdict(arguments.execution)
+        return Execution(**settings, micro_batch=arguments.micro_batch, strategy=arguments.strategy)
 
-    def cut_into(self, accumulate: int, out_of_memory: bool) -> How:
+    def cut_into(self, accumulate: int, out_of_memory: bool) -> Execution:
         """Return the same with another number of micro-batches."""
         return replace(self, accumulate=accumulate, out_of_memory=out_of_memory)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for another process: `How(**content)` undoes it."""
+        """Return plain content, for another process: `Execution(**content)` undoes it."""
         return asdict(self)
 
     def recorded(self, world: int, rows: int) -> dict[str, Any]:
