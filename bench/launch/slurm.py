@@ -92,7 +92,7 @@ class SlurmOptions:
             if not text.isdecimal() or int(text) < 1:
                 raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{text}'")
             whole[key] = int(text)
-        return SlurmOptions(*whole.values(), values)
+        return SlurmOptions(whole["nodes"], whole["notice"], whole["array-parallelism"], values)
 
 
 # Groups ------------------------------------------------------------------------------------------------------------

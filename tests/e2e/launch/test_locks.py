@@ -92,7 +92,7 @@ def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_pat
     assert wait_until(lambda: len(steps_in(tmp_path)) > taken, 20)
     assert time.monotonic() - killed_at < 20
     assert len(commands.outcome(second)["ok"]) == 2
-    assert min(step for _, step in steps_in(tmp_path)[taken:]) > 2, "it goes on, and does not begin again"
+    assert min(step for _, step in steps_in(tmp_path)[taken:]) > 1, "it goes on, and does not begin again"
     assert len(list(results.rglob("trained.json"))) == 2
 
 
