@@ -178,10 +178,10 @@ def test_no_report_runs_their_code(here, form, tmp_path):
 
 def test_a_study_for_people_names_them(here, tmp_path):
     sys.path.append(str(here))
-    command = ("human", "make", "results", "--task", "towns.py:Towns", "--methods", "mle,soft", "--items", "2")
-    ended = call(*command, "--decode", "greedy", "--gap", "0", "--out", str(tmp_path / "study"))
+    command = ("human", "export", "results", "--task", "towns.py:Towns", "--methods", "mle,soft", "--items", "2")
+    ended = call(*command, "--decode", "greedy", "--out", str(tmp_path / "study"))
     assert ended.code == 0, ended.err
-    assert "the town of test land" in (tmp_path / "study" / "study.html").read_text()
+    assert "the town of test land" in (tmp_path / "study" / "items.csv").read_text()
 
 
 def test_compare_shows_that_the_source_differs(here, tmp_path):
