@@ -197,7 +197,8 @@ def _download_archive(model: PretrainedModel, folder: Path) -> Path:
     except OSError as error:  # of the library `requests`, or of the disk, which alone has a number
         if error.errno is not None:
             raise
-        reason = " ".join(str(error).split())[:200]
+        response = getattr(error, "response", None)
+        reason = f"its server answers {response.status_code}" if response is not None else type(error).__name__
         raise MissingError(f"{model.archive} cannot be downloaded ({reason}); by hand: {model.fetch}") from error
     except ValueError as error:
         raise DataError(f"{model.name}: {model.packed} is not the known archive ({error})") from error

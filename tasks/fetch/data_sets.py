@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
+from bench.base.network import within
 from bench.errors import DataError, MissingError, UsageError
 from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
 from bench.tasks.fetch.library import library, message_of
@@ -33,6 +34,8 @@ NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
 OPTIONS = frozenset({"hub", *NEED_HUB})
 """Options of a task that say which data set it reads."""
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
+CONFIG_S = 30.0
+"""Seconds that the hub has to list the files of a configuration: some requests, one after another."""
 BY_HAND = (
     "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk or with its files; or task.path=FILE; a "
     "data set that was downloaded once is read from the cache"
@@ -190,8 +193,9 @@ class DataSet:
             where: dict[str, Any] = {"download_config": datasets.DownloadConfig(cache_dir=str(loading / "downloads"))}
             if commit:
                 where["revision"] = commit
+            load = partial(datasets.load_dataset_builder, place, self.config or None, cache_dir=str(loading), **where)
             try:
-                builder = datasets.load_dataset_builder(place, self.config or None, cache_dir=str(loading), **where)
+                builder = within(CONFIG_S, load) if commit else load()  # the library waits for ever
             except ValueError as error:
                 if not str(error).startswith(("BuilderConfig", "Config name is missing")):
                     raise

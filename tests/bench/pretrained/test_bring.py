@@ -185,6 +185,8 @@ def test_an_archive_of_the_web_is_downloaded_compared_and_not_kept(web: str, tmp
     brought(replace(model, sha256={"zipped.zip": digest}))
     assert model.is_here
     assert names_in(model.folder) == ["config.json", "pytorch_model.bin", "vocab.txt"]
+    with pytest.raises(MissingError, match=r"cannot be downloaded \(its server answers 404\); by hand: "):
+        brought(replace(model, name="other", archive=f"{web}/gone.zip"))
 
 
 def test_a_download_that_breaks_off_leaves_nothing(web: str, monkeypatch: pytest.MonkeyPatch) -> None:

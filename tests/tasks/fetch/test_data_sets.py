@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.core.task import Task
+from bench.tasks.fetch import data_sets
 from bench.tasks.fetch.data_sets import OPTIONS
 from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.library import library
@@ -379,6 +381,13 @@ def test_a_repository_without_rows_is_refused(hub: FakeHub) -> None:
         of_hub()
     hub.refuse = {"list": (401, "RepoNotFound")}
     with pytest.raises(MissingError, match="no such data set, or it is private"):
+        of_hub()
+
+
+def test_a_hub_that_hangs_while_it_lists_files_is_given_up(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_sets, "CONFIG_S", 0.1)
+    monkeypatch.setattr(datasets, "load_dataset_builder", lambda *_, **options: time.sleep(1))
+    with pytest.raises(MissingError, match="the hub cannot give owner/rows: it does not answer; name a copy of it"):
         of_hub()
 
 
