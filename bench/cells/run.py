@@ -38,6 +38,9 @@ from bench.training.selection import OnValidation
 LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
 
+LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
+"""What an outcome has beside why runs failed."""
+
 
 @dataclass
 class Outcome:
@@ -62,6 +65,16 @@ class Outcome:
         self.blocked |= other.blocked
         self.broken = other.broken | self.broken
         self.loggers_off |= other.loggers_off
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
+        return {**{name: sorted(getattr(self, name)) for name in LISTS}, "failed": self.failed}
+
+    @staticmethod
+    def of(content: dict[str, Any]) -> Outcome:
+        """Return an outcome from its content."""
+        lists = {name: kind(content[name]) for name, kind in LISTS.items()}
+        return Outcome(**lists, failed=content["failed"])
 
     @property
     def any_number(self) -> bool:

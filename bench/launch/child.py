@@ -15,12 +15,16 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.base.files import make_scratch, remove_scratch, write_atomic
 from bench.base.keys import canonical
 from bench.base.own_code import importable
 from bench.base.redaction import guard_process
+from bench.cells.job import cell_of
+from bench.cells.loggers.logs import logs_of
+from bench.cells.progress import Progress
+from bench.cells.run import Outcome, attempt
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.endings import MEMORY_CODE, cause_of
@@ -29,9 +33,6 @@ from bench.launch.member import membership, use_threads
 from bench.launch.processes import end_with, log_tail, note_process, print_to, run_child
 from bench.launch.ranks import Rank, run_ranks
 from bench.launch.signals import EXIT_CODES, Stopped, handled
-
-if TYPE_CHECKING:
-    from bench.cells.run import Outcome
 
 __all__ = ["NEWS", "execute_in_process", "main"]
 
@@ -52,8 +53,8 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
             `folder` and `path` (where relative paths and the user's own modules are looked up), `scratch`.
 
     Returns:
-        `status`: `ok`, `stored`, `diverged`, `failed`, `locked`, `stopped` (by a signal, whose exit code is `code`) or
-        `killed` (its process is gone); `error`, `is_missing`, `is_blocked`, `seconds`, `warnings`.
+        `status`: `done` (with the `outcome`, `seconds` and `warnings`), `failed` (before the run began), `locked` or
+        `killed` (its process is gone; these three with an `error`), or `stopped` (by a signal, with its exit `code`).
 
     Raises:
         StoreError: the scratch folder cannot be made.
@@ -125,10 +126,6 @@ def be_rank(job: dict[str, Any], rank: Rank) -> int:
 
 def do_run(job: dict[str, Any], scratch: Path) -> int:
     """Execute a run in this process, alone or as the leader of a group, and write what became of it."""
-    from bench.cells.job import cell_of
-    from bench.cells.loggers.logs import logs_of
-    from bench.cells.run import Outcome, attempt
-
     if os.path.isdir(job["folder"]):
         os.chdir(job["folder"])
     for folder in job["path"]:
@@ -137,38 +134,23 @@ def do_run(job: dict[str, Any], scratch: Path) -> int:
     arguments, news = RunArguments.from_dict(job["arguments"]), News(scratch / NEWS)
     try:
         cell = cell_of(job["cell"], news.rows)
-        outcome = Outcome()
+        outcome, logs = Outcome(), logs_of(arguments, news.warn)
         if job["broken"]:
             outcome.broken[cell.folder.path] = job["broken"]
-        attempt(cell, arguments, news, logs_of(arguments, news.warn), outcome)
-        content = described(outcome)
+        attempt(cell, arguments, news, logs, outcome)
+        outcome.loggers_off |= logs.off
+        content: dict[str, Any] = {"status": "done", "outcome": outcome.as_dict()}
     except LockedError as error:
         content = {"status": "locked", "error": str(error)}
     except Exception as error:  # the code or the data is not that of the plan
         traceback.print_exc()
         content = {"status": "failed", "error": str(error)}
-    content |= {"seconds": time.monotonic() - news.began, "warnings": news.warnings}
+    content |= {"seconds": time.monotonic() - news.started, "warnings": news.warnings}
     write_atomic(scratch / OUTCOME, canonical(content), replace=True)
     return 0
 
 
-def described(outcome: Outcome) -> dict[str, Any]:
-    """Return the outcome of one run as plain content."""
-    for error in outcome.failed.values():
-        is_missing, is_blocked = bool(outcome.missing), bool(outcome.blocked)
-        return {
-            "status": "failed",
-            "error": error,
-            "is_noted": True,
-            "is_missing": is_missing,
-            "is_blocked": is_blocked,
-        }
-    if outcome.diverged:
-        return {"status": "diverged"}
-    return {"status": "stored" if outcome.stored else "ok"}
-
-
-class News:
+class News(Progress):
     """Writes how far a run is into a file twice a second, and keeps its warnings.
 
     Args:
@@ -176,58 +158,27 @@ class News:
     """
 
     def __init__(self, path: Path) -> None:
-        from bench.cells.progress import Stage
-
-        self.path, self.kind = path, Stage
-        self.began, self.written = time.monotonic(), -NEWS_S
+        super().__init__(quiet=True)
+        self.path, self.written = path, -NEWS_S
         self.warnings: list[str] = []
-        self.current = Stage("starting", 0)
 
     def warn(self, text: str) -> None:
         """Keep a warning."""
         print(f"warning: {text}", flush=True)
         self.warnings.append(text)
 
-    def stage(self, name: str, of: int = 0) -> None:
-        """Begin a stage."""
-        self.current = self.kind(name, of)
-        self.write(0)
-
-    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-        """Advance the training."""
-        self.current.of = steps
-        self.current.note(values)
-        self.advance(step)
-
-    def beat(self, stage: str, done: int) -> None:
-        """Advance a stage by single steps or rows."""
-        if stage == self.current.name:
-            self.advance(done)
-
-    def rows(self, what: str, done: int, of: int) -> None:
-        """Advance work on the rows of a task."""
-        if self.current.name != what:
-            self.current = self.kind(what, of)
-        self.advance(done)
-
-    def done(self, how: str) -> None:
-        """Do nothing: the outcome tells it."""
-
     def failed(self, why: str) -> None:
         """Print why the run failed."""
         print(f"failed: {why}", flush=True)
 
-    def advance(self, done: int) -> None:
-        """Write where the last news are old."""
-        if time.monotonic() - self.written >= NEWS_S:
-            self.write(done)
-
-    def write(self, done: int) -> None:
-        """Write the file."""
+    def show(self, text: str, done: int, of: int) -> None:
+        """Write the file, unless the last news are new or no stage has begun."""
+        if done and time.monotonic() - self.written < NEWS_S:
+            return
         self.written = time.monotonic()
         beside = self.path.with_suffix(".new")
         with suppress(OSError):
-            beside.write_text(json.dumps([done, self.current.of, self.current.text(done)]))
+            beside.write_text(json.dumps([done, of, text]))
             os.replace(beside, self.path)
 
 

@@ -55,7 +55,7 @@ class Word:
         if isinstance(error, Stopped):
             return Word(rank, "stopped", error.exit_code, int(error.signal), at=now)
         text = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
-        if is_out_of_memory(error):
+        if isinstance(error, LostGroup) or is_out_of_memory(error):
             return Word(rank, "memory", MEMORY_CODE, text=text, at=now)
         return Word(rank, "failed", 1, text=text, at=now)
 
@@ -64,7 +64,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an exception says that memory, of the host or of a device, was not enough."""
     import torch
 
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError, MemoryShortageError, LostGroup)):
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError, MemoryShortageError)):
         return True
     texts = ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED", "out of memory")
     return isinstance(error, RuntimeError) and any(text in str(error) for text in texts)

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from bench.cells.job import content_of
 from bench.cells.loggers.logs import logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, attempt, check_needed, fail, lacks_something, prepare
+from bench.cells.run import Outcome, attempt, check_needed, execute, fail, lacks_something, prepare
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError, UsageError
 from bench.launch.child import execute_in_process, read_news
@@ -64,23 +64,20 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress, execut
         UsageError: the store is only read, or there are too few GPUs.
         Stopped: a signal came. All processes of this machine have ended then.
     """
+    lacking = sum(lacks_something(cell, arguments.metrics) for cell in plan.cells)
+    if not lacking:
+        return execute(plan, arguments, progress)
     prepare(arguments.results_folder)
-    numbers = [number for number, cell in enumerate(plan.cells) if lacks_something(cell, arguments.metrics)]
-    if not numbers:
-        return collected(plan, {}, arguments, progress)
     if executor is not None:
-        jobs = Jobs(plan, numbers, arguments, progress, executor, len(numbers), is_here=False)
-        jobs.run()
-        return collected(plan, jobs.settled, arguments, progress)
-    at_once = min(int(arguments.jobs), len(numbers))
+        return Jobs(plan, arguments, progress, executor, lacking, is_here=False).run()
+    at_once = min(int(arguments.jobs), lacking)
     slots = Slots(shares_of(at_once, arguments.devices))
-    jobs = Jobs(plan, numbers, arguments, progress, slots, at_once, is_here=True)
+    jobs = Jobs(plan, arguments, progress, slots, at_once, is_here=True)
     try:
-        jobs.run()
+        return jobs.run()
     finally:
         jobs.end()
         slots.pool.shutdown()
-    return collected(plan, jobs.settled, arguments, progress)
 
 
 @dataclass
@@ -88,27 +85,26 @@ class Running:
     """A run that was submitted.
 
     Args:
-        index: of the run in the schedule.
+        number: its position in the plan.
         future: of what becomes of it.
         scratch: its folder.
         told: its processes that a signal was passed on to.
     """
 
-    index: int
+    number: int
     future: Any
     scratch: Path
-    told: set[int]
+    told: set[int] = field(default_factory=set)
 
 
 class Jobs:
-    """The runs of a plan that lack something, from their submission to what became of them.
+    """The runs of a plan, from their submission to what became of them.
 
     Args:
         plan: the plan.
-        numbers: positions of these runs in it.
         arguments: of the command.
         progress: told what happens.
-        executor: takes them.
+        executor: takes the runs that lack something.
         at_once: runs that are submitted before others have ended.
         is_here: whether they are processes of this machine, which signals are passed on to.
     """
@@ -116,7 +112,6 @@ class Jobs:
     def __init__(
         self,
         plan: Plan,
-        numbers: Sequence[int],
         arguments: RunArguments,
         progress: Progress,
         executor: Submits,
@@ -124,19 +119,20 @@ class Jobs:
         *,
         is_here: bool,
     ) -> None:
-        self.plan, self.numbers, self.arguments, self.progress = plan, numbers, arguments, progress
+        self.plan, self.arguments, self.progress = plan, arguments, progress
         self.executor, self.at_once, self.is_here = executor, at_once, is_here
-        self.schedule = Schedule([plan.cells[number] for number in numbers])
+        self.logs = logs_of(arguments, progress.warn)
+        self.schedule = Schedule(plan.cells)
         self.running: list[Running] = []
         self.begun, self.killed = Counter[int](), Counter[int]()
         self.locked: set[int] = set()  # runs that people know to be locked by others
-        self.outcome = Outcome()  # which runs have failed, for controls that read the same folder
-        self.settled: dict[int, dict[str, Any]] = {}  # what became of runs, by their position in the plan
+        self.broken: dict[Path, str] = {}  # which runs have failed, for controls that read the same folder
+        self.outcomes: dict[int, Outcome] = {}  # of settled runs, by their position in the plan
         self.stopping = 0  # the signal that came
         self.shown = -math.inf
 
-    def run(self) -> None:
-        """Submit runs until all are settled.
+    def run(self) -> Outcome:
+        """Submit runs until all are settled; return what became of them.
 
         Raises:
             Stopped: a signal came to this process, or to that of a run on this machine.
@@ -144,10 +140,11 @@ class Jobs:
         deadline = math.inf
         with between_steps():
             while self.running or not (self.schedule.is_done or self.stopping):
-                while not self.stopping and len(self.running) < self.at_once and self.submit_next():
+                while not self.stopping and len(self.running) < self.at_once and self.begin_next():
                     pass
-                if not self.take_ended():
-                    time.sleep(LOOK_S)
+                for ended in [running for running in self.running if running.future.done()]:
+                    self.running.remove(ended)
+                    self.take(ended.number, result_of(ended.future))
                 self.stopping = asked_to_stop() or self.stopping
                 if self.stopping:
                     deadline = min(deadline, time.monotonic() + GRACE_S)
@@ -156,9 +153,14 @@ class Jobs:
                     if not self.is_here or time.monotonic() > deadline:
                         break
                 self.show()
+                time.sleep(LOOK_S)
         if self.stopping:
             raise Stopped(self.stopping)
-        self.progress.cells(len(self.settled), len(self.numbers), {})
+        self.progress.cells(len(self.outcomes), len(self.plan.cells), {})
+        whole = Outcome()
+        for _, outcome in sorted(self.outcomes.items()):
+            whole.add(outcome)
+        return whole
 
     def end(self) -> None:
         """End the processes of runs that have not ended, as after an error."""
@@ -168,23 +170,32 @@ class Jobs:
             self.running = [running for running in self.running if not running.future.done()]
             time.sleep(LOOK_S)
 
-    def submit_next(self) -> bool:
-        """Submit the next run; return False where none may begin now."""
-        index = self.schedule.next()
-        if index is None:
+    def begin_next(self) -> bool:
+        """Submit the next run, or look at it here where it is stored or blocked; return False where none may begin."""
+        number = self.schedule.next()
+        if number is None:
             return False
-        cell = self.plan.cells[self.numbers[index]]
-        try:
-            check_needed(cell, self.outcome)
-        except BlockedError:  # it fails when the outcomes are collected
-            self.schedule.settle(index)
+        cell = self.plan.cells[number]
+        if not lacks_something(cell, self.arguments.metrics) or self.is_blocked(cell):
+            self.progress.cell(number + 1, len(self.plan.cells), cell.label)
+            outcome = Outcome(broken=dict(self.broken))
+            attempt(cell, self.arguments, self.progress, self.logs, outcome)
+            outcome.loggers_off |= self.logs.off
+            self.settle(number, outcome)
             return True
-        self.begun[index] += 1
-        name = f"{cell.key}-{index}-{self.begun[index]}"
+        self.begun[number] += 1
+        name = f"{cell.key}-{number}-{self.begun[number]}"
         scratch = scratch_path(self.arguments.results_folder.absolute(), name)
-        future = self.executor.submit(execute_in_process, self.job(cell, scratch))
-        self.running.append(Running(index, future, scratch, set()))
+        self.running.append(Running(number, self.executor.submit(execute_in_process, self.job(cell, scratch)), scratch))
         return True
+
+    def is_blocked(self, cell: Cell) -> bool:
+        """Return whether a run that it needs has failed, so that no process is begun for it."""
+        try:
+            check_needed(cell, Outcome(broken=self.broken))
+        except BlockedError:
+            return True
+        return False
 
     def job(self, cell: Cell, scratch: Path) -> dict[str, Any]:
         """Return what `execute_in_process` is to do."""
@@ -198,65 +209,63 @@ class Jobs:
             "processes": processes,
             "threads": threads,
             "environment": {},
-            "broken": self.outcome.broken.get(cell.folder.path, ""),
+            "broken": self.broken.get(cell.folder.path, ""),
             "folder": str(Path.cwd()),
             "path": [path or str(Path.cwd()) for path in sys.path],
             "scratch": str(scratch),
         }
 
-    def take_ended(self) -> bool:
-        """Take what became of runs that have ended; return whether there were any."""
-        ended = [running for running in self.running if running.future.done()]
-        for running in ended:
-            self.running.remove(running)
-            self.take(running.index, result_of(running.future))
-        return bool(ended)
-
-    def take(self, index: int, found: dict[str, Any]) -> None:
+    def take(self, number: int, found: dict[str, Any]) -> None:
         """Take what became of a run: it is settled, or it is tried again."""
-        status = found["status"]
+        cell, status, error = self.plan.cells[number], found["status"], found.get("error", "")
         if status == "stopped" and self.is_here:
-            signals = [number for number, code in EXIT_CODES.items() if code == found["code"]]
-            self.stopping = self.stopping or signals[0]
-        if self.stopping and status in ("stopped", "killed"):
-            self.schedule.put_back(index)
-        elif status == "locked":
-            if index not in self.locked:
-                self.progress.say(f"{self.plan.cells[self.numbers[index]].label}: {found['error']}; it waits")
-            self.locked.add(index)
-            self.schedule.put_back(index, AGAIN_S)
-        elif status in ("stopped", "killed") and self.killed[index] + 1 < TRIES:
-            self.killed[index] += 1
-            self.schedule.put_back(index)
-        else:
-            if status in ("stopped", "killed"):
-                found = {"status": "failed", "error": f"its process was killed {TRIES} times: {found.get('error', '')}"}
-            self.schedule.settle(index)
-            self.settled[self.numbers[index]] = found
-            self.tell(self.numbers[index], found)
-
-    def tell(self, number: int, found: Mapping[str, Any]) -> None:
-        """Tell people what became of a run, and note a failure that its process could not note."""
-        cell = self.plan.cells[number]
+            self.stopping = self.stopping or next(n for n, code in EXIT_CODES.items() if code == found["code"])
+        if status == "locked":
+            if number not in self.locked:
+                self.progress.say(f"{cell.label}: {error}; it is looked at again later")
+            self.locked.add(number)
+            self.schedule.put_back(number, AGAIN_S)
+            return
+        if status in ("stopped", "killed"):
+            self.killed[number] += not self.stopping
+            if self.stopping or self.killed[number] < TRIES:
+                self.schedule.put_back(number)
+                return
+            error = f"its process was killed {TRIES} times: {error}"
         self.progress.cell(number + 1, len(self.plan.cells), cell.label)
         for warning in found.get("warnings", ()):
             self.progress.warn(warning)
-        if found["status"] != "failed":
-            how = {"ok": "done", "stored": "stored already"}.get(found["status"], found["status"])
-            self.progress.done(how, found["seconds"])
-        elif found.get("is_noted"):
-            self.progress.failed(found["error"])
-            self.outcome.broken.setdefault(cell.folder.path, cell.label)
-        else:
-            fail(cell, BenchError(found["error"]), self.outcome, self.progress)
+        outcome = Outcome()
+        if status == "done":
+            outcome = Outcome.of(found["outcome"])
+            self.tell(outcome, found["seconds"])
+        else:  # its process could not note why it failed
+            fail(cell, BenchError(error), outcome, self.progress)
+        self.settle(number, outcome)
+
+    def tell(self, outcome: Outcome, seconds: float) -> None:
+        """Tell people what became of a run."""
+        for error in outcome.failed.values():
+            self.progress.failed(error)
+            return
+        how = "diverged" if outcome.diverged else "stored already" if outcome.stored else "done"
+        self.progress.done(how, seconds)
+
+    def settle(self, number: int, outcome: Outcome) -> None:
+        """Keep what became of a run."""
+        cell = self.plan.cells[number]
+        if outcome.failed:
+            self.broken.setdefault(cell.folder.path, cell.label)
+        self.outcomes[number] = outcome
+        self.schedule.settle(number)
 
     def show(self) -> None:
         """Show now and then how far the runs are."""
         if time.monotonic() - self.shown < SHOW_S:
             return
         self.shown = time.monotonic()
-        labels = {self.plan.cells[self.numbers[each.index]].label: read_news(each.scratch) for each in self.running}
-        self.progress.cells(len(self.settled), len(self.numbers), labels)
+        running = {self.plan.cells[each.number].label: read_news(each.scratch) for each in self.running}
+        self.progress.cells(len(self.outcomes), len(self.plan.cells), running)
 
 
 def result_of(future: Any) -> dict[str, Any]:
@@ -268,42 +277,6 @@ def result_of(future: Any) -> dict[str, Any]:
     except Exception as error:
         return {"status": "killed", "error": f"{type(error).__name__}: {error}"}
     return found
-
-
-def collected(
-    plan: Plan, settled: Mapping[int, dict[str, Any]], arguments: RunArguments, progress: Progress
-) -> Outcome:
-    """Return the outcome of a plan in its order; runs that were stored or are blocked are looked at here.
-
-    Args:
-        plan: the plan.
-        settled: what became of runs, by their position.
-        arguments: of the command.
-        progress: told what happens.
-    """
-    outcome, logs = Outcome(), logs_of(arguments, progress.warn)
-    for number, cell in enumerate(plan.cells):
-        if number in settled:
-            add(cell, settled[number], outcome)
-            continue
-        progress.cell(number + 1, len(plan.cells), cell.label)
-        attempt(cell, arguments, progress, logs, outcome)
-    outcome.loggers_off |= logs.off
-    return outcome
-
-
-def add(cell: Cell, found: Mapping[str, Any], outcome: Outcome) -> None:
-    """Add what became of a run to an outcome."""
-    lists = {"ok": outcome.ok, "stored": outcome.stored, "diverged": outcome.diverged}
-    if found["status"] in lists:
-        lists[found["status"]].append(cell.label)
-        return
-    outcome.failed[cell.label] = found["error"]
-    outcome.broken.setdefault(cell.folder.path, cell.label)
-    if found.get("is_missing"):
-        outcome.missing.add(cell.label)
-    if found.get("is_blocked"):
-        outcome.blocked.add(cell.label)
 
 
 class Slots:
@@ -320,16 +293,16 @@ class Slots:
             self.free.put(share)
 
     def submit(self, function: Callable[[Mapping[str, Any]], dict[str, Any]], job: Mapping[str, Any], /) -> Any:
-        """Call a function in a thread."""
-        return self.pool.submit(self.call, function, job)
+        """Call a function in a thread, with a share that is free."""
 
-    def call(self, function: Callable[[Mapping[str, Any]], dict[str, Any]], job: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a function with a free share."""
-        share = self.free.get()
-        try:
-            return function({**job, "environment": share})
-        finally:
-            self.free.put(share)
+        def call() -> dict[str, Any]:
+            share = self.free.get()
+            try:
+                return function({**job, "environment": share})
+            finally:
+                self.free.put(share)
+
+        return self.pool.submit(call)
 
 
 def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:

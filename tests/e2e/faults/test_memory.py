@@ -210,3 +210,15 @@ def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, 
     ((provenance, weights),) = left(results)
     assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
     assert_close(weights, whole)
+
+
+@pytest.mark.ddp
+@pytest.mark.parametrize("large", ["0", pytest.param("1", marks=pytest.mark.slow)], ids=["the first", "the second"])
+def test_a_process_that_hangs_meanwhile_is_started_again(run: Run, log: Path, tmp_path: Path, large: str) -> None:
+    """As on GPUs, where those that wait for one that has failed do not notice."""
+    results = tmp_path / "results"
+    asked = stores.arguments(results, "--devices", "2", task="ambiguous_template", method=f"{LARGE}AndLost")
+    trouble = children.All((children.ForkedWorkers(), children.Hasty(1.0)))
+    assert run(asked, trouble, FITS="1", LARGE=large) == 0, children.read(log)
+    ((provenance, _),) = left(results)
+    assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
