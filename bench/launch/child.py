@@ -117,6 +117,7 @@ def be_rank(job: dict[str, Any], rank: Rank) -> int:
     """Be one of several processes of a run; return the exit code."""
     member = membership()
     assert member is not None, "torchrun's agent has started this process"
+    member.scratch = rank.scratch
     if rank.number:
         return member.follow()
     with member.leading() as end:

@@ -65,6 +65,7 @@ class Member:
         self.rank, self.world = rank, world
         self.jobs = 0  # handed out so far
         self.lost = ""  # why no more can be handed out
+        self.scratch: Path | None = None  # a folder that goes with the group, however it ends
 
     @cached_property
     def store(self) -> Any:
@@ -139,7 +140,7 @@ class Member:
             "on_note": progress.warn,
             "on_beat": progress.beat,
         }
-        with scratch_folder(arguments.results_folder, cell.key) as scratch:
+        with scratch_folder(self.scratch or arguments.results_folder, cell.key) as scratch:
             job = {
                 "cell": content_of(cell),
                 "rows": list(rows_keys),
