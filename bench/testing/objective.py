@@ -40,8 +40,10 @@ def builds(subject: Subject) -> str:
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 
 
-CHECKS: list[Check] = [builds, sums_to_one, no_future, source, gradients, certain, no_target, padding, batches]
-CHECKS += [fast_form, bf16, cache, reload, overfit, ranks]
+DISTRIBUTION: list[Check] = [builds, sums_to_one, no_future, source, padding, bf16, cache]
+"""Checks of every method, also of one that is never trained."""
+TRAINING: list[Check] = [gradients, certain, no_target, batches, fast_form, reload, overfit, ranks]
+CHECKS = DISTRIBUTION + TRAINING
 
 
 def check_objective(
@@ -79,7 +81,8 @@ def check_objective(
     results: list[Result] = []
     with torch.random.fork_rng(devices=[]):
         for subject in subjects:
-            checks = [check for check in CHECKS if not (quick and check is ranks)]
+            checks = DISTRIBUTION if method.untrained or method.only_reads else CHECKS
+            checks = [check for check in checks if not (quick and check is ranks)]
             results += run_checks(checks, subject, on_result, subject.backbone)
     if all(result.state == "not applicable" for result in results):
         reason = f"expected a backbone it works on; got none among {', '.join(chosen)}; choose another"
