@@ -25,7 +25,7 @@ class MetricEntry(Entry):
         columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
         requires: what it cannot do without, beside its rows.
         human: whether it says something of people's own texts too, which then have a row of their own.
-        inputs: what `update` of its torchmetrics class takes: a name in `bench.metrics.inputs`.
+        inputs: the arguments of `update` of its torchmetrics class, a name in `bench.metrics.torch.INPUTS`.
     """
 
     kind: str = ""
@@ -56,7 +56,7 @@ METRICS: dict[str, MetricEntry] = {
         "HistAlign section 5.3",
         columns=("+acc@{1,2,5,10,25}/{head,full,cache}",),
         kind="probe",
-        inputs="rankings",
+        inputs="stored",
     ),
     "cache_hits": MetricEntry(
         "bench.metrics.likelihood.cache_hits:cache_hit_scores",
@@ -64,7 +64,7 @@ METRICS: dict[str, MetricEntry] = {
         "HistAlign section 3.2",
         columns=("=cache-hit@1", "=cache-coverage"),
         kind="likelihood",
-        inputs="cached_tokens",
+        inputs="stored",
     ),
     "matrix_rank": MetricEntry(
         "bench.metrics.likelihood.matrix_rank:matrix_rank_scores",
@@ -72,7 +72,7 @@ METRICS: dict[str, MetricEntry] = {
         "HistAlign section 4.1",
         columns=("=rank/{float32,float64}",),
         kind="spectrum",
-        inputs="log_probs",
+        inputs="stored",
     ),
     "table_bleu": MetricEntry(
         "bench.metrics.overlap.table_bleu:table_bleu_scores",
@@ -143,7 +143,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
         gold=(),
         human=True,
-        inputs="group_counts",
+        inputs="stored",
     ),
     "ngram_diversity": MetricEntry(
         "bench.metrics.diversity.ngram_diversity:ngram_diversity_scores",
@@ -286,6 +286,48 @@ METRICS: dict[str, MetricEntry] = {
 }
 
 
+@dataclass(frozen=True)
+class MetricClass:
+    """A torchmetrics class with some columns of a family.
+
+    Args:
+        family: a name in METRICS.
+        columns: patterns of columns, as in `bench.metrics.columns`.
+        scorer: `module:Name` of a scorer that computes only these columns; empty for the family's own.
+    """
+
+    family: str
+    columns: tuple[str, ...] = ("*",)
+    scorer: str = ""
+
+
+CLASSES = {
+    **{family.replace("_", " ").title().replace(" ", ""): MetricClass(family) for family in METRICS},
+    "Perplexity": MetricClass("perplexity", ("ppl/token",)),
+    "TableBLEU": MetricClass("table_bleu"),
+    "BLEU": MetricClass("overlap", ("bleu",)),
+    "CHRF": MetricClass("overlap", ("chrf",)),
+    "KLD": MetricClass("diversity", ("kld",)),
+    "JSD": MetricClass("diversity", ("jsd",)),
+    "MSJaccard": MetricClass("diversity", ("ms-jaccard-*",)),
+    "SelfBLEU": MetricClass("diversity", ("self-bleu-*",), "bench.metrics.diversity.self_bleu:self_bleu_scores"),
+    "Distinct": MetricClass("diversity", ("distinct-*",), "bench.metrics.diversity.distinct:distinct_scores"),
+    "Repetition": MetricClass("diversity", ("rep",)),
+    "SequenceRepetition": MetricClass("diversity", ("seq-rep-*",)),
+    "Uniq": MetricClass("diversity", ("uniq",)),
+    "SimctgDiversity": MetricClass("ngram_diversity", ("simctg-diversity*",)),
+    "NgramDiversity": MetricClass("ngram_diversity", ("ngram-diversity*",)),
+    "CopyRate": MetricClass("copying"),
+    "FactCC": MetricClass("factcc"),
+    "DAE": MetricClass("dae"),
+    "TapexAcc": MetricClass("tapex"),
+    "TapasAcc": MetricClass("tapas"),
+    "NLIAcc": MetricClass("nli"),
+    "SPAcc": MetricClass("sp_acc"),
+}
+"""Name of a torchmetrics class -> its family and columns. Each family also has a class of its own name: `CacheHits`."""
+
+
 KINDS = ("likelihood", "probe", "spectrum", "generation")
 """Kinds of rows that a metric reads."""
 
@@ -321,17 +363,13 @@ def check_metric(asked: str, value: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     """Return the torchmetrics class of a name; torch is imported only then."""
-    from bench.metrics.classes import names
-
-    if name not in names(METRICS):
+    if name not in CLASSES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return load("bench.metrics.torch:metric_class")(name)
 
 
 def __dir__() -> list[str]:
-    from bench.metrics.classes import names
-
-    return sorted([*globals(), *names(METRICS)])
+    return sorted([*globals(), *CLASSES])
 
 
-__all__ = ["METRICS", "MetricEntry", "check_metric", "find_metric"]
+__all__ = ["CLASSES", "METRICS", "MetricClass", "MetricEntry", "check_metric", "find_metric"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 from bench.metrics.sums import Form, Sums, value_of
 
@@ -56,18 +56,12 @@ def explained(score: Score, why: str) -> Score:
     return replace(score, signature=f"{score.signature}|{NOT_APPLICABLE}{why}")
 
 
-class Scorer(Protocol):
-    """A metric family over stored rows of one kind: no model, float64, the same bits on every machine size."""
-
-    def __call__(self, rows: Sequence[Row], gold: Gold) -> list[Score]: ...
-
-
 @dataclass(frozen=True)
 class Family:
-    """A scorer in two steps, so that what is counted in a row can be kept in place of the row.
+    """A scorer in two steps: count each row, then make scores of all counts.
 
-    A family whose columns are sums over rows is made so; its torchmetrics class then keeps counts and no texts, and
-    runs a model once for each text. A family of whole sets is a plain function of rows.
+    A family whose columns are sums over rows is written in this form; its torchmetrics class then keeps counts instead
+    of texts, and runs a model once for each text. A family of whole sets is a plain function of rows.
 
     Args:
         statistic: counts each row: `(rows, gold)` to one `Counts` for each row, in their order.

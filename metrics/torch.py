@@ -1,9 +1,9 @@
-"""Torchmetrics classes, each derived from a metric family's entry: `update(preds, target)`, `compute()`.
+"""Torchmetrics classes, one derived from each metric family: `update(preds, target)`, then a labelled `compute()`.
 
-A class keeps what its scorer needs of each row: the counts of a `Family`, or the row itself where the family is a plain
-function. They are JSON lines in a tensor of bytes, which every habit of torchmetrics (sync, forward, merge, pickle)
-carries as it is. `compute` puts the rows of all ranks in the order of their ids, or of their content where they have
-none, and calls the scorer. So a class equals the scorer in every bit, on any number of ranks.
+The state is the counts of each row, or the row itself if the family is a plain function, as JSON lines in a tensor of
+bytes, which torchmetrics can gather, copy and pickle. `compute` sorts the lines of all ranks by id, or by content if
+there are no ids, and calls the family's scorer. The result is therefore the scorer's own, bit for bit, on any number of
+ranks and batches; a verifier reads each text once, on the rank of its `update`.
 """
 
 from __future__ import annotations
@@ -11,38 +11,140 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from bench.base.own_code import load
-from bench.metrics import METRICS, MetricEntry
-from bench.metrics.classes import MetricClass, class_named
+from bench.metrics import CLASSES, METRICS, MetricClass, MetricEntry
 from bench.metrics.columns import direction_of, expand, is_named
-from bench.metrics.inputs import INPUTS, Inputs
-from bench.metrics.score import Family, Gold, Row, Score, Scorer
+from bench.metrics.score import Family, Gold, Row, Score
 
-__all__ = ["FamilyMetric", "class_of_entry", "metric_class"]
+__all__ = ["INPUTS", "FamilyMetric", "metric_class"]
+
+Rows = list[dict[str, Any]]
+Inputs = tuple[Rows, Rows]
+"""Rows, and for each of them the fields that it is compared with."""
+
+# What `update` takes ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Stored:
-    """Stored rows, and what each is compared with, on their way through `update`."""
+def references(preds: str | Sequence[str], target: Any) -> Inputs:
+    """Texts, and for each text a reference or a list of references."""
+    texts, targets = _paired(preds, target)
+    listed = [[given] if isinstance(given, str) else list(given) for given in targets]
+    return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in listed]
 
-    rows: Sequence[Row]
-    gold: Sequence[Mapping[str, Any]]
+
+def sources(preds: str | Sequence[str], target: Any) -> Inputs:
+    """Texts, and for each text the article or prompt from which it was generated."""
+    texts, targets = _paired(preds, target)
+    return [{"text": text} for text in texts], [{"source": source} for source in targets]
+
+
+def fields(preds: str | Sequence[str], target: Any) -> Inputs:
+    """Texts, and for each text a mapping with the fields that the family's entry names under `gold`."""
+    texts, targets = _paired(preds, target)
+    return [{"text": text} for text in texts], [dict(given) for given in targets]
+
+
+def continuations(preds: Any, target: Any = None) -> Inputs:
+    """Texts or token ids `[n][length]`, and the true continuations if a column compares with them."""
+    texts, targets = ([preds] if isinstance(preds, str) else preds), target
+    if target is not None:
+        texts, targets = _paired(preds, target)
+    rows = [_text_and_ids(text, "text", "token_ids") for text in texts]
+    for row, true in zip(rows, targets if targets is not None else (), strict=targets is not None):
+        row.update(_text_and_ids(true, "reference", "reference_ids"))
+    return rows, [{} for _ in rows]
+
+
+def likelihoods(
+    preds: Tensor,
+    target: Tensor,
+    ignore_index: int | None = None,
+    n_words: Sequence[int] | None = None,
+    n_bytes: Sequence[int] | None = None,
+) -> Inputs:
+    """Logits `[B, T, V]` and target token ids `[B, T]`, one text in each row.
+
+    Args:
+        preds: logits or log-probabilities.
+        target: token ids.
+        ignore_index: value of the targets that are not counted.
+        n_words: `[B]` number of words of each text, for the perplexity per word.
+        n_bytes: `[B]` number of bytes of each text, for the perplexity per byte.
+    """
+    if preds.ndim != 3 or preds.shape[:2] != target.shape:
+        shapes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
+        raise ValueError(f"expected preds [B, T, V] and target [B, T], got {shapes}")
+    words, n_bytes = n_words or [0] * len(preds), n_bytes or [0] * len(preds)
+    rows: Rows = []
+    for logits, ids, of_words, of_bytes in zip(preds, target, words, n_bytes, strict=True):
+        kept = torch.ones_like(ids, dtype=torch.bool) if ignore_index is None else ids != ignore_index
+        losses = cross_entropy(logits[kept].detach().double(), ids[kept], reduction="none")
+        counts = {"n_tokens": len(losses), "n_words": int(of_words), "n_bytes": int(of_bytes)}
+        rows.append({"nll_sum": math.fsum(losses.tolist()), **counts})
+    return rows, [{} for _ in rows]
+
+
+def stored(rows: Sequence[Row], gold: Gold | None = None) -> Inputs:
+    """Rows as the store keeps them, each with its id, and the fields that they are compared with by id."""
+    return [dict(row) for row in rows], [dict((gold or {}).get(row["id"], {})) for row in rows]
+
+
+INPUTS: dict[str, Callable[..., Inputs]] = {
+    "references": references,
+    "sources": sources,
+    "fields": fields,
+    "continuations": continuations,
+    "likelihoods": likelihoods,
+    "stored": stored,
+}
+"""Name in a family's entry -> function with the arguments of `update`."""
+
+
+def _paired(preds: Any, target: Any) -> tuple[list[Any], list[Any]]:
+    """Return texts and one target for each of them; a single text needs no list around it."""
+    if isinstance(preds, str):
+        is_one = isinstance(target, (str, Mapping)) or len(target) != 1 or isinstance(target[0], str)
+        return [preds], [target] if is_one else list(target)
+    if isinstance(target, str):
+        raise ValueError(f"expected a target for each of {len(preds)} texts, got one text")
+    if len(preds) != len(target):
+        raise ValueError(f"expected one target for each of {len(preds)} texts, got {len(target)}")
+    return list(preds), list(target)
+
+
+def _text_and_ids(text: Any, as_text: str, as_ids: str) -> dict[str, Any]:
+    """Return the fields of a text, whose words stand for token ids, or of token ids, whose numbers stand for words."""
+    if isinstance(text, str):
+        return {as_text: text, as_ids: text.split()}
+    ids = [int(token) for token in text]
+    return {as_text: " ".join(map(str, ids)), as_ids: ids}
+
+
+def _number_words(rows: Rows) -> None:
+    """Replace words that stand for token ids by their place in the alphabet, which is the same on every rank."""
+    lists = [(row, name) for row in rows for name in ("token_ids", "reference_ids") if name in row]
+    words = sorted({token for row, name in lists for token in row[name] if isinstance(token, str)})
+    numbers = {word: place for place, word in enumerate(words)}
+    for row, name in lists:
+        row[name] = [numbers.get(token, token) for token in row[name]]
+
+
+# The classes ------------------------------------------------------------------------------------------------------
 
 
 class FamilyMetric(Metric):
-    """A metric family over batches and ranks; `metric_class` makes one for each name.
+    """A metric family over batches and ranks; `metric_class` makes one class for each name in `CLASSES`.
 
     >>> metric = metric_class("Rouge")(columns=["rouge-{1,l}"])
     >>> metric.update(["the river is wide"], [["a river is wide", "rivers"]])
@@ -53,117 +155,112 @@ class FamilyMetric(Metric):
     full_state_update = False
     is_differentiable = False
     higher_is_better: bool | None = None
-    made_of = MetricClass("")
-    family_entry: MetricEntry | None = None
+    entry: MetricEntry
+    made_of: MetricClass
 
-    def __init__(
-        self,
-        *,
-        n: int | None = None,
-        max_n: int | None = None,
-        columns: Sequence[str] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Start from nothing.
+    def __init__(self, *, columns: Sequence[str] | None = None, **kwargs: Any) -> None:
+        """Make a metric without rows.
 
         Args:
-            n: keep only columns of n-grams of this order.
-            max_n: keep only columns of n-grams up to this order.
-            columns: patterns of the columns to keep, as in `bench.metrics.columns`; None for those of the class.
-            **kwargs: options of `update`'s inputs (`ignore_index`), and what `torchmetrics.Metric` takes.
+            columns: patterns of the columns to compute, as in `bench.metrics.columns`; None for those of the class.
+            **kwargs: arguments of `update` that stay the same (`ignore_index`), and those of `torchmetrics.Metric`.
 
         Raises:
             ValueError: the family has no such column.
         """
-        options = inspect.signature(self.inputs.rows).parameters
-        self.options = {name: kwargs.pop(name) for name in list(kwargs) if name in options}
+        of_update = inspect.signature(INPUTS[self.entry.inputs]).parameters
+        self.options = {name: kwargs.pop(name) for name in list(kwargs) if name in of_update}
         super().__init__(**kwargs)
-        self.n, self.max_n = n, max_n
         self.patterns = tuple(columns or self.made_of.columns)
         if not self.columns and not any("*" in pattern for pattern in self.entry.columns):
             known = ", ".join(pattern[1:] for pattern in self.entry.columns)
-            raise ValueError(f"no column for columns={self.patterns}, n={n}, max_n={max_n}; there are: {known}")
-        self.target = self._target()
-        # Metrics of one collection share states of one name, so the name says what made it.
+            raise ValueError(f"no column for columns={self.patterns}; there are: {known}")
+        is_part = all(_matches(column, self.made_of.columns) for column in self.columns)
+        self.target = (is_part and self.made_of.scorer) or self.entry.target
+        # A MetricCollection lets metrics share states that have the same name, so the name is that of the scorer.
         self.state = f"rows_of_{self.target.rpartition(':')[2]}"
         self.add_state(self.state, [], dist_reduce_fx="cat")
 
     @property
-    def entry(self) -> MetricEntry:
-        """The family's entry."""
-        return self.family_entry or METRICS[self.made_of.family]
-
-    @property
-    def inputs(self) -> Inputs:
-        """What turns `update`'s arguments into rows."""
-        return INPUTS[self.entry.inputs]
-
-    @property
-    def scorer(self) -> Scorer:
-        """The scorer, loaded when it is first used."""
-        scorer: Scorer = load(self.target)
-        return scorer
-
-    @property
     def columns(self) -> list[str]:
-        """Names of the columns, but for those that a machine's tagger or parser names."""
+        """Names of the columns, except those that contain the name of this machine's tagger or parser."""
         names = [name for pattern in self.entry.columns for name in expand(pattern[1:]) if "*" not in name]
-        return [name for name in names if self._keeps(name)]
+        return [name for name in names if _matches(name, self.patterns)]
 
-    def update(self, *args: Any, ids: Sequence[str] | None = None, **kwargs: Any) -> None:
+    def update(self, *args: Any, ids: Sequence[str] | None = None, inputs: str = "", **kwargs: Any) -> None:
         """Add texts, possibly none.
 
         Args:
-            *args: `preds` and `target`, as the family's function in `bench.metrics.inputs` takes them.
-            ids: one for each text. Without them texts are put in the order of their content.
-            **kwargs: the same by name.
+            *args: arguments of the function in `INPUTS` that the family's entry names, such as `preds` and `target`.
+            ids: one id for each text. Texts without ids are sorted by content.
+            inputs: name of another function in `INPUTS`.
+            **kwargs: the same arguments by name.
 
         Raises:
-            ValueError: not one target or id for each text.
+            ValueError: the number of targets or ids is not that of the texts.
         """
-        if args and isinstance(args[0], _Stored):
-            self._add(args[0].rows, args[0].gold, [str(row["id"]) for row in args[0].rows])
-            return
-        rows, gold = self.inputs.rows(*args, **{**self.options, **kwargs})
+        options = {} if inputs else self.options
+        rows, gold = INPUTS[inputs or self.entry.inputs](*args, **{**options, **kwargs})
         if ids is not None and len(ids) != len(rows):
             raise ValueError(f"expected one id for each of {len(rows)} texts, got {len(ids)}")
-        if ids is not None:
-            ids = list(map(str, ids))
-        self._add(rows, gold, ids)
+        if not rows:
+            return
+        given = [row.pop("id", None) for row in rows] if ids is None else list(ids)
+        compared = [{name: each[name] for name in self.entry.gold if name in each} for each in gold]
+        kept: Sequence[Any] = list(zip(rows, compared, strict=True))
+        scorer = load(self.target)
+        if isinstance(scorer, Family):
+            names = [str(place) if name is None else str(name) for place, name in enumerate(given)]
+            named = [{**row, "id": name} for row, name in zip(rows, names, strict=True)]
+            kept = scorer.statistic(named, dict(zip(names, compared, strict=True)))
+        lines = [[None if name is None else str(name), each] for name, each in zip(given, kept, strict=True)]
+        text = "".join(json.dumps(line, sort_keys=True, default=_as_list) + "\n" for line in lines)
+        content = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
+        getattr(self, self.state).append(content.to(self.device))
 
     def update_rows(self, rows: Sequence[Row], gold: Gold) -> None:
-        """Add stored rows and what they are compared with, by id; ids without a row are left out."""
-        wanted = []
-        for row in rows:
-            given = gold.get(row["id"], {})
-            wanted.append({name: given[name] for name in self.entry.gold if name in given})
-        self.update(_Stored(rows, wanted))  # by `update`, which torchmetrics counts
+        """Add stored rows and the fields that they are compared with, by id; ids without a row are left out."""
+        self.update(rows, gold, inputs="stored")
 
     def compute(self) -> dict[str, Tensor]:
-        """Return each column's value, a scalar in float64; not a number where it is not defined."""
-        values: dict[str, float | None] = {score.name: score.value for score in self.scores()}
-        values = values or dict.fromkeys(self.columns)
-        return {name: self._tensor(value) for name, value in values.items()}
+        """Return the value of each column, a float64 scalar; NaN where it is undefined."""
+        values = {score.name: score.value for score in self.scores()} or dict.fromkeys(self.columns)
+        return {
+            name: torch.tensor(math.nan if value is None else value, dtype=torch.float64, device=self.device)
+            for name, value in values.items()
+        }
 
     def scores(self) -> list[Score]:
-        """Return the scores of the texts so far with signatures, numbers of rows and sums; none before the first."""
-        lines = self._lines()
-        if not lines:
+        """Return the scores of all rows so far, with signatures and sufficient statistics; empty without rows.
+
+        Raises:
+            ValueError: an id occurs twice.
+        """
+        held = getattr(self, self.state)
+        if isinstance(held, list) and not held:
             return []
-        ids, kept = [line[0] for line in lines], [line[1] for line in lines]
-        scorer = self.scorer
+        # JSON escapes line breaks inside a row.
+        lines = [json.loads(line) for line in sorted(dim_zero_cat(held).cpu().numpy().tobytes().decode().splitlines())]
+        names = [f"~{place:012}" if line[0] is None else line[0] for place, line in enumerate(lines)]
+        repeated = [name for name, times in Counter(names).items() if times > 1]
+        if repeated:
+            raise ValueError(f"expected each id once, got {len(repeated)} ids again, such as {repeated[0]!r}")
+        kept = dict(sorted(zip(names, (line[1] for line in lines), strict=True)))
+        scorer = load(self.target)
+        if not kept:
+            return []
         if isinstance(scorer, Family):
-            scores = scorer.scores(kept)
+            scores = scorer.scores(list(kept.values()))
         else:
-            rows = [{**row, "id": name} for name, (row, _) in zip(ids, kept, strict=True)]
-            gold = {name: fields for name, (_, fields) in zip(ids, kept, strict=True)}
-            scores = scorer(self.inputs.gathered(rows), gold)
-        return [score for score in scores if self._keeps(score.name)]
+            rows = [{**row, "id": name} for name, (row, _) in kept.items()]
+            _number_words(rows)
+            scores = scorer(rows, {name: compared for name, (_, compared) in kept.items()})
+        return [score for score in scores if _matches(score.name, self.patterns)]
 
     def sync(self, *args: Any, **kwargs: Any) -> None:
-        """Gather the rows of all ranks; called by `compute`."""
+        """Gather the rows of all ranks; torchmetrics calls this in `compute`."""
         held = getattr(self, self.state)
-        if isinstance(held, list) and not held:  # torchmetrics would send floats
+        if isinstance(held, list) and not held:  # torchmetrics would send floats for an empty list
             held.append(torch.zeros(0, dtype=torch.uint8, device=self.device))
         super().sync(*args, **kwargs)
 
@@ -171,114 +268,37 @@ class FamilyMetric(Metric):
         """Change nothing: the state is bytes, and values are float64."""
         return self
 
-    def _add(self, rows: Sequence[Row], gold: Sequence[Mapping[str, Any]], ids: list[str] | None) -> None:
-        if not rows:
-            return
-        scorer, names = self.scorer, ids or [str(place) for place in range(len(rows))]
-        kept: Sequence[Any] = [(_without_id(row), fields) for row, fields in zip(rows, gold, strict=True)]
-        if isinstance(scorer, Family):
-            named = [{**row, "id": name} for row, name in zip(rows, names, strict=True)]
-            kept = scorer.statistic(named, dict(zip(names, gold, strict=True)))
-        given: Sequence[str | None] = ids or [None] * len(rows)
-        lines = [json.dumps(line, sort_keys=True, default=_as_list) for line in zip(given, kept, strict=True)]
-        content = bytearray("".join(f"{line}\n" for line in lines).encode())
-        getattr(self, self.state).append(torch.frombuffer(content, dtype=torch.uint8).to(self.device))
-
-    def _lines(self) -> list[tuple[str, Any]]:
-        """Return an id and what is kept of every row, in the order of ids.
-
-        Raises:
-            ValueError: an id comes twice.
-        """
-        held = getattr(self, self.state)
-        if isinstance(held, list) and not held:
-            return []
-        # JSON escapes every line break but those between rows.
-        written = dim_zero_cat(held).cpu().numpy().tobytes().decode().splitlines()
-        lines = [json.loads(line) for line in sorted(written)]
-        for place, line in enumerate(lines):
-            if line[0] is None:
-                line[0] = f"~{place:012}"
-        times = Counter([line[0] for line in lines])
-        again = [name for name in times if times[name] > 1]
-        if again:
-            raise ValueError(f"expected each id once, got {len(again)} ids again, such as {again[0]!r}")
-        return sorted(lines, key=lambda line: str(line[0]))
-
-    def _target(self) -> str:
-        """Return where the scorer is: that of the class's columns alone, unless others of the family are asked for."""
-        for column in self.columns:
-            if not any(is_named(column, pattern) for pattern in self.made_of.columns):
-                return self.entry.target
-        return self.made_of.scores or self.entry.target
-
-    def _keeps(self, column: str) -> bool:
-        if not any(is_named(column, pattern) for pattern in self.patterns):
-            return False
-        if self.n is None and self.max_n is None:
-            return True
-        order = re.search(r"-(\d+)", column)
-        if order is None:
-            return False
-        if self.n is not None:
-            return int(order[1]) == self.n
-        return int(order[1]) <= (self.max_n or 0)
-
-    def _tensor(self, value: float | None) -> Tensor:
-        if value is None:
-            value = math.nan
-        return torch.tensor(value, dtype=torch.float64, device=self.device)
-
-
-def _without_id(row: Row) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "id"}
-
 
 def _as_list(value: Any) -> Any:
-    """Return a tensor, or a number or array of numpy, as JSON has it."""
+    """Return a tensor or a NumPy value as JSON has it."""
     return value.tolist()
 
 
+def _matches(column: str, patterns: Sequence[str]) -> bool:
+    return any(is_named(column, pattern) for pattern in patterns)
+
+
 @cache
-def metric_class(name: str) -> type[FamilyMetric]:
+def metric_class(name: str, entry: MetricEntry | None = None) -> type[FamilyMetric]:
     """Return the torchmetrics class of a name; `from bench.metrics import Rouge` does the same.
 
-    Raises:
-        KeyError: there is no such class.
+    Args:
+        name: of the class, a key of `CLASSES` unless an entry is given.
+        entry: of a plug-in's metric family.
 
     >>> metric_class("Distinct").higher_is_better
     True
     """
-    made_of = class_named(name, METRICS)
-    return _class(name, made_of, METRICS[made_of.family])
-
-
-def class_of_entry(name: str, entry: MetricEntry) -> type[FamilyMetric]:
-    """Return the torchmetrics class of a metric family of one's own.
-
-    Args:
-        name: of the class.
-        entry: of the family.
-    """
-    return _class(name, MetricClass(name), entry)
-
-
-def _class(name: str, made_of: MetricClass, entry: MetricEntry) -> type[FamilyMetric]:
+    made_of = CLASSES[name] if entry is None else MetricClass(name)
+    entry = entry or METRICS[made_of.family]
     columns = [column for pattern in entry.columns for column in expand(pattern[1:])]
-    directions = set()
-    for column in columns:
-        if any(is_named(column, pattern) for pattern in made_of.columns):
-            directions.add(direction_of(column, entry.columns))
-    higher_is_better = None
-    if len(directions) == 1:
-        higher_is_better = directions.pop()
-    about = f"{entry.summary[0].upper()}{entry.summary[1:]}. `update` takes what `inputs.{entry.inputs}` takes."
+    directions = {direction_of(column, entry.columns) for column in columns if _matches(column, made_of.columns)}
     members = {
-        "__doc__": about,
+        "__doc__": f"{entry.summary[0].upper()}{entry.summary[1:]}. `update` has the arguments of `{entry.inputs}`.",
         "__module__": "bench.metrics",
         "__qualname__": name,
         "made_of": made_of,
-        "family_entry": entry,
-        "higher_is_better": higher_is_better,
+        "entry": entry,
+        "higher_is_better": directions.pop() if len(directions) == 1 else None,
     }
     return type(name, (FamilyMetric,), members)

@@ -10,8 +10,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.board.frames import table_of_means
 from bench.board.read import leaderboards_of
-from bench.cells.loggers.logged_run import LoggedRun
-from bench.cells.loggers.logs import logs_of
+from bench.cells.loggers import LoggedRun, logs_of
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.leaderboards.leaderboards import Leaderboards

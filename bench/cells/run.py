@@ -15,8 +15,7 @@ from typing import Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.execution import Execution
-from bench.cells.loggers.logged_run import logged_run
-from bench.cells.loggers.logs import Logs, OpenRun, logs_of
+from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell

@@ -47,11 +47,6 @@ class ContrastiveSearch(Decoding):
         """Whether a token is taken depends on the state behind it, which the library's searches do not ask for."""
         return True
 
-    @property
-    def passes(self) -> int:
-        """Every candidate is read."""
-        return self.k
-
     def write(self, texts: Texts, limit: int) -> list[list[int]]:
         """Try k tokens at each step and go on with one."""
         rows = len(texts.ids)

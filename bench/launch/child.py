@@ -22,7 +22,7 @@ from bench.base.keys import canonical
 from bench.base.own_code import importable
 from bench.base.redaction import guard_process
 from bench.cells.job import cell_of
-from bench.cells.loggers.logs import logs_of
+from bench.cells.loggers import logs_of
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome, attempt
 from bench.config.arguments import RunArguments

@@ -23,7 +23,7 @@ from bench.base.cores import cores
 from bench.base.files import scratch_path
 from bench.cells.cell import Cell
 from bench.cells.job import content_of
-from bench.cells.loggers.logs import logs_of
+from bench.cells.loggers import logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome, attempt, check_needed, execute, fail, lacks_something, prepare

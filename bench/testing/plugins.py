@@ -27,7 +27,7 @@ from bench.metrics.example_rows import example_rows
 from bench.metrics.requirements import lacking
 from bench.metrics.score import NOT_APPLICABLE, Score
 from bench.metrics.sums import value_of
-from bench.metrics.torch import class_of_entry
+from bench.metrics.torch import metric_class
 from bench.models.backbones.exactness import TOLERANCE as EXACT
 from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences
 from bench.models.core.objective import Objective
@@ -221,7 +221,7 @@ def sums(subject: MetricSubject) -> str:
 
 def merges(subject: MetricSubject) -> str:
     """Its torchmetrics class has the same bits on one rank and on three with uneven shares."""
-    kind, given = class_of_entry(subject.name, subject.entry), subject.rows
+    kind, given = metric_class(subject.name, subject.entry), subject.rows
     for shares in ([given], [given[:1], given[1:2], given[2:]]):
         first, *others = ranks = [kind(columns=["*"]) for _ in shares]
         for rank, share in zip(ranks, shares, strict=True):

@@ -149,11 +149,6 @@ class Figure:
         """Every cell, each behind those that it starts from."""
         return [point for series in self.series for point in series.points]
 
-    def metric_of(self, label: str) -> str:
-        """Return the metric of a column."""
-        metrics = {column.label: column.metric for column in self.columns}
-        return metrics[label]
-
 
 def read_figure(text: str, file: str) -> Figure:
     """Read one figure's file.

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.cells.loggers import LOGGERS
-from bench.cells.loggers.logs import Logs
+from bench.cells.loggers import LOGGERS, Logs
 from tests.conftest import Ended
 from tests.e2e import own_loggers, stores
 from tests.e2e.own_loggers import Kept

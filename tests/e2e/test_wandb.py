@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells.loggers import wandb_logger
+from bench.cells import lightning_loggers
 from tests.conftest import Ended
 from tests.e2e import children, stores
 
@@ -259,7 +259,7 @@ class TestFailures:
         assert stores.contents(folder / "results") == expected(matrix)
 
     @pytest.mark.parametrize("silent", [pytest.param(False, marks=pytest.mark.slow), True], ids=["refuses", "silent"])
-    @pytest.mark.parametrize("seconds", [1, pytest.param(wandb_logger.TIMEOUT_S, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("seconds", [1, pytest.param(lightning_loggers.TIMEOUT_S, marks=pytest.mark.slow)])
     def test_nobody_answers(
         self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, silent: bool
     ) -> None:
@@ -268,7 +268,7 @@ class TestFailures:
         W&B's own default waits 90 seconds and then ends the program.
         """
         monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
-        monkeypatch.setattr(wandb_logger, "TIMEOUT_S", seconds)
+        monkeypatch.setattr(lightning_loggers, "TIMEOUT_S", seconds)
         with socket.create_server(("127.0.0.1", 0)) as server:
             monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
             if not silent:
@@ -318,4 +318,4 @@ class TestFailures:
 
 
 def test_its_waiting_time_is_bounded() -> None:
-    assert wandb_logger.TIMEOUT_S <= 15
+    assert lightning_loggers.TIMEOUT_S <= 15

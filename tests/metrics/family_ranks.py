@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import torch.distributed
 
-from bench.metrics import METRICS
-from bench.metrics.classes import class_named, names
+from bench.metrics import CLASSES
 from bench.metrics.torch import metric_class
 from tests.e2e.children import enter
 from tests.metrics.family_cases import CASES
@@ -37,7 +36,7 @@ def computed(share: slice) -> dict[str, Any]:
     torch.set_num_threads(1)
     found = {}
     for family, case in CASES.items():
-        name = next(name for name in names(METRICS) if class_named(name, METRICS).family == family)
+        name = next(name for name, made_of in CLASSES.items() if made_of.family == family)
         metric = metric_class(name)(columns=["*"])
         if case.rows[share]:
             metric.update_rows(case.rows[share], case.gold)

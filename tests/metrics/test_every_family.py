@@ -15,8 +15,8 @@ import torch
 
 from bench.cells.evaluation import merge
 from bench.errors import BenchError
-from bench.metrics import METRICS
-from bench.metrics.classes import class_named, names
+from bench.metrics import CLASSES, METRICS
+from bench.metrics.columns import is_named
 from bench.metrics.score import Family
 from bench.metrics.sums import sums_from
 from bench.metrics.torch import metric_class
@@ -70,7 +70,7 @@ def by_name(scores):
 
 def class_of(family):
     """The torchmetrics class of a family with all its columns."""
-    name = next(name for name in names(METRICS) if class_named(name, METRICS).family == family)
+    name = next(name for name, made_of in CLASSES.items() if made_of.family == family)
     return metric_class(name)(columns=["*"])
 
 
@@ -146,10 +146,9 @@ def test_the_class_is_told_its_direction(family, case):
     metric = class_of(family)
     assert metric.full_state_update is False
     assert not metric.is_differentiable  # a value of texts or of counts
-    for name in names(METRICS):
-        made_of = class_named(name, METRICS)
+    for name, made_of in CLASSES.items():
         if made_of.family == family:
-            known = [one for one in usual(family) if metric_class(name)()._keeps(one.name)]
+            known = [one for one in usual(family) if any(is_named(one.name, each) for each in made_of.columns)]
             directions = {one.higher_is_better for one in known}
             expected = directions.pop() if len(directions) == 1 else None
             assert metric_class(name).higher_is_better is expected, name

@@ -160,11 +160,6 @@ class Decoding:
         """How many texts of a row there are where the model is asked for the next token."""
         return 1
 
-    @property
-    def passes(self) -> int:
-        """How many texts the model reads for each new token of a row; what a text costs."""
-        return self.width
-
     # Texts and keys ---------------------------------------------------------------------------------------------
 
     @classmethod

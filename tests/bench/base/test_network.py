@@ -151,7 +151,7 @@ def test_within_returns_raises_or_gives_up() -> None:
 
 def test_all_waits_of_a_run_are_short() -> None:
     """The hub for data, for a model, and W&B: each below 20 seconds."""
-    from bench.cells.loggers.wandb_logger import TIMEOUT_S
+    from bench.cells.lightning_loggers import TIMEOUT_S
     from bench.tasks.fetch.hub import ANSWER_S
 
     assert REACHABLE_S + 3 * ANSWER_S < 20

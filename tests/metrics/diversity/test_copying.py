@@ -102,7 +102,7 @@ def test_the_class_counts_each_text_as_the_scorer_does():
 
 def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
     """Batch by batch too, where the class cannot see the others."""
-    metric = CopyRate(n=1)
+    metric = CopyRate(columns=["{copy,novel}-1"])
     metric.update(["a", "b"], ["", ""])
     assert all(value.isnan() for value in metric.compute().values())
     metric.update(["c"], ["c"])

@@ -10,8 +10,7 @@ from bench.cells.score import by_people
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.statistics.significance_cache import SignificanceCache
 from bench.leaderboards.table import tables
-from bench.metrics import METRICS, Distinct, MSJaccard, Repetition, SelfBLEU, SequenceRepetition
-from bench.metrics.classes import CLASSES
+from bench.metrics import CLASSES, METRICS, Distinct, MSJaccard, Repetition, SelfBLEU, SequenceRepetition
 from bench.metrics.diversity.distinct import distinct, seq_rep
 from bench.metrics.diversity.divergence import jsd, kld, uniq
 from bench.metrics.diversity.diversity import diversity_scores
@@ -237,8 +236,13 @@ def test_classes_take_words_and_token_ids():
     ids, true = [[1, 2, 3, 1, 2, 9], [1, 2, 1, 2, 1, 2], [7]], [[1, 2, 3, 4], [1, 2], [7, 7]]
     words, true_words = ([" ".join(f"w{token}" for token in text) for text in side] for side in (ids, true))
     expected = {
-        SelfBLEU(max_n=3): {f"self-bleu-{n}": value for n, value in enumerate(self_bleu(ids, 3), start=1)},
-        Distinct(n=2): {"distinct-2": distinct(ids, 2), "distinct-2/per_text": distinct(ids, 2, "per_text")},
+        SelfBLEU(columns=["self-bleu-{1,2,3}"]): {
+            f"self-bleu-{n}": value for n, value in enumerate(self_bleu(ids, 3), start=1)
+        },
+        Distinct(columns=["distinct-2*"]): {
+            "distinct-2": distinct(ids, 2),
+            "distinct-2/per_text": distinct(ids, 2, "per_text"),
+        },
         MSJaccard(): {f"ms-jaccard-{n}": value for n, value in enumerate(ms_jaccard(ids, true), start=1)},
         Repetition(): {"rep": repetition(ids)},
         SequenceRepetition(): {"seq-rep-4": seq_rep(ids)},

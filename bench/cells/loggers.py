@@ -1,0 +1,275 @@
+"""Loggers: copies of a run for people to look at. The store keeps the results, and no logger changes one of them.
+
+A logger receives the configuration, curves, scores and samples of a run, and nothing else: no code, environment,
+command line or console output. Values of known secret variables are removed from names and texts. A logger that raises
+an error is named in one warning and then left out. Only the process that leads a run has loggers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base.entries import Entry, installed, unknown
+from bench.base.own_code import load
+from bench.base.redaction import redacted
+from bench.cells.cell import Cell, described
+from bench.config.arguments import RunArguments
+from bench.tasks.core.readable import sources_of
+
+if TYPE_CHECKING:
+    from lightning.pytorch.loggers import Logger
+
+__all__ = ["LOGGERS", "LoggedRun", "Logs", "OpenRun", "check_loggers", "find_logger", "logged_run", "logs_of"]
+
+LOGGERS = {
+    "wandb": Entry(
+        "bench.cells.lightning_loggers:RunWandbLogger",
+        "Weights & Biases, with its variables WANDB_PROJECT, WANDB_MODE and WANDB_DIR",
+        needs="wandb",
+    ),
+    "tensorboard": Entry("bench.cells.lightning_loggers:RunTensorBoardLogger", "event files", needs="tensorboard"),
+    "csv": Entry("bench.cells.lightning_loggers:RunCSVLogger", "tables that any program reads"),
+}
+"""Name -> entry; `--logger` also takes `module:Name`, `file.py:Name`, and names that packages have registered."""
+
+SAMPLES = 20
+"""Rows of a table of samples."""
+
+
+def find_logger(name: str) -> Any:
+    """Return the class of Lightning's `Logger` with a name, or a function that returns a logger.
+
+    Raises:
+        UsageError: no logger has this name.
+        MissingError: its module, its file or a package that it needs is missing.
+    """
+    if name in LOGGERS:
+        return LOGGERS[name].load()
+    if ":" in name:
+        return load(name)
+    points = installed("logger", LOGGERS)
+    if name in points:
+        return load(points[name].value)
+    raise unknown(name, [*LOGGERS, *points], "logger")
+
+
+def check_loggers(names: Sequence[str]) -> None:
+    """Refuse unknown loggers before anything is run; built-in loggers are not imported. Errors as in `find_logger`."""
+    for name in names:
+        if name not in LOGGERS:
+            find_logger(name)
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """How a run is named on a logger.
+
+    Args:
+        id: the same each time that the run is logged.
+        label: for people.
+        group: task and method.
+        config: everything that decides the result, as plain JSON types.
+    """
+
+    id: str
+    label: str
+    group: str
+    config: Mapping[str, Any]
+
+
+def logged_run(cell: Cell) -> LoggedRun:
+    """Return the name of a cell on loggers; a control that reads another method's cell has a name of its own."""
+    name = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
+    group = redacted(f"{cell.config.task}/{cell.config.method}")
+    return LoggedRun(name, redacted(cell.label), group, redacted(described(cell)))
+
+
+class Logs:
+    """The loggers of one `bench run`.
+
+    Args:
+        names: of the loggers.
+        folder: of the loggers that write files.
+        warn: called with the warning when a logger fails.
+    """
+
+    def __init__(self, names: Sequence[str], folder: Path, warn: Callable[[str], None]) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self.off: set[str] = set()  # loggers that have failed
+        self.folder, self.warn = folder, warn
+
+    @contextmanager
+    def run(self, make: Callable[[], LoggedRun]) -> Iterator[OpenRun]:
+        """Open a run on every logger, yield it, and close it as a success or a failure.
+
+        Args:
+            make: returns the run; it is not called without loggers.
+        """
+        opened = OpenRun(self)
+        for name in self.names:
+            self.attempt(name, partial(opened.begin, name, make))
+        try:
+            yield opened
+        except BaseException:
+            opened.close("failed")
+            raise
+        opened.close("success")
+
+    def attempt(self, name: str, act: Callable[[], object]) -> None:
+        """Call a function of a logger unless it has failed before; an error becomes a warning."""
+        if name in self.off:
+            return
+        try:
+            act()
+        except (Exception, SystemExit) as error:
+            self.off.add(name)
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            if isinstance(error, ImportError) and name in LOGGERS and LOGGERS[name].needs:
+                reason += f"; pip install {LOGGERS[name].needs}"
+            self.warn(f"logger '{name}' is off for this run ({reason}); results are not touched")
+
+
+class OpenRun:
+    """One run on all loggers that work."""
+
+    def __init__(self, logs: Logs) -> None:
+        self.logs = logs
+        self.loggers: dict[str, Logger] = {}
+        self.step = self.validated = 0  # the last steps that were logged
+
+    def begin(self, name: str, make: Callable[[], LoggedRun]) -> None:
+        """Make one logger and give it the configuration of the run.
+
+        Raises:
+            TypeError: the plug-in returned something else than a Lightning logger.
+        """
+        from lightning.pytorch.loggers import Logger
+        from lightning.pytorch.utilities import rank_zero_only
+
+        rank_zero_only.rank = 0  # type: ignore[attr-defined]  # this process leads, whatever number Slurm gave it
+        kind, run = find_logger(name), make()
+        if name == "wandb":
+            logger = kind(run)
+        else:
+            logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=f"{run.group}/{run.id}")
+        if not isinstance(logger, Logger):
+            raise TypeError(f"expected a Lightning Logger, and '{name}' made {type(logger).__name__}")
+        self.loggers[name] = logger
+        logger.log_hyperparams(dict(run.config))
+
+    def train(self, step: int, values: Mapping[str, float]) -> None:
+        """Log a training step, unless it was logged before a training began again."""
+        if step > self.step:
+            self.step = step
+            self.metrics({f"train/{name}": value for name, value in values.items()}, step)
+
+    def validation(self, step: int, columns: Mapping[str, float]) -> None:
+        """Log the validation at a step, unless it was logged before a training began again."""
+        if step > self.validated:
+            self.validated = step
+            self.metrics({f"validation/{name}": value for name, value in columns.items()}, step)
+
+    def curves(self, trained: Mapping[str, Any]) -> None:
+        """Log the points of stored curves that are not logged yet, for example because other processes have trained.
+
+        Args:
+            trained: `train` of the record of a trained cell.
+        """
+        for step, loss in trained.get("curve", ()):
+            self.train(int(step), {"loss": loss})
+        for step, columns in trained.get("validation", ()):
+            self.validation(int(step), columns)
+
+    def scores(self, files: Sequence[Mapping[str, Any]], step: int) -> None:
+        """Log every score that has a value.
+
+        Args:
+            files: contents of scores files.
+            step: the last one of the training.
+        """
+        named: dict[str, float] = {}
+        for content in files:
+            decoding = content["of"]["decoding"]
+            suffix = f"/{decoding['name']}" if decoding else ""
+            scored = [value for value in content["values"] if value["value"] is not None]
+            named |= {f"test/{value['name']}{suffix}": value["value"] for value in scored}
+        if named:
+            self.metrics(named, step)
+
+    def samples(self, cell: Cell) -> None:
+        """Log the first generated texts of each decoding with their sources and references."""
+        try:
+            tables = sample_tables(cell)
+        except Exception as error:
+            self.logs.warn(f"samples of {cell.label} are not logged ({type(error).__name__}: {first_line(error)})")
+            return
+        for decoding, rows in tables.items():
+            self.table(f"samples/{decoding}", ("id", "source", "reference", "text"), rows)
+
+    def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Log a table on each logger that has a method `log_table`, as Lightning's W&B logger has.
+
+        Args:
+            name: of the table.
+            columns: their names.
+            rows: a value for each column; a column has either texts, or numbers and None.
+        """
+        names, lines = redacted(list(columns)), redacted([list(row) for row in rows])
+
+        def log(logger: Any) -> None:
+            if hasattr(logger, "log_table"):
+                logger.log_table(redacted(name), columns=list(names), data=[list(line) for line in lines])
+
+        self._each(log)
+
+    def metrics(self, values: Mapping[str, float], step: int) -> None:
+        """Log values of one step; each logger has its own copy."""
+        clean = redacted(values)
+        self._each(lambda logger: logger.log_metrics(dict(clean), step=step))
+
+    def close(self, status: str) -> None:
+        """End the run as a `success` or as `failed`; also on a logger that has failed, which may hold a connection."""
+        for name, logger in self.loggers.items():
+            if name in self.logs.off:
+                with suppress(Exception, SystemExit):
+                    logger.finalize("failed")
+            else:
+                self.logs.attempt(name, partial(logger.finalize, status))
+
+    def _each(self, act: Callable[[Any], object]) -> None:
+        for name, logger in self.loggers.items():
+            self.logs.attempt(name, partial(act, logger))
+
+
+def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
+    """Return, for each decoding of a cell, the id, source, reference and generated text of the first rows."""
+    tables = {}
+    for key, evaluation in cell.evaluations.items():
+        stored = cell.folder.rows(key)
+        if evaluation.decoding is None or stored is None:
+            continue
+        first = stored.rows[:SAMPLES]
+        of_task = {} if all("prompt" in row for row in first) else sources_of(cell.task, evaluation.split)
+        lines = []
+        for row in first:
+            source = of_task.get(row["id"], ("", ""))
+            if "prompt" in row:
+                source = (row["prompt"], row.get("reference", ""))
+            lines.append([row["id"], *source, row["text"]])
+        tables[stored.content["decoding"]["name"]] = lines
+    return tables
+
+
+def logs_of(arguments: RunArguments, warn: Callable[[str], None]) -> Logs:
+    """Return the loggers of a run."""
+    return Logs(arguments.loggers, Path(arguments.execution.log_dir), warn)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message."""
+    return str(error).partition("\n")[0]
