@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bench.leaderboards.statistics.resampling import draws, resamples
+from bench.leaderboards.statistics.special import t_quantile
 from bench.metrics.sums import Form, Sums, values_of
 
 __all__ = [
@@ -118,9 +119,6 @@ def _rounded_root(above: int, below: int) -> float:
 def student_t(df: int, level: float = LEVEL) -> float:
     """Return the t that a Student-t variable stays within, on both sides, with probability `level`.
 
-    With `t = sqrt(df) * tan(angle)` the probability is a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4),
-    which is inverted by halving.
-
     Args:
         df: degrees of freedom, a whole number.
         level: 0.95 for the 97.5 % quantile.
@@ -130,29 +128,7 @@ def student_t(df: int, level: float = LEVEL) -> float:
     """
     if df < 1 or not 0 < level < 1:
         raise ValueError(f"expected at least 1 degree of freedom and a level between 0 and 1, got {df} and {level}")
-    low, high = 0.0, math.pi / 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        if _within(middle, df) < level:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(df) * math.tan(low)
-
-
-def _within(angle: float, df: int) -> float:
-    """Probability that |t| is below `sqrt(df) * tan(angle)`."""
-    cosine, sine = math.cos(angle), math.sin(angle)
-    odd = df % 2 == 1
-    first, term, total = 1, 1.0, 0.0
-    if odd:
-        first, term = 2, cosine
-    for k in range(first, df, 2):
-        total += term
-        term *= cosine * cosine * k / (k + 1)
-    if odd:
-        return (angle + sine * total) * 2 / math.pi
-    return sine * total
+    return float(t_quantile(1 - level, df))
 
 
 def bootstrap(items: Sums, level: float = LEVEL, rounds: int = ROUNDS, seed: int = 0) -> Interval:

@@ -27,9 +27,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
 
 from bench.leaderboards.statistics.intervals import LEVEL, Interval
-from bench.leaderboards.statistics.special import digamma, t_quantile, t_tail, trigamma, trigamma_inverse
+from bench.leaderboards.statistics.special import t_quantile, t_tail, trigamma, trigamma_inverse
 
 __all__ = [
     "CAUTION",

@@ -6,8 +6,9 @@ import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 
+from scipy.special import fdtrc
+
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
@@ -182,7 +183,7 @@ def p_of_rows(groups: Sequence[Sequence[float]]) -> float:
     if within == 0:
         return 0.0
     df = len(groups) - 1, count - len(groups)
-    return f_tail(between / df[0] / (within / df[1]), *df)
+    return float(fdtrc(*df, between / df[0] / (within / df[1])))
 
 
 def _trained(table_rows: Sequence[TableRow], column: str) -> list[TableRow]:

@@ -1,6 +1,5 @@
 """Marks stand only where seeds tell the rows of a column apart: the F test against known values, and every format."""
 
-import itertools
 import json
 import math
 import random
@@ -13,7 +12,6 @@ from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.seed_spread import CANNOT_RANK, ONE_SEED, markable, p_of_rows, spread_ratio, unmarked
-from bench.leaderboards.statistics.special import f_tail
 from bench.leaderboards.table import Table, tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -31,23 +29,6 @@ def column(*rows, backbones=None):
         row.values["bleu-3"] = Value(dict(enumerate(values)), True, "s")
         made.append(row)
     return Table("logicnlg", "test", 9, {}, made, ["bleu-3"], (), "small", True)
-
-
-@pytest.mark.parametrize(
-    ("f", "between", "within", "tail"),
-    [(161.4476, 1, 1, 0.05), (18.5128, 1, 2, 0.05), (7.7086, 1, 4, 0.05), (5.1433, 2, 6, 0.05), (10.9248, 2, 6, 0.01),
-     (4.0662, 3, 8, 0.05), (1.8752, 10, 100, 0.0575), (1.0, 5, 5, 0.5)],
-)  # fmt: skip
-def test_the_tail_of_f_is_that_of_printed_tables(f, between, within, tail):
-    if tail == 0.0575:  # between the printed quantiles of 5 % (1.93) and 10 % (1.66)
-        assert 0.05 < f_tail(f, between, within) < 0.1
-    else:
-        assert f_tail(f, between, within) == pytest.approx(tail, rel=1e-4)
-
-
-def test_with_two_degrees_the_tail_has_a_closed_form():
-    for f, within in itertools.product([0.01, 0.5, 1.0, 3.0, 50.0, 1e6], [1, 2, 3, 10, 101]):
-        assert f_tail(f, 2, within) == pytest.approx((1 + 2 * f / within) ** (-within / 2), rel=1e-10)
 
 
 def test_p_says_what_it_says_where_all_rows_are_alike():
