@@ -51,6 +51,9 @@ def test_what_is_refused(word: str, says: str) -> None:
 def test_groups_that_others_start_from_come_first() -> None:
     """A method that is fine-tuned waits for its parent; a control that only reads a trained run, for that run."""
     plan = make_plan(RunArguments(("text",), ("trime", "mle.continued", "mle.decoupled", "mle"), (0, 1), limit=8))
+    for reader in ("mle.continued", "mle.decoupled"):
+        cells = [cell for cell in plan.cells if cell.method.name in ("mle", reader)]
+        assert groups_of(cells) == ([("text", "mle")], [("text", reader)])
     first, rest = groups_of(plan.cells)
     assert [method for _, method in first] == ["mle"]
     assert sorted(method for _, method in rest) == ["mle.continued", "mle.decoupled", "trime"]
