@@ -18,7 +18,7 @@ from bench.reproduced import asks_before, confirm_to_do, only_planned
 if TYPE_CHECKING:
     from bench.leaderboards.figures.filled import FilledFigure, Made
 
-__all__ = ["figure_list", "is_figure", "listed_as", "planned_cell", "reproduce_figures"]
+__all__ = ["figure_list", "is_figure", "planned_cell", "reproduce_figures"]
 
 
 def is_figure(name: str) -> bool:
@@ -27,29 +27,17 @@ def is_figure(name: str) -> bool:
 
 
 def figure_list() -> list[dict[str, Any]]:
-    """Return every figure and what it needs, as `bench reproduce` lists tables."""
+    """Return every figure and what it needs, as `bench reproduce` lists tables; no point is compared with a print."""
     listed = []
     for figure in figures().values():
-        tasks = dict.fromkeys(point.task for point in figure.points)
-        methods = dict.fromkeys(point.method for point in figure.points if point.method != HUMAN)
-        listed.append(listed_as(figure, len(figure.points), list(tasks), list(methods)))
+        listed.append({
+            "address": figure.address, "title": figure.title, "cells": len(figure.points), "comparable": 0, "how": "",
+            "tasks": list(dict.fromkeys(point.task for point in figure.points)),
+            "methods": list(dict.fromkeys(point.method for point in figure.points if point.method != HUMAN)),
+            "backbones": [figure.backbone], "decodings": [figure.decoding],
+            "levels": [{"part": "", "level": figure.level.level, "why": figure.level.why}],
+        })  # fmt: skip
     return listed
-
-
-def listed_as(shown: Any, cells: int, tasks: list[str], methods: list[str]) -> dict[str, Any]:
-    """Return a figure or probe as `bench reproduce` lists a table; none of its cells compares with a printed number."""
-    return {
-        "address": shown.address,
-        "title": shown.title,
-        "cells": cells,
-        "comparable": 0,
-        "how": "",
-        "tasks": tasks,
-        "methods": methods,
-        "backbones": [shown.backbone],
-        "decodings": [shown.decoding],
-        "levels": [{"part": "", "level": shown.level.level, "why": shown.level.why}],
-    }
 
 
 def reproduce_figures(names: Sequence[str], given: argparse.Namespace) -> int:

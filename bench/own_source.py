@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bench.base.seeds import seed_of
@@ -21,7 +21,7 @@ from bench.store.checkpoints import load_checkpoint, load_verified
 from bench.store.store import CellFolder
 from bench.tasks.encode.codec import Codec
 
-__all__ = ["loaded_model", "sample_of", "texts"]
+__all__ = ["sample_of"]
 
 
 def sample_of(
@@ -44,7 +44,7 @@ def sample_of(
             cell = planned_again(held.cell, data_dir)
             objective, codec = loaded_model(cell)
             used = parse(decoding)[0] if decoding else cell.config.decodings[0]
-            (written[method],) = texts(objective, codec, cell, source, [None], used)
+            written[method] = text_of(objective, codec, cell, source, used)
         except BenchError as error:
             notes.append(f"{method} writes nothing: {error}")
     if not written:
@@ -89,23 +89,10 @@ def loaded_model(cell: Cell) -> tuple[Objective, Codec]:
     return objective, codec
 
 
-def texts(
-    objective: Objective,
-    codec: Codec,
-    cell: Cell,
-    source: str,
-    exemplars: Sequence[str | None],
-    decoding: Decoding,
-) -> list[str]:
-    """Return what a model writes for a source under each exemplar."""
+def text_of(objective: Objective, codec: Codec, cell: Cell, source: str, decoding: Decoding) -> str:
+    """Return what a model writes for a source."""
     (ids,) = codec.ids([source])
-    rows: list[Any] = []
-    for number, exemplar in enumerate(exemplars):
-        exemplar_ids = None
-        if exemplar is not None:
-            (exemplar_ids,) = codec.ids([exemplar])
-        rows.append(codec.encode(str(number), ids, [], ends=False, exemplar=exemplar_ids))
-    seeds = [seed_of(cell.config.seed, "write")] * len(rows)
-    batch: Any = codec.prompt_batch(rows)
-    generated = generate(objective, batch, decoding, cell.config.trainer.max_target, seeds)
-    return [codec.tokenizer.decode(tokens, skip_special_tokens=True).strip() for tokens in generated]
+    batch: Any = codec.prompt_batch([codec.encode("0", ids, [], ends=False)])
+    seeds = [seed_of(cell.config.seed, "write")]
+    (tokens,) = generate(objective, batch, decoding, cell.config.trainer.max_target, seeds)
+    return str(codec.tokenizer.decode(tokens, skip_special_tokens=True)).strip()

@@ -1,4 +1,4 @@
-"""Reproduced: what `bench reproduce` asks before it makes many cells, for tables, figures and probes alike."""
+"""Reproduced: what `bench reproduce` asks before it makes many cells, for tables and figures alike."""
 
 from __future__ import annotations
 

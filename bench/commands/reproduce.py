@@ -22,7 +22,6 @@ from bench.cli_options import (
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
 from bench.errors import MissingError
-from bench.exemplar_probe import is_probe, probe_list, reproduce_probes
 from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.leaderboards.published.paper_files import LEVELS, Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
@@ -59,7 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
-        every = [*listed(), *figure_list(), *probe_list()]
+        every = [*listed(), *figure_list()]
         if given.json:
             print(json.dumps(every, indent=1))
         else:
@@ -67,8 +66,6 @@ def run(given: argparse.Namespace) -> int:
         return 0
     if any(map(is_figure, given.tables)) or given.svg:
         return reproduce_figures(given.tables, given)
-    if any(map(is_probe, given.tables)):
-        return reproduce_probes(given.tables, given)
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
