@@ -75,7 +75,7 @@ def t_quantile(alpha: float, degrees: ArrayLike) -> Floats:
     [12.706205, 4.302653, 2.262157, 1.959964]
     """
     if not 0 < alpha < 1 or not np.all(np.asarray(degrees) > 0):
-        raise ValueError(f"expected an alpha between 0 and 1 and degrees above 0, got {alpha} and {degrees}")
+        raise ValueError(f"expected an alpha between 0 and 1 and degrees above 0, got {alpha} and {degrees!r}")
     from scipy.special import stdtrit
 
     return np.asarray(-stdtrit(degrees, alpha / 2))
