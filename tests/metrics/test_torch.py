@@ -117,6 +117,16 @@ def test_ids_put_rows_in_the_order_of_the_scorer():
         metric.compute()
 
 
+def test_texts_without_ids_are_sorted_by_content():
+    """So that ranks and batches in any order give the same scores with the same sums."""
+    forwards, backwards = Rouge(), Rouge()
+    for batch in in_batches(5):
+        forwards.update(*batch)
+    for batch in in_batches(4)[::-1]:
+        backwards.update(*batch)
+    assert forwards.scores() == backwards.scores()
+
+
 def test_logits_give_torchmetrics_perplexity():
     torch.manual_seed(0)
     logits, target = torch.randn(5, 7, 11), torch.randint(11, (5, 7))
