@@ -61,7 +61,7 @@ def test_a_search_counts_all_that_it_tries(bench: Bench, asked: list[str], monke
     assert "cells are to be trained or evaluated, and more than 3 are begun only with --yes" in ended.err
 
 
-REPRODUCED = {"table": "histalign/table1", "figure": "f2softmax/figure3", "probe": "adadec/figure3"}
+REPRODUCED = {"table": "histalign/table1", "figure": "f2softmax/figure3"}
 
 
 @pytest.mark.parametrize("kind", REPRODUCED)
