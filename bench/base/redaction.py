@@ -1,9 +1,10 @@
-"""Redaction: what leaves the program holds no secret and, where texts of others are shown, no control character.
+"""Redaction: printed and stored text contains no secret, and foreign text is shown without control characters.
 
 A secret is the value of an environment variable whose name ends in TOKEN, KEY, SECRET or PASSWORD, such as `HF_TOKEN`
-and `WANDB_API_KEY`. Stdout and stderr stand behind a guard that puts `***` in its place; records, logs and services get
-contents through `redacted`. Stored texts of models and other files are refused and not changed, since numbers are made
-of them. Stored names and texts may be anybody's: `printable` and `one_line` make them safe to show.
+and `WANDB_API_KEY`. Stdout and stderr stand behind a guard that puts `***` in its place; records and
+logs are passed through `redacted`. Predictions and other stored files that contain a secret are refused instead of
+changed, since scores are computed from them. `printable` and `one_line` remove control characters from text that
+models, users or other systems wrote.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class _Guard:
 
 
 def guard_process() -> None:
-    """Guard stdout and stderr until the process ends: also what Python says at its end has no secret."""
+    """Replace secrets in all that this process prints, up to the traceback that Python prints at its end."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guard):
