@@ -12,7 +12,7 @@ from bench.errors import BenchError
 from bench.launch.processes import log_tail
 from bench.launch.signals import EXIT_CODES, Stopped
 
-__all__ = ["MEMORY_CODE", "LostGroup", "MemoryShortageError", "Word", "cause_of", "is_out_of_memory"]
+__all__ = ["MEMORY_CODE", "LostGroup", "MemoryShortageError", "ExitReason", "cause_of", "is_out_of_memory"]
 
 MEMORY_CODE = 86
 """What a process ends with that ran out of memory, and whose leader did not answer."""
@@ -27,7 +27,7 @@ class LostGroup(KeyboardInterrupt):
 
 
 @dataclass(frozen=True)
-class Word:
+class ExitReason:
     """How a piece of work has ended in one process: well, stopped by a signal, for want of memory, or by an error.
 
     Args:
@@ -47,17 +47,17 @@ class Word:
     at: int = 0
 
     @staticmethod
-    def of(rank: int, error: BaseException | None) -> Word:
+    def of(rank: int, error: BaseException | None) -> ExitReason:
         """Return how work ends with an exception, None for a good end."""
         now = time.time_ns()
         if error is None:
-            return Word(rank, at=now)
+            return ExitReason(rank, at=now)
         if isinstance(error, Stopped):
-            return Word(rank, "stopped", error.exit_code, int(error.signal), at=now)
+            return ExitReason(rank, "stopped", error.exit_code, int(error.signal), at=now)
         text = str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
         if isinstance(error, LostGroup) or is_out_of_memory(error):
-            return Word(rank, "memory", MEMORY_CODE, text=text, at=now)
-        return Word(rank, "failed", 1, text=text, at=now)
+            return ExitReason(rank, "memory", MEMORY_CODE, text=text, at=now)
+        return ExitReason(rank, "failed", 1, text=text, at=now)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -35,7 +35,7 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     """Return how many runs of a plan are executed at once on this machine.
 
     `auto` is as many as its cores and its free memory have room for. It is one where processes share a run, and where
-    there is a GPU: who wants to have several takes them by number.
+    there is a GPU: to use several, give their number with --jobs.
     """
     if arguments.jobs != AUTO:
         return int(arguments.jobs)

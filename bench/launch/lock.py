@@ -70,7 +70,7 @@ def write_holder(file: int) -> None:
 
 
 def holder_of(path: Path) -> str:
-    """Return who holds a lock, as its file says."""
+    """Return the host and process that hold a lock, read from its file."""
     try:
         host, process = path.read_text().split()
     except (OSError, ValueError):  # it was released or taken in this moment

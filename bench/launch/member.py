@@ -5,7 +5,7 @@ torchrun's agent and not through a process group, so one may wait for another fo
 process group of its own, so that one that fails does not spoil the next one. In the store:
 
 job/<n>          the n-th piece of work that the leader hands out, or the exit code of all
-said/<n>/<rank>  how it has ended in a process
+ended/<n>/<rank>  how it has ended in a process
 bye/<rank>       the process has read the exit code
 """
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.errors import BenchError
-from bench.launch.endings import LostGroup, MemoryShortageError, Word, is_out_of_memory
+from bench.launch.endings import ExitReason, LostGroup, MemoryShortageError, is_out_of_memory
 from bench.launch.signals import Stopped, stop_if_asked
 
 if TYPE_CHECKING:
@@ -166,24 +166,24 @@ class Member:
         number = self.jobs
         self.jobs += 1
         self.store.set(f"job/{number}", json.dumps(job))
-        words = self.words(number, self.take_part(number, act))
-        worst = sorted((word for word in words if word.kind != "ok"), key=lambda word: word.at)
+        reasons = self.exit_reasons(number, self.take_part(number, act))
+        worst = sorted((reason for reason in reasons if reason.kind != "ok"), key=lambda reason: reason.at)
         for kind in ("memory", "failed", "stopped"):
-            for word in worst:
-                if word.kind == kind:
-                    self.raise_for(word)
+            for reason in worst:
+                if reason.kind == kind:
+                    self.raise_for(reason)
 
-    def words(self, number: int, own: Word) -> list[Word]:
+    def exit_reasons(self, number: int, own: ExitReason) -> list[ExitReason]:
         """Return how a job has ended in all processes that still answer."""
-        words, deadline = {self.rank: own}, math.inf
-        while len(words) < self.world:
-            for rank in set(range(self.world)) - set(words):
-                if self.store.check([f"said/{number}/{rank}"]):
-                    words[rank] = Word(**json.loads(self.store.get(f"said/{number}/{rank}")))
-            if deadline == math.inf and any(word.kind != "ok" for word in words.values()):
+        reasons, deadline = {self.rank: own}, math.inf
+        while len(reasons) < self.world:
+            for rank in set(range(self.world)) - set(reasons):
+                if self.store.check([f"ended/{number}/{rank}"]):
+                    reasons[rank] = ExitReason(**json.loads(self.store.get(f"ended/{number}/{rank}")))
+            if deadline == math.inf and any(reason.kind != "ok" for reason in reasons.values()):
                 deadline = time.monotonic() + LOST_S
             if time.monotonic() > deadline:
-                missing = ", ".join(map(str, sorted(set(range(self.world)) - set(words))))
+                missing = ", ".join(map(str, sorted(set(range(self.world)) - set(reasons))))
                 self.lost = (
                     f"process {missing} of {self.world} does not answer any more; it is stopped, hangs, or its machine "
                     f"is gone"
@@ -191,17 +191,17 @@ class Member:
                 break
             stop_if_asked()  # a signal that came while the work failed
             time.sleep(LOOK_S)
-        return list(words.values())
+        return list(reasons.values())
 
-    def raise_for(self, word: Word) -> None:
+    def raise_for(self, reason: ExitReason) -> None:
         """Raise what a bad end in one process means for the run."""
-        if word.kind == "stopped":
-            raise Stopped(word.number)
-        if word.kind == "memory":
-            raise MemoryShortageError(f"process {word.rank} of {self.world}: {word.text}")
+        if reason.kind == "stopped":
+            raise Stopped(reason.number)
+        if reason.kind == "memory":
+            raise MemoryShortageError(f"process {reason.rank} of {self.world}: {reason.text}")
         if self.lost:
-            raise BenchError(f"{self.lost} (process {word.rank}: {word.text})")
-        raise BenchError(f"process {word.rank} of {self.world} failed: {word.text}")
+            raise BenchError(f"{self.lost} (process {reason.rank}: {reason.text})")
+        raise BenchError(f"process {reason.rank} of {self.world} failed: {reason.text}")
 
     # The followers --------------------------------------------------------------------------------------------------
 
@@ -209,28 +209,28 @@ class Member:
         """Do what the leader hands out, until it tells the end; return the exit code."""
         from bench.cells.job import cell_of
 
-        said = Word(self.rank)
+        reason = ExitReason(self.rank)
         try:
             for number in range(sys.maxsize):
-                job = self.job(number, said)
+                job = self.job(number, reason)
                 if job is None:
-                    return said.code
+                    return reason.code
                 if "end" in job:
                     return int(job["end"])
-                said = self.take_part(number, lambda job=job: self.work(cell_of(job["cell"]), job, {}))  # type: ignore[misc]
+                reason = self.take_part(number, lambda job=job: self.work(cell_of(job["cell"]), job, {}))  # type: ignore[misc]
         except Stopped as stopped:
             return stopped.exit_code
         finally:
             self.store.set(f"bye/{self.rank}", "")
         return 1
 
-    def job(self, number: int, said: Word) -> dict[str, Any] | None:
+    def job(self, number: int, reason: ExitReason) -> dict[str, Any] | None:
         """Return the next job; None where the leader does not go on behind a bad end, as it hangs or has failed."""
-        patience = {"ok": math.inf, "stopped": STOP_S}.get(said.kind, LEADER_S)
+        patience = {"ok": math.inf, "stopped": STOP_S}.get(reason.kind, LEADER_S)
         deadline = time.monotonic() + patience
         while not self.store.check([f"job/{number}"]):
             if time.monotonic() > deadline:
-                print(f"process 0 of {self.world} does not answer any more: {said.text}", file=sys.stderr)
+                print(f"process 0 of {self.world} does not answer any more: {reason.text}", file=sys.stderr)
                 return None
             stop_if_asked()
             time.sleep(LOOK_S)
@@ -255,7 +255,7 @@ class Member:
                 world=self.world,
                 execution=execution,
                 scratch=Path(job["scratch"]),
-                first_has_ended=lambda: self.store.check([f"said/{number}/0"]),
+                first_has_ended=lambda: self.store.check([f"ended/{number}/0"]),
                 **told,
             )
         except BaseException as error:
@@ -263,7 +263,7 @@ class Member:
                 note_shortage(cell, self.world, execution.accumulate)
             raise
 
-    def take_part(self, number: int, act: Callable[[], None]) -> Word:
+    def take_part(self, number: int, act: Callable[[], None]) -> ExitReason:
         """Do this process' part of a job in a process group of its own; tell how it ended, and return it."""
         error: BaseException | None = None
         self.taking_part = number
@@ -272,15 +272,15 @@ class Member:
             act()
         except BaseException as raised:
             error = raised
-        word = Word.of(self.rank, error)
+        reason = ExitReason.of(self.rank, error)
         if error is not None:
-            if word.kind == "failed" and self.rank:
+            if reason.kind == "failed" and self.rank:
                 traceback.print_exception(error)
             let_go(error)
             error = None
         self.leave()
-        self.store.set(f"said/{number}/{self.rank}", json.dumps(asdict(word)))
-        return word
+        self.store.set(f"ended/{number}/{self.rank}", json.dumps(asdict(reason)))
+        return reason
 
     def join(self, number: int) -> None:
         """Join the process group of a job; Lightning then finds it there."""

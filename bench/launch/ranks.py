@@ -24,7 +24,7 @@ from bench.base.own_code import load
 from bench.base.parents import is_alive
 from bench.base.redaction import guard_process
 from bench.errors import BenchError
-from bench.launch.endings import Word
+from bench.launch.endings import ExitReason
 from bench.launch.member import use_threads
 from bench.launch.processes import end_processes, end_with, note_process, print_to, processes_in
 from bench.launch.signals import handled
@@ -133,7 +133,7 @@ class Agent(threading.Thread):
         from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
         from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-        logger = logging.getLogger("torch.distributed.elastic")  # how ranks end is said once, by us
+        logger = logging.getLogger("torch.distributed.elastic")  # how ranks end is reason once, by us
         logger.propagate = False
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
@@ -172,12 +172,12 @@ def main(job_file: str) -> int:
             use_threads(job["threads"])
             return int(load(job["target"])(job["content"], Rank(number, world, scratch)) or 0)
     except BaseException as error:  # also SystemExit: its code 0 would say that this rank's share is done
-        word = Word.of(number, error)
+        reason = ExitReason.of(number, error)
         if isinstance(error, BenchError):
             print(error, file=sys.stderr)
-        elif word.kind != "stopped":
+        elif reason.kind != "stopped":
             traceback.print_exception(error)
-        return word.code
+        return reason.code
 
 
 if __name__ == "__main__":
