@@ -12,7 +12,7 @@ from bench.errors import BenchError
 from bench.launch.processes import log_tail
 from bench.launch.signals import EXIT_CODES, Stopped
 
-__all__ = ["MEMORY_CODE", "LostGroup", "MemoryShortageError", "ExitReason", "cause_of", "is_out_of_memory"]
+__all__ = ["MEMORY_CODE", "ExitReason", "LostGroup", "MemoryShortageError", "cause_of", "is_out_of_memory"]
 
 MEMORY_CODE = 86
 """What a process ends with that ran out of memory, and whose leader did not answer."""
