@@ -12,6 +12,7 @@ from bench.leaderboards.row import WHY_NOT, StoredSums, TableRow, Value
 from bench.models import METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
+from bench.tasks import KNOWN_TEXTS
 
 OF_TRAINING = ("trainer", "backbone", "backbone_options")
 """The parts of a configuration that a cell without a model has and does not use."""
@@ -28,6 +29,7 @@ class Group:
         human: what people wrote, by tokenizer and longest text.
         own_task: what a record says of a task of the user's own: `columns` and `primary`; nothing of a built-in one.
         own_metrics: columns of metrics of the user's own.
+        title: name of a user's own data; empty where it has none, and for published data.
     """
 
     shared: Mapping[str, Any]
@@ -37,6 +39,7 @@ class Group:
     human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
     own_task: Mapping[str, Any] = field(default_factory=dict)
     own_metrics: dict[str, None] = field(default_factory=dict)
+    title: str = ""
 
 
 def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
@@ -117,6 +120,7 @@ class _Filing:
             key = key_of({**shared, "ids": home["ids"]})
             group = groups.setdefault(key, Group(shared, home["ids"]["n"], home["whole_split"]))
             group.own_task = own_part(self.trained, "task") or group.own_task
+            group.title = group.title or title_of(self.trained)
             self.groups[examples] = group
         return self.groups[examples]
 
@@ -203,6 +207,7 @@ def _row(
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])
     row.unpinned |= _unpinned(trained)
+    row.parameters = trained.get("model", {}).get("parameters")
     for remark in trained.get("remarks", ()):
         row.remember(remark)
     if is_imported(trained):
@@ -254,6 +259,11 @@ def _without_training(config: Mapping[str, Any]) -> dict[str, Any]:
     if "own" in found:
         found["own"] = {part: own for part, own in found["own"].items() if part != "backbone"}
     return found
+
+
+def title_of(record: Mapping[str, Any]) -> str:
+    """Return the name of a user's own data: as he gave it, else that of a public text with these rows; may be empty."""
+    return str(record.get("title") or KNOWN_TEXTS.get(record["data"]["train"]["sha256"], ""))
 
 
 def own_part(record: Mapping[str, Any], part: str) -> Mapping[str, Any]:

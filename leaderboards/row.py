@@ -104,6 +104,7 @@ class TableRow:
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
+        parameters: of its model; None where it has none, or the record does not say.
         unpinned: hub copies of backbones and rows that were asked for by a branch, and what to do, for people.
     """
 
@@ -124,6 +125,7 @@ class TableRow:
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)
     imported: str = ""
+    parameters: int | None = None
 
     @property
     def id(self) -> str:

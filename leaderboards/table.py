@@ -41,6 +41,7 @@ class Table:
         human: what people wrote, a row for each tokenizer.
         lacking: columns left out, and what they need.
         primary: the metric that rows are sorted by; empty where the task names none.
+        data_title: name of a user's own data; empty where it has none, and for published data.
     """
 
     task: str
@@ -55,6 +56,7 @@ class Table:
     human: Sequence[TableRow] = ()
     lacking: Mapping[str, str] = field(default_factory=dict)
     primary: str = ""
+    data_title: str = ""
 
     @property
     def title(self) -> str:
@@ -62,12 +64,19 @@ class Table:
         rows = f"{self.n:,} rows"
         if not self.whole:
             rows += ", a declared subset"
-        return f"{self.task} · {self.split} split, {rows} · preset {self.preset}"
+        task = self.task
+        if self.data_title:
+            task += f" ({self.data_title})"
+        return f"{task} · {self.split} split, {rows} · preset {self.preset}"
 
     @property
     def watermark(self) -> str:
         """What keeps the numbers from being comparable with published ones, or nothing."""
-        reasons = [f"{split} data: {status}" for split, status in self.status.items() if status != "official"]
+        reasons = [
+            f"{split} data: {self.data_title if status == 'own' and self.data_title else status}"
+            for split, status in self.status.items()
+            if status != "official"
+        ]
         if not self.whole:
             reasons.append(f"only {self.n:,} rows of the {self.split} split")
         return "; ".join(reasons)
@@ -241,12 +250,14 @@ def notes_of(left_out: LeftOut, tasks: Iterable[str] | None = None) -> list[str]
     return [f"{n} {reason}" for reason, n in sorted(counts.items())]
 
 
-def task_title(task: str) -> str:
-    """Return the name of a task as its publishers write it; a user's own task has the name it was given.
+def task_title(task: str, data_title: str = "") -> str:
+    """Return the name of a task's data as its publishers write it, or as a user has named data of his own.
 
-    >>> task_title("logicnlg"), task_title("my_task")
-    ('LogicNLG', 'my_task')
+    >>> task_title("logicnlg"), task_title("my_task"), task_title("text", "King James Bible")
+    ('LogicNLG', 'my_task', 'King James Bible')
     """
+    if data_title:
+        return data_title
     if task in TASKS and TASKS[task].title:
         return TASKS[task].title
     return task
@@ -310,6 +321,7 @@ def _table(group: Group, columns: str) -> Table:
         [row for row in human if row.n],
         lacking,
         primary,
+        group.title,
     )
 
 

@@ -20,13 +20,14 @@ def table_names(tables: Sequence[Table]) -> list[str]:
     """
     by_task: dict[str, list[dict[str, str]]] = defaultdict(list)
     facts = [_facts(table) for table in tables]
-    for table, of_table in zip(tables, facts, strict=True):
-        by_task[table.task].append(of_table)
-    telling = {task: _telling(of_task) for task, of_task in by_task.items()}
+    titles = [task_title(table.task, table.data_title) for table in tables]
+    for title, of_table in zip(titles, facts, strict=True):
+        by_task[title].append(of_table)
+    telling = {title: _telling(of_task) for title, of_task in by_task.items()}
     names = []
     seen = Counter[str]()
-    for table, of_table in zip(tables, facts, strict=True):
-        name = " · ".join([task_title(table.task), *(of_table[fact] for fact in telling[table.task])])
+    for title, of_table in zip(titles, facts, strict=True):
+        name = " · ".join([title, *(of_table[fact] for fact in telling[title])])
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} ({seen[name]})"

@@ -201,6 +201,11 @@ TASKS: dict[str, TaskEntry] = {
     ),
 }
 
+KNOWN_TEXTS = {
+    "eba0e5ae2c3d9a2578d3439aceace492ab4ca8a6c1461cbecf54f6398eab62fa": "King James Bible",
+}
+"""Public texts that were trained on as a user's own, by the SHA-256 of their training rows."""
+
 
 def find_task(name: str) -> Loaded:
     """Return the class of a task: built in, a user's own, or one that a package registered.
@@ -233,4 +238,4 @@ def check_task(asked: str, value: Any) -> None:
         raise UsageError(f"'{asked}' has the primary column '{info.primary}', which is not among its columns")
 
 
-__all__ = ["TASKS", "TaskEntry", "check_task", "find_task"]
+__all__ = ["KNOWN_TEXTS", "TASKS", "TaskEntry", "check_task", "find_task"]

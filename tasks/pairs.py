@@ -61,10 +61,11 @@ class Pairs(Task):
         train_split: what it calls the training split; empty for `train`.
         valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
         test_split: the test split; empty for `test`.
+        title: name of the rows, which tables show in place of `own`; it changes no number and no key.
     """
 
     name: str = "pairs"
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path"}) | OPTIONS
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "title"}) | OPTIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own sources and targets",
         source="",
@@ -94,11 +95,13 @@ class Pairs(Task):
         train_split: str = "",
         valid_split: str = "",
         test_split: str = "",
+        title: str = "",
     ) -> None:
         super().__init__()
         self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.columns = {"source": source, "target": target}
+        self.title = title
         self.references = references
 
     @classmethod

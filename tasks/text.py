@@ -57,11 +57,12 @@ class Text(Task):
         valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
         test_split: the test split; empty for `test`.
         column: which column of the data set holds the text, a document a row; empty for the one `field` names.
+        title: name of the text, which tables show in place of `own`; it changes no number and no key.
     """
 
     name: str = "text"
     ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "column"}) | OPTIONS
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "column", "title"}) | OPTIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own text, plain or jsonl",
         source="",
@@ -131,10 +132,12 @@ class Text(Task):
         valid_split: str = "",
         test_split: str = "",
         column: str = "",
+        title: str = "",
     ) -> None:
         super().__init__()
         self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
         self.column = column or field
+        self.title = title
         self.path, self.valid_path, self.test_path = path, valid_path, test_path
         self.field, self.document = field, document
         self.words, self.prompt_words = words, prompt_words

@@ -338,6 +338,8 @@ def about(cell: Cell) -> dict[str, Any]:
         content["unpinned"] = hub_rows.as_dict()
     if cell.config.own:
         content["own"] = own_of(cell)
+    if cell.task.title:
+        content["title"] = cell.task.title
     if cell.second is not None:
         content["second"] = origin(cell.second.folder)
     return content

@@ -97,6 +97,7 @@ class Task(Fed, ABC):
     may_be_empty: ClassVar[bool] = False  # a split that is cut by a rule has maybe no row of a few; a file has some
     places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
+    title: str = ""  # the name that a user has given to data of his own, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
     given: Mapping[str, Any]  # options as they were given

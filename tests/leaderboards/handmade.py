@@ -49,7 +49,7 @@ def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
 def trained(
     root: Path, method: str = "mle", seed: int = 0, *, status: str = "ok", data: Mapping[str, Any] | None = None,
     code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "",
-    remarks: Sequence[str] = (), with_model: bool = True, **changes: Any,
+    remarks: Sequence[str] = (), with_model: bool = True, title: str = "", **changes: Any,
 ) -> CellFolder:  # fmt: skip
     """Store what was trained; `extra` makes another key of the same configuration, `remarks` are the method's."""
     found = config(method, seed, **changes)
@@ -61,6 +61,8 @@ def trained(
                "model": {"checkpoint_sha256": "0" * 64}}  # fmt: skip
     if not with_model:
         del content["model"]
+    if title:
+        content["title"] = title
     if remarks:
         content["remarks"] = list(remarks)
     cell.write_trained(content, PROVENANCE)

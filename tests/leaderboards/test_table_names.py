@@ -3,8 +3,10 @@
 from bench.leaderboards.table import tables, task_title
 from bench.leaderboards.table_names import table_names
 from bench.store.store import Store
-from bench.tasks import TASKS
+from bench.tasks import KNOWN_TEXTS, TASKS
 from tests.leaderboards.handmade import manifest, ready, scored, trained
+
+KING_JAMES = next(sha256 for sha256, name in KNOWN_TEXTS.items() if name == "King James Bible")
 
 
 def names(root):
@@ -45,3 +47,15 @@ def test_tables_that_differ_in_nothing_named_are_numbered(tmp_path):
     other = {"train": manifest("train", "official", "x"), "test": manifest("test", "official")}
     scored(trained(tmp_path, "mle", data=other, extra="x"), {"bleu-1": 1.0})
     assert names(tmp_path) == ["LogicNLG", "LogicNLG (2)"]
+
+
+def test_a_text_has_the_name_that_its_user_gave_it_and_a_public_one_its_own(tmp_path):
+    kjv = {"train": {**manifest("train", "own"), "sha256": KING_JAMES}, "test": manifest("test", "own")}
+    scored(trained(tmp_path, "mle", task="text", data=kjv), {"kld": 1.0})
+    (table,) = tables(Store(tmp_path))[0]
+    assert table.title == "text (King James Bible) · test split, 3 rows · preset small"
+    assert table.watermark == "train data: King James Bible; test data: King James Bible"
+    assert names(tmp_path) == ["King James Bible"]
+    mine = {split: manifest(split, "own", "mine") for split in ("train", "test")}
+    scored(trained(tmp_path, "mle", task="text", data=mine, title="Letters", extra="x"), {"kld": 1.0})
+    assert sorted(names(tmp_path)) == ["King James Bible", "Letters"]

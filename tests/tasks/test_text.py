@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
+from bench.cells.work import about
+from bench.config.arguments import RunArguments
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.encode.codec import IGNORED, Codec
 from bench.tasks.fetch.sources import Source
@@ -292,3 +296,14 @@ def test_the_king_james_bible() -> None:
         rows += task.encode(task.split(split).examples, codec, prompts=True)
         assert sum(row.truncated for row in rows) == 0
     assert codec.tokenizer.decode(rows[-1].target).strip() == task.prompt_and_rest(task.split("test").examples[-1])[1]
+
+
+def test_a_title_is_in_the_record_and_in_no_key(tmp_path: Path, corpus: Path) -> None:
+    def planned(*sets: str) -> Cell:
+        arguments = RunArguments(("text",), ("mle",), sets=(f"task.path={corpus}", *sets), results=str(tmp_path))
+        (cell,) = make_plan(arguments).cells
+        return cell
+
+    plain, named = planned(), planned("task.title=King James Bible")
+    assert plain.key == named.key
+    assert about(named) == {**about(plain), "title": "King James Bible"}
