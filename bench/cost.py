@@ -1,4 +1,4 @@
-"""Cost: what a training takes, counted before it begins, or timed for three of its steps.
+"""Cost: what the training of each run takes, counted before it begins, or timed for three of its steps.
 
 Floating-point operations are 6 N D, six for each parameter and each token (Kaplan et al. 2020, section 2.1). The memory
 of activations and the seconds of a step depend on the machine: they are measured, not estimated.
@@ -11,9 +11,11 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -25,32 +27,31 @@ from bench.cells.execution import Execution
 from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments, threads_of
-from bench.config.config import CellConfig
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.encode.codec import byte_count
+from bench.tasks.encode.words import word_tokenizer
 
 __all__ = ["Cost", "cost_content", "cost_text", "costs_of_plan"]
 
-STATES = 2  # of a training that are kept at a time, to go on from
 TIMED_STEPS = 3
-BYTES_PER_TOKEN = 4.0
-FILES = ("tokenizer", "glove")  # options of backbones that name a file, whose content does not change the sizes
+BYTES_PER_TOKEN = 4
+FILES = ("tokenizer", "glove")  # options of backbones that name a file; the sizes do not depend on its content
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the training of a cell takes; all sizes are in bytes, and None is what nobody knows.
+    """What the training of one run takes. Sizes are in bytes.
 
     Args:
-        parameters: of the objective, with those of a frozen second model.
+        parameters: of the objective, with those of a frozen reference model.
         moments: of AdamW, two for each trained parameter.
-        tokens: that the training reads, estimated at four bytes a token.
-        checkpoint, states: on disk; states only while it is trained.
-        unknown: why the model cannot be counted, or not timed; else empty.
-        seconds_per_step, peak_memory: measured, where that was asked for.
+        steps, tokens, flops: None if the size of the training data is not known.
+        checkpoint: on disk.
+        unknown: why the model could not be counted or timed; otherwise empty.
+        seconds_per_step, peak_memory: None if they were not measured.
     """
 
     key: str
@@ -64,67 +65,45 @@ class Cost:
     tokens: int | None = None
     flops: float | None = None
     checkpoint: int = 0
-    states: int = 0
     unknown: str = ""
     seconds_per_step: float | None = None
     peak_memory: int | None = None
 
-    @property
-    def lines(self) -> list[str]:
-        """The cost for people."""
-        found = [f"unknown: {self.unknown}"] if self.unknown else []
-        if self.parameters:
-            held = [(self.weights, "weights"), (self.gradients, "gradients"), (self.moments, "moments")]
-            memory = ", ".join(f"{amount(number, 'B')} of {what}" for number, what in held)
-            trained = f"{amount(self.parameters)} parameters, {amount(self.trained_parameters)} of them trained"
-            disk = f"{amount(self.checkpoint, 'B')} on disk (+{amount(self.states, 'B')} of states)"
-            spent = "steps unknown: the size of the training data is not known here"
-            if self.steps is not None and self.flops is not None:
-                spent = f"{amount(self.flops, 'FLOP')} in {self.steps:,} steps"
-            found += [f"{trained} · {memory}", f"{spent} · {disk}"]
-        if self.seconds_per_step is not None and self.peak_memory is not None:
-            whole = "" if self.steps is None else f", {self.seconds_per_step * self.steps:,.0f} s in all"
-            found.append(f"{self.seconds_per_step:.3g} s a step{whole} · {amount(self.peak_memory, 'B')} peak memory")
-        return found
-
 
 def costs_of_plan(plan: Plan, timing: RunArguments | None = None) -> list[Cost]:
-    """Return the costs of the cells that are still to be trained; those without a model have none.
+    """Return the costs of the runs that are still to be trained; baselines without a model have none.
 
     Args:
-        plan: whose.
-        timing: how cells are trained for a few steps, to time them; None to count only.
+        plan: the runs.
+        timing: arguments of `bench run` to time three steps of each run with; None to count only.
     """
     found: dict[str, Cost] = {}
-    known: dict[str, Any] = {}
+    bodies: dict[str, Backbone] = {}
     for cell in plan.cells:
         if cell.key in found or not issubclass(cell.method.kind, Objective) or cell.folder.trained() is not None:
             continue
+        found[cell.key] = Cost(cell.key, cell.label)
         try:
-            found[cell.key] = counted(cell, known)
+            found[cell.key] = counted(cell, bodies)
             if timing is not None and cell.config.trainer.n_steps(1):
                 found[cell.key] = timed(cell, found[cell.key], timing)
-        except (BenchError, RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
-            before = found.get(cell.key, Cost(cell.key, cell.label))
-            found[cell.key] = replace(before, unknown=" ".join(str(error).split())[:300])
+        except Exception as error:  # such as a model that is not here; the others are counted
+            found[cell.key] = replace(found[cell.key], unknown=" ".join(str(error).split())[:300])
     return list(found.values())
 
 
-def counted(cell: Cell, known: dict[str, Any]) -> Cost:
-    """Return what can be said of a cell without running its model."""
-    trainer, (total, trained, item) = cell.config.trainer, size_of(cell, known)
-    if cell.second is not None:
-        total += size_of(cell.second, known)[0]
+def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
+    """Return the cost of a run without running its model."""
+    trainer, parameters = cell.config.trainer, parameters_of(cell, bodies)
+    trained, item = sum(p.numel() for p in parameters if p.requires_grad), max(p.itemsize for p in parameters)
+    total = sum(map(torch.numel, parameters + ([] if cell.second is None else parameters_of(cell.second, bodies))))
     n_rows, tokens_of_row = training_rows(cell)
     steps = trainer.n_steps(n_rows) if n_rows or trainer.steps else None
     tokens = None if steps is None else round(steps * trainer.batch_size * tokens_of_row)
-    flops = None if tokens is None else 6.0 * total * tokens
     gradients = item * trained if trainer.n_steps(1) else 0
-    checkpoint = item * (trained if cell.config.backbone_options.get("lora_rank") else total)
-    states = STATES * (checkpoint + 2 * gradients) if gradients else 0
     return Cost(
-        key=cell.key,
-        label=cell.label,
+        cell.key,
+        cell.label,
         parameters=total,
         trained_parameters=trained,
         weights=item * total,
@@ -132,14 +111,13 @@ def counted(cell: Cell, known: dict[str, Any]) -> Cost:
         moments=2 * gradients,
         steps=steps,
         tokens=tokens,
-        flops=flops,
-        checkpoint=checkpoint,
-        states=states,
+        flops=None if tokens is None else 6.0 * total * tokens,
+        checkpoint=item * (trained if cell.config.backbone_options.get("lora_rank") else total),
     )
 
 
 def training_rows(cell: Cell) -> tuple[int, float]:
-    """Return how many rows a cell trains on, 0 where nobody knows, and how many tokens they have on average."""
+    """Return the number of training rows, 0 if it is not known, and their mean number of tokens."""
     task, source, target = cell.task, cell.config.trainer.max_source, cell.config.trainer.max_target
     if task.source.folder is None and cell.config.preset == PAPER:  # planned without its data, from published numbers
         return (0, target) if task.stream is not None else (task.info.sizes.get("train", 0), source + target)
@@ -148,98 +126,64 @@ def training_rows(cell: Cell) -> tuple[int, float]:
         text = sum(byte_count(example.target) for example in examples) / BYTES_PER_TOKEN
         return max(1, int(text / target)), target
     sample = examples[:: max(1, len(examples) // 200)]
-    tokens = sum(min(source, byte_count(task.plain_source(example)) / BYTES_PER_TOKEN) for example in sample)
-    tokens += sum(min(target, byte_count(example.target) / BYTES_PER_TOKEN) for example in sample)
-    return len(examples), tokens / max(1, len(sample))
+    texts = [(task.plain_source(example), example.target) for example in sample]
+    sizes = [
+        min(BYTES_PER_TOKEN * source, byte_count(before)) + min(BYTES_PER_TOKEN * target, byte_count(after))
+        for before, after in texts
+    ]
+    return len(examples), sum(sizes) / BYTES_PER_TOKEN / max(1, len(sizes))
 
 
-# Parameters ---------------------------------------------------------------------------------------------------------
+@cache
+def tokenizer_of(size: int) -> Any:
+    """Return a tokenizer that has so many tokens."""
+    return word_tokenizer([" ".join(map(str, range(size)))], size)
 
 
-class _Words(dict[str, int]):
-    """A tokenizer of which only the number of tokens is asked."""
-
-    pad_token_id, bos_token_id, eos_token_id, unk_token_id, pad_token = 0, 1, 2, 3, "<pad>"
-
-    def __init__(self, size: int) -> None:
-        super().__init__({str(number): number for number in range(size)})
-
-    def get_vocab(self) -> dict[str, int]:
-        return self
+TEXTS = SimpleNamespace(
+    markers=(),
+    tokenizer=tokenizer_of,
+    word_tokenizer=tokenizer_of,
+    reference_embeddings=lambda words, width, seed: torch.empty(len(words), width),
+)
+"""A task whose tokenizers have exactly the requested number of tokens."""
 
 
-class _Texts:
-    """A task whose tokenizers have as many tokens as are asked for."""
-
-    markers = ()
-
-    def tokenizer(self, vocabulary: int) -> Any:
-        return _Words(vocabulary)
-
-    word_tokenizer = tokenizer
-
-    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> torch.Tensor:
-        return torch.empty(len(tokenizer), width)
-
-
-def size_of(cell: Cell, known: dict[str, Any]) -> tuple[int, int, int]:
-    """Return the parameters of a cell's objective, how many are trained, and the bytes of each; none is allocated.
+def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Parameter]:
+    """Return the parameters of a run's objective on torch's device `meta`, where they have sizes and no memory.
 
     Args:
         cell: of a method with a model.
-        known: backbones and sizes that were found before, by what decides them.
-    """
-    config, markers = cell.config, len(cell.task.markers)
-    options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
-    body = key_of([config.asked("backbone"), config.own_code().get("backbone", {}), options, markers])
-    whole = key_of([body, dict(cell.method.code), dict(config.method_options)])
-    if whole in known:
-        return tuple(known[whole])
-    if body not in known:
-        with torch.device("meta"):
-            known[body] = empty_backbone(config, options, markers)
-    trains = [(parameter, parameter.requires_grad) for parameter in known[body].parameters()]
-    with torch.device("meta"):
-        objective = cell.method.objective(known[body], **config.method_options)
-    if objective.uses_token_counts:  # as of running text, by Zipf's law
-        objective.prepare((1e8 / (torch.arange(objective.backbone.vocabulary_size) + 3)).long())
-    every = list(objective.parameters())
-    trained = sum(parameter.numel() for parameter in every if parameter.requires_grad)
-    for parameter, requires_grad in trains:
-        parameter.requires_grad_(requires_grad)
-    known[whole] = sum(map(torch.numel, every)), trained, max(parameter.itemsize for parameter in every)
-    return tuple(known[whole])
-
-
-def empty_backbone(config: CellConfig, options: dict[str, Any], markers: int) -> Backbone:
-    """Return the backbone of a cell without weights; call it where torch's device is `meta`.
-
-    Args:
-        config: of the cell.
-        options: of the backbone, without files.
-        markers: tokens that the task adds to a pretrained tokenizer.
+        bodies: backbones that were made before, by what decides their sizes.
 
     Raises:
         MissingError: the sizes of a pretrained backbone are not known on this machine.
     """
-    entry = find_backbone(config.asked("backbone")).value
-    if entry.hub:
-        from bench.models.backbones.hub import without_weights
+    config, markers, asked = cell.config, len(cell.task.markers), cell.config.asked("backbone")
+    options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
+    glove = bool(config.backbone_options.get("glove"))
+    key = key_of([asked, config.own_code().get("backbone", {}), options, markers, glove])
+    entry = find_backbone(asked).value
+    with torch.device("meta"):
+        if key not in bodies and entry.hub:
+            from bench.models.backbones.hub import without_weights
 
-        return without_weights(config.asked("backbone"), _Words, markers, options)
-    backbone: Backbone = entry.load()(config.backbone, _Texts(), config.seed, **options)
-    if config.backbone_options.get("glove"):
-        backbone.embedding().requires_grad_(False)
-    return backbone
-
-
-# Time ---------------------------------------------------------------------------------------------------------------
+            bodies[key] = without_weights(asked, tokenizer_of, markers, options)
+        elif key not in bodies:
+            bodies[key] = entry.load()(config.backbone, TEXTS, config.seed, **options)
+            if glove:
+                bodies[key].embedding().requires_grad_(False)
+        words = bodies[key].tokenizer
+        objective = cell.method.objective(deepcopy(bodies[key], {id(words): words}), **config.method_options)
+    if objective.uses_token_counts:  # as of running text, by Zipf's law
+        objective.prepare((1e8 / (torch.arange(objective.backbone.vocabulary_size) + 3)).long())
+    return list(objective.parameters())
 
 
 def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
-    """Return a cost with the seconds of a step and the peak of memory, by training the cell for a few steps.
+    """Return a cost with the seconds of a step and the peak of memory, by training the run for a few steps.
 
-    All weights are new ones, also where those of a trained cell would be read: they take the same time.
+    All weights are new, also those that a run would read from another one: they take the same time.
     """
     from bench.cells.build import build, exemplars_of
     from bench.launch.memory import micro_batches_of
@@ -262,7 +206,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
             cell.config.seed,
             accumulate=execution.accumulate,
             activation_checkpointing=execution.activation_checkpointing,
-            exemplars=partial(exemplars_of, cell),
+            exemplars=lambda split: exemplars_of(cell, split),
             workers=execution.workers,
             on_step=lambda *step: marks.append(time.perf_counter()),
         )
@@ -274,20 +218,12 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     return replace(cost, seconds_per_step=(marks[-1] - marks[0]) / TIMED_STEPS, peak_memory=peak)
 
 
-# All cells ----------------------------------------------------------------------------------------------------------
-
-
 def cost_content(costs: Sequence[Cost]) -> dict[str, Any]:
-    """Return costs as plain content, with the sums of the run; of states the largest, since they go in the end."""
+    """Return costs as plain content, with their sums."""
+    flops, checkpoints = sum(cost.flops or 0.0 for cost in costs), sum(cost.checkpoint for cost in costs)
     return {
         "cells": [asdict(cost) for cost in costs],
-        "sum": {
-            "cells": len(costs),
-            "unknown": sum(bool(cost.unknown) for cost in costs),
-            "flops": sum(cost.flops or 0.0 for cost in costs),
-            "checkpoints": sum(cost.checkpoint for cost in costs),
-            "states": max((cost.states for cost in costs), default=0),
-        },
+        "sum": {"cells": len(costs), "flops": flops, "checkpoints": checkpoints},
     }
 
 
@@ -295,8 +231,24 @@ def cost_text(costs: Sequence[Cost]) -> str:
     """Return costs for people, and their sums."""
     lines = ["cost of training (FLOP: 6 x parameters x tokens; activations and evaluations are not in it)"]
     for cost in costs:
-        lines += [f"  {cost.label}", *(f"    {line}" for line in cost.lines)]
+        lines += [f"  {cost.label}", *(f"    {line}" for line in lines_of(cost))]
     total = cost_content(costs)["sum"]
-    disk = f"{amount(total['checkpoints'], 'B')} on disk (+{amount(total['states'], 'B')} while the largest is trained)"
-    lines.append(f"sum of {total['cells']} cells: {amount(total['flops'], 'FLOP')} · {disk}")
-    return "\n".join(lines)
+    sums = f"{amount(total['flops'], 'FLOP')} · {amount(total['checkpoints'], 'B')} on disk"
+    return "\n".join([*lines, f"sum of {total['cells']} cells: {sums}"])
+
+
+def lines_of(cost: Cost) -> list[str]:
+    """Return the lines of one run."""
+    found = [f"unknown: {cost.unknown}"] if cost.unknown else []
+    if cost.parameters:
+        held = [(cost.weights, "weights"), (cost.gradients, "gradients"), (cost.moments, "moments")]
+        memory = ", ".join(f"{amount(number, 'B')} of {what}" for number, what in held)
+        spent = "steps unknown: the size of the training data is not known here"
+        if cost.flops is not None:
+            spent = f"{amount(cost.flops, 'FLOP')} in {cost.steps:,} steps"
+        trained = f"{amount(cost.parameters)} parameters, {amount(cost.trained_parameters)} of them trained"
+        found += [f"{trained} · {memory}", f"{spent} · {amount(cost.checkpoint, 'B')} on disk"]
+    if cost.seconds_per_step is not None and cost.peak_memory is not None:
+        whole = "" if cost.steps is None else f", {cost.seconds_per_step * cost.steps:,.0f} s in all"
+        found.append(f"{cost.seconds_per_step:.3g} s a step{whole} · {amount(cost.peak_memory, 'B')} peak memory")
+    return found
