@@ -63,7 +63,8 @@ class F2Softmax(Objective):
     - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.
     - its "decoupled" sampling keeps the classes of the upper 0.9 of p1, and fills up a class of fewer than k tokens
       with tokens of the next class drawn; eq. 7 keeps all classes and stays in one class. Its "greedy" draws the class
-      and takes the best token; section 4.1.5 calls greedy deterministic. Neither has an option here.
+      and takes the best token; section 4.1.5 calls greedy deterministic. `f2_released:topk=3` and `f2_released:topk=1`
+      decode so (`bench.decodings.core.released_classes`).
     - it cuts to the top k before it divides by the temperature; eq. 7 has no temperature here.
 
     From a pretrained softmax (not in the paper): tokens keep their output vectors and bias, so p2 is what the softmax
@@ -237,7 +238,7 @@ class F2Softmax(Objective):
         """Eq. 7 as one distribution over tokens, or eq. 2, [n, V]; greedy and beam search take the best class."""
         decoding = self.resolved(decoding)
         log_probs = self.log_probs(rows)
-        if decoding.distribution == "posterior":
+        if decoding.distribution != "decoupled":
             return log_probs
         classes = self.classes.to(log_probs.device)
         return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
@@ -246,7 +247,7 @@ class F2Softmax(Objective):
         """Say which classes a top-k cannot cut."""
         k = (decoding.class_cut() or {}).get("k", 0)
         small = [size for size in self.sizes if size < k]
-        if not small or self.resolved(decoding).distribution == "posterior":
+        if not small or self.resolved(decoding).distribution != "decoupled":
             return None
         sizes = ", ".join(map(str, small[:5]))
         if len(small) > 5:

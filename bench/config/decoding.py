@@ -3,9 +3,9 @@
     greedy, topk=3+temperature=0.7, decoupled:nucleus=0.9, my_decodings.py:TopA=0.2+max_new_tokens=50
 
 A comma stands between decodings and a `+` before each option. Of `first:rest`, `first` is a distribution if it has the
-name of one (`model`, `posterior`, `decoupled`), or if `rest` is a decoding of ours; else both are `module:Name` or
-`file.py:Name`. A module that is called like a distribution is written behind one: `model:posterior:Name`. The path of a
-file has no comma, `+`, `=` or `:` in it.
+name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is a decoding of ours; else both are
+`module:Name` or `file.py:Name`. A module that is called like a distribution is written behind one:
+`model:posterior:Name`. The path of a file has no comma, `+`, `=` or `:` in it.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def generate(
     if isinstance(decoding, Sampler):
         if len(seeds) != len(batch["input_ids"]):
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
-        steps.append(SeededSampler(decoding, seeds, limit))
+        classes = objective.classes if decoding.distribution == "f2_released" else None
+        steps.append(SeededSampler(decoding, seeds, limit, classes))
     if second is None and objective.has_second:
         second = objective.second_model
     with torch.no_grad(), _evaluating(objective), _evaluating(second):

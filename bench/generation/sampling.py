@@ -11,6 +11,7 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from bench.decodings.core.draws import inverse_cdf, uniforms
+from bench.decodings.core.released_classes import draw_as_released
 from bench.decodings.core.sampler import Sampler
 
 __all__ = ["SeededSampler"]
@@ -26,10 +27,11 @@ class SeededSampler(LogitsProcessor):
         decoding: with its temperature; a decoupled distribution is already cut.
         seeds: one per row of the batch.
         steps: most tokens that will be drawn.
+        classes: [V] class of each token, where the decoding draws classes itself.
     """
 
-    def __init__(self, decoding: Sampler, seeds: Sequence[int], steps: int) -> None:
-        self.decoding = decoding
+    def __init__(self, decoding: Sampler, seeds: Sequence[int], steps: int, classes: Tensor | None = None) -> None:
+        self.decoding, self.classes = decoding, classes
         self.uniforms = torch.stack([uniforms(seed, steps) for seed in seeds])  # [B, steps]
         self.state: dict[str, Tensor] = {}  # what the decoding keeps of each row
         self.step = 0
@@ -44,6 +46,9 @@ class SeededSampler(LogitsProcessor):
             warmed = scores / self.decoding.temperature
         if self.decoding.distribution == "decoupled":  # cut already, within a class
             tokens = inverse_cdf(warmed, uniform)
+        elif self.classes is not None:
+            k = (self.decoding.class_cut() or {})["k"]
+            tokens = draw_as_released(warmed, self.classes.to(scores.device), k, uniform)
         else:
             tokens = self.decoding.draw(warmed, uniform, self.state)
         return torch.full_like(scores, -math.inf).scatter_(1, tokens[:, None], 0.0)

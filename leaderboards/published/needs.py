@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.published.paper_files import address_of
@@ -90,7 +90,7 @@ def _cells_behind(tables: Iterable[PublishedTable]) -> list[PublishedCell]:
             table = paper_table(COUNTED[table.address])
         for row in table.rows:
             cells += [cell for cell in row if _is_scored(cell)]
-    return cells + [replace(cell, method=cell.released) for cell in cells if cell.released]
+    return cells + [released for cell in cells if (released := cell.as_released) is not None]
 
 
 def _is_scored(cell: PublishedCell) -> bool:

@@ -4,16 +4,17 @@ A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[incon
 end, `[search]`. A setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of
 them makes its cells not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
 cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the
-variant of its method that stands beside ours, because paper and released code have different objectives. `level` and
-`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the
-text says of it (`bench.leaderboards.published.checks`).
+variant of its method that stands beside ours, because paper and released code have different objectives, and
+`released_decoding` the decoding, where these differ. `level` and `level_why`, at a table or its parts, say how near our
+own rows can come to it (`LEVELS`). `[[table.check]]` is what the text says of it
+(`bench.leaderboards.published.checks`).
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.base.entries import all_names
@@ -54,7 +55,7 @@ OPTIONAL = {
     "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
-    "row": {"method", "released", "than", "spreads", *SETTINGS},
+    "row": {"method", "released", "released_decoding", "than", "spreads", *SETTINGS},
     "samples": {"decoding", "modes"},
     "inconsistency": set[str](),
 }
@@ -77,6 +78,7 @@ class PublishedCell:
         metric: the column of ours.
         than: the method a comparison is with; empty where it is none.
         released: the variant of the method whose numbers stand beside ours; empty for none.
+        released_decoding: the decoding of the released code, by which numbers stand beside ours; empty for none.
         split, preset: of the task that it is of.
         backbone: ours, or empty.
         decoding: as our cells name it.
@@ -100,6 +102,7 @@ class PublishedCell:
     metric: str
     than: str = ""
     released: str = ""
+    released_decoding: str = ""
     split: str = "test"
     preset: str = "paper"
     backbone: str = ""
@@ -110,6 +113,13 @@ class PublishedCell:
     higher_is_better: bool | None = None
     why_not: str = ""
     beside: bool = True
+
+    @property
+    def as_released(self) -> PublishedCell | None:
+        """The same number, for a comparison with ours as the released code makes it; None where a row names none."""
+        if not (self.released or self.released_decoding):
+            return None
+        return replace(self, method=self.released or self.method, decoding=self.released_decoding or self.decoding)
 
     @property
     def comparable(self) -> bool:
@@ -311,6 +321,7 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
         metric=metric,
         than=than,
         released=released,
+        released_decoding=row.get("released_decoding", ""),
         backbone=backbone,
         spread=spread_value,
         spread_kind=settings.pop("spread", ""),

@@ -69,10 +69,10 @@ def nothing_known(cell: PublishedCell) -> Sequence[Departure]:
 
 @dataclass(frozen=True)
 class Beside:
-    """A variant of a row's method, whose numbers stand beside ours.
+    """A variant of a row's method or another decoding of it, whose numbers stand beside ours.
 
     Args:
-        method: its name.
+        method: the name of the variant, or the method's own with the decoding.
         cells: one a column.
         departures: as in `Reproduction`.
     """
@@ -175,12 +175,14 @@ def reproduce(
 
 
 def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Departing) -> Beside | None:
-    """Return the variant that stands beside a row of a paper, or None."""
-    method = row[0].released
-    if not method:
+    """Return what stands beside a row of a paper as its released code makes it, or None."""
+    cells = [released for cell in row if (released := cell.as_released) is not None]
+    if not cells:
         return None
-    cells = [replace(cell, method=method) for cell in row]
-    return Beside(method, tuple(map(our_tables.reproduced, cells)), departures_of_row(cells, departing))
+    name = cells[0].method
+    if row[0].released_decoding:
+        name = f"{name} by {cells[0].decoding.partition('+')[0]}"
+    return Beside(name, tuple(map(our_tables.reproduced, cells)), departures_of_row(cells, departing))
 
 
 def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Checked:

@@ -2,8 +2,9 @@
 
 A file has `paper`, `code` and `[[setting]]`. A setting has a `name` as typed after --set, or one of the facts that
 `bench.config.departures` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if not all; and
-`paper` or `code`, or both: a value, or a list of which each is as stated. `where` is the place in the paper, `words`
-say values in words, `how` says what to do. `given = true` is for files, such as word vectors: any value will do.
+`paper` or `code`, or both: a value, or a list of which each is as stated, where `*` stands for any text. `where` is the
+place in the paper, `words` say values in words, `how` says what to do. `given = true` is for files, such as word
+vectors: any value will do.
 `[[unstated]]` has the `names` of what a recipe sets although the paper says nothing of it.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -65,7 +67,7 @@ class Stated:
         """Return whether a value is as stated; nothing stated is met by all."""
         if self.given and values:
             return bool(value)
-        return not values or value in values
+        return not values or any(fnmatchcase(value, stated) for stated in values)
 
 
 def as_text(value: Any) -> str:

@@ -40,6 +40,7 @@ class TestDecoding:
             ("posterior:greedy+no_repeat_ngram=3", {}),
             ("posterior:topk=3+temperature=0.5", {}),
             ("posterior:beam=4", {}),
+            ("f2_released:topk=3", {}),  # its cut is made where a token is drawn
         ],
     )
     def test_distributions(self, mode: str, cut: dict[str, Any]) -> None:
@@ -114,7 +115,8 @@ class TestDecoding:
         note = objective.decoding_note(parse("topk=3")[0])
         assert note == "topk=3 is more than 1 of the 5 classes hold (sizes 2): those are kept whole"
         assert "3 of the 5 classes hold (sizes 2, 3, 11)" in str(objective.decoding_note(parse("decoupled:topk=20")[0]))
-        assert [objective.decoding_note(d) for d in parse("topk=2,posterior:topk=3,nucleus=0.9,greedy")] == [None] * 4
+        without = parse("topk=2,posterior:topk=3,f2_released:topk=3,nucleus=0.9,greedy")
+        assert [objective.decoding_note(decoding) for decoding in without] == [None] * 5
         every = made("gpt2", torch.float32, classes="fixed_eq_token", number=V)
         assert "(sizes 1, 1, 1, 1, 1, ...)" in str(every.decoding_note(parse("topk=3")[0]))
 

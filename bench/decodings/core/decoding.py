@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DISTRIBUTIONS", "Decoding", "Distribution", "Own", "Texts"]
 
-Distribution = Literal["model", "posterior", "decoupled"]
+Distribution = Literal["model", "posterior", "decoupled", "f2_released"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+CLASS_CUTS = {
+    "decoupled": "eq. 7 cuts within one class",
+    "f2_released": "the released code cuts over the classes that it draws",
+}
+"""Distributions that draw a class of tokens first, and why some settings do not go with them."""
 
 
 class Texts(Protocol):
@@ -89,7 +94,8 @@ class Decoding:
         max_new_tokens: longest continuation in tokens; None is the task's.
         distribution: `model` is the method's default; `posterior` its full next-token distribution; `decoupled` draws
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
-            search take the most probable class, and a beam is scored by its tokens' probabilities within their classes.
+            search take the most probable class, and a beam is scored by its tokens' probabilities within their classes;
+            `f2_released` is the decoding of F2-Softmax's released code (`bench.decodings.core.released_classes`).
         own: where the class is from, if it is not one of ours; found out where nothing is given.
 
     Raises:
@@ -118,12 +124,17 @@ class Decoding:
             )
         if self.own is None and not type(self).__module__.startswith("bench.decodings."):
             object.__setattr__(self, "own", own_of(type(self)))
-        if self.distribution == "decoupled":
-            self._check_decoupled()
+        if self.distribution in CLASS_CUTS:
+            self._check_classes()
         self.check()
 
-    def _check_decoupled(self) -> None:
+    def _check_classes(self) -> None:
         """Refuse what has no meaning where a class of tokens is drawn first."""
+        if self.distribution == "f2_released" and "k" not in (self.class_cut() or {}):
+            raise UsageError(
+                f"f2_released is not for {self.name}: the released code of F2-Softmax samples among k tokens; type "
+                "f2_released:topk=3, and f2_released:topk=1 for what it calls greedy"
+            )
         if self.class_cut() is None:
             raise UsageError(
                 f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
@@ -131,7 +142,9 @@ class Decoding:
         for name in ("temperature", "no_repeat_ngram", "repetition_penalty", "frequency_penalty", "presence_penalty"):
             setting = self.settings().get(name)
             if setting is not None and getattr(self, name) != setting.default:
-                raise UsageError(f"{name} cannot be combined with decoupled decoding: eq. 7 cuts within one class")
+                raise UsageError(
+                    f"{name} cannot be combined with {self.distribution} decoding: {CLASS_CUTS[self.distribution]}"
+                )
 
     # Hooks ------------------------------------------------------------------------------------------------------
 

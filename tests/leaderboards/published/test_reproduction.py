@@ -232,7 +232,9 @@ def test_needs_of_known_tables():
     assert (small.task, small.methods, small.decodings) == ("ambiguous_template", methods, ())
     assert [need.backbone for need in needs(chosen(["histalign/table1"]), "paper")] == ["gpt2", "gpt2-large"]
     lyrics = needs(chosen(["f2softmax/table3"]), "small")
-    assert [need.methods for need in lyrics] == [("f2softmax", "mle"), ("f2softmax.posterior",)]
+    assert [need.methods for need in lyrics] == [("f2softmax",), ("f2softmax.posterior",), ("mle",)]
+    k_20 = "topk=20+max_new_tokens=100"
+    assert [need.decodings for need in lyrics] == [(k_20, f"f2_released:{k_20}"), (f"posterior:{k_20}",), (k_20,)]
     assert needs(chosen(["histalign/table4", "f2softmax/table5"]), "paper") == []
     assert needs(chosen(["f2softmax/table9"]), "paper") == needs(chosen(["f2softmax/table2"]), "paper")
     assert key_of_cell(chosen(["adadec/table2"])[0].rows[-1][0], "small") == ("gigaword", "adadec", "")
@@ -310,6 +312,17 @@ def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_pa
     assert row["beside"]["departures"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
     assert content(found)["rows"][1]["departures"] == []
     assert found.count() == reproduced(tmp_path).count()
+
+
+def test_a_row_of_another_decoding_in_the_released_code_has_that_beside_it(tmp_path):
+    store(tmp_path, "f2softmax", {0: 32.0}, decoding="topk=3")
+    store(tmp_path, "f2softmax", {0: 31.2}, decoding="f2_released:topk=3")
+    row = 'method = "f2softmax", decoding = "topk=3", released_decoding = "f2_released:topk=3"'
+    table = read(PAPER.replace('method = "histalign"', row), "papers/paper.toml").tables[0]
+    found = reproduce(table, tables(Store(tmp_path), None, "all", False)[0], "paper", departing=lambda cell: (LENGTH,))
+    assert found.rows[2][0].ours.mean == 32.0
+    assert (found.beside[2].method, found.beside[2].cells[0].ours.mean) == ("f2softmax by f2_released:topk=3", 31.2)
+    assert "f2softmax by f2_released:topk=3" in terminal([found], 150)
 
 
 def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):

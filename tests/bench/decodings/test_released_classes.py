@@ -1,0 +1,120 @@
+"""The decoding of F2-Softmax's released code: its probabilities worked out by hand, and rows that are their own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.config.decoding import parse
+from bench.decodings.core.released_classes import class_weights, draw_as_released
+from bench.decodings.core.sampler import Sampler
+from bench.errors import UsageError
+from bench.generation.generation import generate
+from bench.generation.sampling import SeededSampler
+from bench.models.core.run_context import RunContext
+from bench.models.mle import MLE
+from tests.bench.generation import tiny_decoders as tiny
+from tests.models.f2_cases import counts, made
+
+CLASSES = torch.tensor([0, 1, 1, 2, 2, 2])
+PROBS = torch.tensor([0.5, 0.2, 0.1, 0.1, 0.06, 0.04])
+"""Classes of 0.5, 0.3 and 0.2: the first two are within a mass of 0.9, and the third would exceed it."""
+PLACES = 100_000
+
+
+def shares(probs: Tensor, classes: Tensor, k: int) -> Tensor:
+    """The share of all places in [0, 1) at which each token is drawn, [V]."""
+    uniform = (torch.arange(PLACES, dtype=torch.float64) + 0.5) / PLACES
+    tokens = draw_as_released(probs.log().expand(PLACES, -1), classes, k, uniform)
+    return tokens.bincount(minlength=len(probs)) / PLACES
+
+
+@pytest.mark.parametrize(
+    ("probs", "classes", "k", "wanted"),
+    [
+        # The class of token 0 is drawn with 0.5 / 0.8, and has too few tokens: of it and of the second class the tokens
+        # 0 and 1 are kept. The second class is drawn with 0.3 / 0.8, and keeps both of its tokens.
+        (PROBS, CLASSES, 2, [5 / 8 * 5 / 7, 5 / 8 * 2 / 7 + 3 / 8 * 2 / 3, 3 / 8 * 1 / 3, 0, 0, 0]),
+        # What the code calls greedy: the class is drawn, and its most probable token is taken.
+        (PROBS, CLASSES, 1, [5 / 8, 3 / 8, 0, 0, 0, 0]),
+        # Two classes of three tokens in all are too few for k = 4: the third is drawn too, with its weight of 1e-6.
+        (PROBS, CLASSES, 4, [5 / 9, 2 / 9, 1 / 9, 1 / 9, 0, 0]),
+        # Only the first class is kept, and the other fills it up all the same.
+        (torch.tensor([0.85, 0.1, 0.05]), torch.tensor([0, 1, 1]), 2, [0.85 / 0.95, 0.1 / 0.95, 0]),
+        # The most probable class is kept although it alone exceeds 0.9.
+        (torch.tensor([0.5, 0.45, 0.05]), torch.tensor([0, 0, 1]), 1, [1, 0, 0]),
+        # Fewer tokens than k: the whole distribution.
+        (PROBS, CLASSES, 9, PROBS.tolist()),
+    ],
+)
+def test_worked_out_by_hand(probs: Tensor, classes: Tensor, k: int, wanted: list[float]) -> None:
+    torch.testing.assert_close(shares(probs, classes, k), torch.tensor(wanted).float(), rtol=0, atol=5e-5)
+
+
+def test_it_is_not_eq_7() -> None:
+    """Eq. 7 draws the class with 0.5 and stays in it."""
+    assert abs(float(shares(PROBS, CLASSES, 2)[0]) - 0.5) > 0.05
+
+
+def test_weights_of_classes_are_in_the_order_of_classes() -> None:
+    mixed = torch.tensor([2, 0, 1, 0])
+    found = class_weights(torch.tensor([[0.15, 0.25, 0.25, 0.35]]).log(), mixed)
+    wanted = torch.tensor([[0.6 / 0.85 + 1e-6, 0.25 / 0.85 + 1e-6, 1e-6]], dtype=torch.float64)
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-7)
+
+
+def test_a_row_depends_on_no_other() -> None:
+    scores = torch.randn(40, 6, generator=torch.Generator().manual_seed(1)).log_softmax(1)
+    uniform = torch.rand(40, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    together = draw_as_released(scores, CLASSES, 2, uniform)
+    alone = [draw_as_released(scores[row : row + 1], CLASSES, 2, uniform[row : row + 1]) for row in range(40)]
+    assert torch.equal(together, torch.cat(alone))
+
+
+def test_each_row_draws_by_its_own_seed() -> None:
+    decoding = parse("f2_released:topk=2")[0]
+    assert isinstance(decoding, Sampler)
+    seeds = list(range(200))
+
+    def drawn(seeds: list[int]) -> list[int]:
+        scores = PROBS.log().expand(len(seeds), -1)
+        return SeededSampler(decoding, seeds, 1, CLASSES)(None, scores).argmax(1).tolist()
+
+    assert drawn(seeds) == drawn(seeds[::-1])[::-1] == [drawn([seed])[0] for seed in seeds]
+    assert set(drawn(seeds)) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("method", ["f2softmax", "mle"])
+def test_texts_of_a_model(method: str) -> None:
+    """F2-Softmax has classes of its own; any other model has those of Algorithm 1."""
+    objective = made("gpt2", torch.float32)
+    if method == "mle":
+        objective = MLE(tiny.backbone("gpt2")).eval()  # type: ignore[assignment]
+        objective.setup_run(RunContext(token_counts=counts))
+    given, seeds = tiny.texts(4), [3, 4, 5, 6]
+
+    def written(rows: list[int], decoding: str) -> list[list[int]]:
+        batch = tiny.collate(objective.backbone, [given[row] for row in rows])
+        return generate(objective, batch, parse(decoding)[0], 8, [seeds[row] for row in rows])
+
+    together = written([0, 1, 2, 3], "f2_released:topk=3")
+    assert together == [written([row], "f2_released:topk=3")[0] for row in range(4)]
+    assert together != written([0, 1, 2, 3], "decoupled:topk=3")
+    assert together != written([0, 1, 2, 3], "posterior:topk=3")
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("f2_released:greedy", "f2_released is not for greedy"),
+        ("f2_released:nucleus=0.9", "f2_released:topk=1 for what it calls greedy"),
+        ("f2_released:sample", "f2_released is not for sample"),
+        ("f2_released:topk=3+temperature=0.5", "temperature cannot be combined with f2_released decoding"),
+        ("f2_realeased:topk=3", "did you mean 'f2_released'?"),
+    ],
+)
+def test_refused(typed: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse(typed)
+    assert says in str(error.value)
