@@ -1,31 +1,66 @@
-"""`check_objective`: whether an objective keeps what the suite relies on, as sklearn's check_estimator does."""
+"""`check_objective`: whether an objective keeps what the suite relies on, as scikit-learn's check_estimator does.
+
+Each check is a function of a `Subject`, a small model in float64 with a few rows, and returns what it measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors.torch import load
+from torch import Tensor
 
 from bench.base.options import options_of
+from bench.base.seeds import seed_of, seed_torch
 from bench.cells.make import name_of
 from bench.config.config import parse_sets
+from bench.config.decoding import parse
 from bench.config.resolve import check_overrides, find_method
 from bench.config.second import checkable, second_of
 from bench.errors import UsageError
+from bench.generation.continuation import Continuation, first_new
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
+from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.store.checkpoints import load_checkpoint, save_checkpoint
+from bench.tasks.encode.codec import Encoded
 from bench.tasks.logicnlg import LogicNLG
-from bench.testing.distributions import cache, no_future, source, sums_to_one
-from bench.testing.losses import batches, bf16, certain, fast_form, gradients, no_target, padding
 from bench.testing.ranks import ranks
-from bench.testing.report import Check, NotApplicable, OnResult, Report, Result, need, run_checks, silent
-from bench.testing.subject import Subject
-from bench.testing.training import overfit, reload
+from bench.testing.report import (
+    TOLERANCE,
+    Check,
+    NotApplicable,
+    OnResult,
+    Report,
+    Result,
+    difference,
+    near,
+    need,
+    run_checks,
+    silent,
+)
+from bench.testing.subject import SLICE, Subject
 
 __all__ = ["BACKBONES", "CHECKS", "check_objective"]
 
 BACKBONES = ("small-causal", "small-encdec")
-"""Backbones that a method without one of its own is checked on."""
+"""Backbones on which a method without one of its own is checked."""
+NEW_TOKENS = 5
+SHIFTS = {"decoder-only": ((0, 5), (5, 0), (3, 4)), "encoder-decoder": ((0, 5),)}
+"""Padding columns on the left and right; rows of an encoder-decoder are padded on the right only."""
+LEARNED_STEPS, LEARNED_SHARE = 200, 0.3
+"""Within so many steps, the loss of two rows should fall below this share of its start."""
+Hook = Callable[[Rows], Tensor]
+
+
+# Distributions -----------------------------------------------------------------------------------------------------
 
 
 def builds(subject: Subject) -> str:
@@ -40,7 +75,365 @@ def builds(subject: Subject) -> str:
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 
 
-DISTRIBUTION: list[Check] = [builds, sums_to_one, no_future, source, padding, bf16, cache]
+@torch.no_grad()
+def sums_to_one(subject: Subject) -> str:
+    """Log-probabilities sum to one, also those that decoding sees, where tokens that are cut away are -inf."""
+    objective = subject.objective().eval()
+    hooks: dict[str, Hook] = {"log_probs": objective.log_probs}
+    for decoding in parse("greedy,topk=3,nucleus=0.9,beam=3"):
+        hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
+    worst = 0.0
+    for rows in subject.slices(objective):
+        expected = [len(rows), objective.backbone.vocabulary_size]
+        for name, hook in hooks.items():
+            log_probs = hook(rows)
+            came = list(log_probs.shape)
+            need(came == expected, f"{name} of shape [n, V] = {expected}", came, "give every token a column")
+            bad = bool(log_probs.isnan().any() or (log_probs == torch.inf).any())
+            need(not bad, f"{name} without NaN and +inf", "some", "look for 0 * inf, inf - inf and log(-x)")
+            off = float((log_probs.double().logsumexp(1).exp() - 1).abs().max())
+            near(off, f"rows of exp({name}) that sum to 1", "normalise over the vocabulary, e.g. with log_softmax")
+            worst = max(worst, off)
+    return f"off by {worst:.0e} at most"
+
+
+@torch.no_grad()
+def no_future(subject: Subject) -> str:
+    """Only earlier tokens are used: `log_probs` stands whatever the token it predicts and those behind it are."""
+    objective, row = subject.objective().eval(), subject.rows[0]
+    length, size = len(row.target), objective.backbone.vocabulary_size
+
+    def told(row: Encoded) -> Tensor:
+        return torch.cat([objective.log_probs(rows) for rows in subject.slices(objective, [row])])  # [T, V]
+
+    true = told(row)
+    for first in (0, length // 2, length - 1):
+        others = tuple(4 + (token + 1) % (size - 4) for token in row.target[first:])
+        changed = told(replace(row, target=(*row.target[:first], *others)))
+        near(
+            difference(changed[: first + 1], true[: first + 1]),
+            f"log_probs up to position {first} to stand when targets from it on change",
+            "read only what `rows` may read: `written`, `readable`",
+        )
+    return f"{length} positions"
+
+
+@torch.no_grad()
+def cache(subject: Subject) -> str:
+    """Decoding with a cache equals full forward passes over the text so far, for both hooks that give distributions."""
+    objective, rows = subject.objective().eval(), subject.rows[::3]
+    prompts: Any = subject.codec.prompt_batch(rows)
+    start = first_new(prompts, objective.backbone.model.config)
+    second = objective.second_model if objective.has_second else None
+    for decoding in parse("greedy,beam=3"):
+        hooks: dict[str, Hook] = {
+            "log_probs": objective.log_probs,
+            f"decode_log_probs for {decoding.text}": partial(objective.decode_log_probs, decoding=decoding),
+        }
+        texts = Continuation(objective, decoding, prompts, start, [], second)
+        for at in range(NEW_TOKENS):
+            full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
+            for row in rows:
+                *_, last = subject.slices(objective, [replace(row, target=(*row.target[:at], 0))])
+                full.append(last)
+            for name, hook in hooks.items():
+                expected = torch.stack([hook(last)[-1] for last in full])
+                near(
+                    difference(hook(texts.rows), expected),
+                    f"{name} to give with a cache what it gives in a full forward pass over the text so far",
+                    "let it depend on what `rows` holds when generating: `written`, no targets, positions or `earlier`",
+                )
+            texts.append(torch.tensor([row.target[at] for row in rows]))
+    return f"{NEW_TOKENS} steps"
+
+
+# Losses ------------------------------------------------------------------------------------------------------------
+
+
+def gradients(subject: Subject) -> str:
+    """Loss and gradients are finite, and within three steps every trainable parameter has had one."""
+    refuse_vanishing(subject, subject.rows)
+    trainee, reached = Trainee(subject, 1e-3), set[str]()
+    for _ in range(3):  # some parameters start behind a weight of zero
+        loss = trainee.step(subject.rows)
+        finite(loss, trainee.objective, "look for log(0), 0 * inf and division by a count that may be 0")
+        reached |= {name for name, gradient in gradients_of(trainee.objective).items() if gradient.any()}
+    named = [name for name, parameter in trainee.objective.named_parameters() if parameter.requires_grad]
+    missed = ", ".join(name for name in named if name not in reached)
+    remedy = "use it in the loss, or set requires_grad=False"
+    need(not missed, "every trainable parameter to have a gradient within 3 steps", f"none at {missed}", remedy)
+    return f"{len(named)} parameters"
+
+
+def certain(subject: Subject) -> str:
+    """Loss and gradients are finite in float32 where the model is certain, rightly at every other position."""
+    objective = subject.objective(torch.float32)
+    with torch.no_grad():
+        for parameter in objective.head_parameters():
+            parameter.mul_(30)  # most tokens then have a probability of 0 and one has 1
+    states = subject.states(objective)
+    targets = states.targets.clone()
+    for rows in slices(states):
+        likeliest, even = objective.log_probs(rows).detach().argmax(1), rows.position % 2 == 0
+        targets[(rows.start + rows.group)[even], rows.position[even]] = likeliest[even]
+    total = objective.loss(replace(states, targets=targets)).total
+    total.backward()
+    finite(float(total.detach()), objective, "bound (clamp_min) what is divided by, rooted or taken a logarithm of")
+    return f"loss {float(total.detach()):.3g}"
+
+
+def no_target(subject: Subject) -> str:
+    """Rows without targets cost nothing, and leave gradients finite: a process may have no others in a step."""
+    objective, batch = subject.comparable(), subject.batch(subject.rows)
+    batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+    total = objective.step_loss(batch).total
+    if total.requires_grad:
+        total.backward()
+    finite(float(total.detach()), objective, "divide by no count that may be 0")
+    free = subject.makes_texts or float(total.detach()) == 0  # the texts that a model makes cost something
+    need(free, "a loss of 0 of rows without targets", float(total.detach()), "sum over targets")
+    return f"{len(subject.rows)} rows"
+
+
+def finite(loss: float, objective: Objective, remedy: str) -> None:
+    """Fail the check unless the loss and all gradients are finite."""
+    bad = [name for name, gradient in gradients_of(objective).items() if not gradient.isfinite().all()]
+    came = f"a loss of {loss:.4g} and NaN or inf in the gradient of {', '.join(bad) or 'nothing'}"
+    need(abs(loss) < torch.inf and not bad, "a finite loss and finite gradients", came, remedy)
+
+
+def padding(subject: Subject) -> str:
+    """Padding and neighbours change nothing in the likelihood and in the loss of a row."""
+    objective, row = subject.objective().eval(), subject.rows[-1]
+    together = torch.zeros(len(subject.rows), dtype=torch.float64)  # [B] nats
+    for part, nll in objective.nll(subject.states(objective)):
+        together.index_add_(0, part.start + part.group, nll.detach().double())
+
+    def alone(states: States) -> Tensor:
+        return torch.cat([nll.detach() for _, nll in objective.nll(states)]).sum()
+
+    remedy = "mask padding (`readable`, IGNORED targets) and count positions from the first real token"
+    for one, expected in zip(subject.rows, together, strict=True):
+        apart = difference(alone(subject.states(objective, [one])), expected)
+        near(apart, "a row to have alone the likelihood it has in a batch", remedy)
+    bare = subject.comparable().step_loss(subject.batch([row])).total.detach()
+    for left, right in SHIFTS[objective.backbone.architecture]:
+        batch = subject.padded(row, left, right)
+        where = f"with {left} padding columns on the left and {right} on the right"
+        apart = difference(alone(objective.states(batch)), together[-1])
+        near(apart, f"a row to keep its likelihood {where}", remedy)
+        if objective.batch_invariant:
+            loss = subject.comparable().step_loss(batch).total.detach()
+            near(relative(loss, bare), f"a row to keep its loss {where}", "let no term depend on padding")
+    return "likelihood and loss" if objective.batch_invariant else "likelihood; it says batch_invariant = False"
+
+
+def batches(subject: Subject) -> str:
+    """Order and micro-batches change nothing: each term of the loss is a sum over rows."""
+    if not subject.objective().batch_invariant:
+        raise NotApplicable("it says batch_invariant = False")
+    rows = subject.rows[::2]
+    ways: dict[str, Sequence[Sequence[Encoded]]] = {
+        "in two micro-batches": [rows[:1], rows[1:]],
+        "in another order": [rows[::-1]],
+        "one by one": [[row] for row in rows],
+    }
+    for step in range(4 if subject.makes_texts else 1):  # a coin of a loss on its own texts should fall both ways
+        whole = terms_of(subject, [rows], step)
+        for way in list(ways)[: 1 if step else None]:
+            found = terms_of(subject, ways[way], step)
+            for term, value in whole.items():
+                part = found.get(term, torch.tensor(torch.nan))
+                expected = f"`{term}` of {len(rows)} rows {way} to be {float(value):.6g}"
+                remedy = "make it a sum over positions or rows, or say batch_invariant = False"
+                need(relative(part, value) <= TOLERANCE, expected, f"{float(part):.6g}", remedy)
+    return f"{', '.join(ways)}"
+
+
+def terms_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) -> dict[str, Tensor]:
+    """Sum the loss, its count and its named terms over the micro-batches of one step."""
+    objective, every_row = subject.comparable(), [row for part in parts for row in part]
+    sums: dict[str, Tensor] = {}
+    seed_torch(subject.seed)
+    for part in parts:
+        loss = objective.step_loss(subject.batch(part, step, every_row))
+        named = {"loss": loss.total.detach(), "n_target_tokens": loss.n_target_tokens, **loss.terms}
+        sums = {name: value + sums.get(name, 0) for name, value in named.items()}
+    return sums
+
+
+def fast_form(subject: Subject) -> str:
+    """The loss that is trained, by slices or by head_loss, has the value and gradients of its plain form."""
+    hooks = ("row_loss", "head_loss", "position_loss", "loss")
+    own = [name for name in hooks if getattr(subject.plugin, name) is not getattr(Objective, name)]
+    fast, plain = subject.comparable(), subject.comparable()
+    if own == ["loss"]:
+        raise NotApplicable("its `loss` is its only form")
+    if "loss" in own and not fast.batch_invariant:
+        raise NotApplicable("its `loss` adds what is no sum over positions")
+    trained, expected = fast.loss(subject.states(fast)).total, plain_loss(plain, subject)
+    trained.backward()
+    expected.backward()
+    near(relative(trained, expected), "the loss to be the sum of position_loss", "make both the same number")
+    first, second, none = gradients_of(fast), gradients_of(plain), torch.zeros(())
+    scale = max(1.0, *(float(gradient.abs().max()) for gradient in second.values()))
+    for name in {**first, **second}:
+        apart = difference(first.get(name, none), second.get(name, none)) / scale
+        remedy = "reach the head through `head` alone, and list every parameter in own_parameters"
+        near(apart, f"the loss to give '{name}' the gradient that its plain form does", remedy)
+    if not plain.has_fast_form:
+        return "slice by slice"
+    for rows in subject.slices(plain) if "row_loss" in own else ():
+        apart = difference(plain.position_loss(rows)[0], plain.row_loss(plain.log_probs(rows), rows, rows.targets))
+        remedy = "make them one loss, or remove row_loss, which is not trained"
+        near(apart, "head_loss to have the value of row_loss at each position", remedy)
+    return "head_loss"
+
+
+def plain_loss(objective: Objective, subject: Subject) -> Tensor:
+    """Return the loss of a batch over logits in the graph; one that looks at whole rows first does so here too."""
+    states = subject.states(objective)
+    if objective.two_passes:
+        objective.fused_head = lambda states: None  # type: ignore[method-assign]
+        return objective.loss(states).total
+    parts = [objective.position_loss(rows)[0].sum() for rows in slices(states, SLICE)]
+    return torch.stack([*parts, *objective.batch_terms(states).values()]).sum()
+
+
+@torch.no_grad()
+def bf16(subject: Subject) -> str:
+    """Under bf16 autocast, loss and likelihood stay within a hundredth of those in float32."""
+    values = []
+    for mixed in (False, True):
+        objective = subject.objective(torch.float32).train(not subject.draws)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
+            states = subject.states(objective)
+            nll = torch.cat([nll for _, nll in objective.nll(states)]).double().sum()
+            values.append((nll, objective.loss(states).total))
+    shares = [relative(mixed, exact) for exact, mixed in zip(*values, strict=True)]
+    for name, share in zip(("likelihood", "loss"), shares, strict=True):
+        remedy = "keep sums, exponentials and differences of near numbers in float32"
+        near(share, f"the {name} of float32", remedy, 0.01)
+    return f"off by {max(shares):.1e} at most"
+
+
+def gradients_of(objective: Objective) -> dict[str, Tensor]:
+    """Return the gradient of each parameter that has one."""
+    return {name: parameter.grad for name, parameter in objective.named_parameters() if parameter.grad is not None}
+
+
+def relative(first: Tensor, second: Tensor) -> float:
+    """Return the difference as a share of the second.
+
+    >>> round(relative(torch.tensor(1.5), torch.tensor(1.0)), 3)
+    0.5
+    """
+    first, second = first.detach().double(), second.detach().double()
+    return float((first - second).abs() / second.abs().clamp_min(1e-3))
+
+
+# Training ----------------------------------------------------------------------------------------------------------
+
+
+class Trainee:
+    """An objective that is trained by hand as one process trains it."""
+
+    def __init__(self, subject: Subject, rate: float = 1e-2) -> None:
+        self.subject, self.taken = subject, 0
+        self.objective = subject.objective(fresh=True)
+        self.optimizer = torch.optim.Adam([p for p in self.objective.parameters() if p.requires_grad], lr=rate)
+
+    def loss(self, rows: Sequence[Encoded]) -> Tensor:
+        """Return the loss of the next step per target token, with its gradients left in `grad`."""
+        seed_torch(seed_of(self.subject.seed, "step", 0, self.taken))
+        self.optimizer.zero_grad()
+        loss = self.objective.training_step(self.subject.batch(rows, self.taken), self.taken)
+        loss.backward()
+        return loss.detach()
+
+    def step(self, rows: Sequence[Encoded]) -> float:
+        """Take a step; return its loss."""
+        loss = self.loss(rows)
+        self.objective.end_of_step(lambda tensor: tensor)
+        self.optimizer.step()
+        self.taken += 1
+        return float(loss)
+
+    @torch.no_grad()
+    def likelihood(self, rows: Sequence[Encoded]) -> float:
+        """Return the negative log-likelihood of rows in nats a token, in evaluation mode."""
+        states = self.subject.states(self.objective.eval(), rows)
+        nll = torch.cat([nll for _, nll in self.objective.nll(states)]).mean()
+        self.objective.train()
+        return float(nll)
+
+
+def refuse_vanishing(subject: Subject, rows: Sequence[Encoded]) -> None:
+    """Pass over a check of a method that is fine-tuned from another, where a fresh model gives it no gradient.
+
+    Raises:
+        NotApplicable: every gradient is below a tenth of what Adam adds to its divisor.
+    """
+    if subject.method.parent:
+        trainee = Trainee(subject)
+        trainee.loss(rows)
+        if all(float(gradient.abs().max()) < 1e-9 for gradient in gradients_of(trainee.objective).values()):
+            raise NotApplicable(f"it is fine-tuned from {subject.method.parent}, and a fresh model gives no gradient")
+
+
+def reload(subject: Subject) -> str:
+    """Training goes on from a checkpoint with the losses it would have had without the break."""
+    first, second = Trainee(subject), Trainee(subject)
+    for _ in range(2):
+        first.step(subject.rows)
+    kept, optimizer = save_checkpoint(first.objective), copy.deepcopy(first.optimizer.state_dict())
+    load_checkpoint(second.objective, load(kept), Path("checkpoint"))
+    second.optimizer.load_state_dict(optimizer)
+    second.taken = first.taken
+    for step in range(2):
+        went_on, began_again = first.step(subject.rows), second.step(subject.rows)
+        if not math.isfinite(went_on):
+            raise NotApplicable(f"its loss is {went_on} in step {first.taken}")
+        near(
+            abs(went_on - began_again) / max(1.0, abs(went_on)),
+            f"a loss of {went_on:.9g} in step {step + 1} after loading",
+            "keep what the loss depends on in parameters and buffers (register_buffer)",
+            1e-9,
+        )
+    return f"{len(kept) // 1024} KiB"
+
+
+def overfit(subject: Subject) -> str:
+    """Two rows can be learned by heart: the loss comes down to a fraction of its start, and their likelihood with it.
+
+    The weights of some losses vanish, as those of FACE do once all tokens are written equally often. Then the loss
+    comes down alone, and likelihood should not be worse than at the start. A loss that makes its own texts has no start
+    to compare with.
+    """
+    rows = subject.rows[-2:]
+    refuse_vanishing(subject, rows)
+    trainee = Trainee(subject)
+    start = now = trainee.likelihood(rows), float(trainee.loss(rows))
+    known = low = False
+    while trainee.taken < LEARNED_STEPS and math.isfinite(now[1]) and not (known and low):
+        for _ in range(10):
+            loss = trainee.step(rows)
+        now = trainee.likelihood(rows), loss
+        known = now[0] < LEARNED_SHARE * start[0]
+        low = subject.makes_texts or now[1] < LEARNED_SHARE * start[1]
+    came = f"{start[0]:.3g} -> {now[0]:.3g} nats a token, loss {start[1]:.3g} -> {now[1]:.3g} in {trainee.taken} steps"
+    need(
+        low and (known or (not subject.makes_texts and now[0] < start[0])),
+        f"loss and likelihood of two rows to fall below {LEARNED_SHARE:.0%} of their start",
+        came,
+        "look at the sign of each term and at what is detached",
+    )
+    return came
+
+
+# All checks --------------------------------------------------------------------------------------------------------
+
+DISTRIBUTION: list[Check] = [builds, sums_to_one, no_future, padding, bf16, cache]
 """Checks of every method, also of one that is never trained."""
 TRAINING: list[Check] = [gradients, certain, no_target, batches, fast_form, reload, overfit, ranks]
 CHECKS = DISTRIBUTION + TRAINING

@@ -1,4 +1,4 @@
-"""Checks of the other plug-ins: tasks, metrics, backbones and decodings that fail no run and mislead nobody."""
+"""Checks of tasks, metrics, backbones and decodings: for errors that end no run and make its numbers wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.sampler import Sampler
 from bench.generation.generation import generate
 from bench.generation.row_cache import new_cache
-from bench.metrics import MetricEntry, find_metric
+from bench.metrics import MetricEntry
 from bench.metrics.columns import direction_of
 from bench.metrics.example_rows import example_rows
 from bench.metrics.requirements import lacking
@@ -32,7 +32,7 @@ from bench.models.backbones.exactness import TOLERANCE as EXACT
 from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
-from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.encode.codec import Encoded
 from bench.tasks.fetch.sources import Source
 from bench.testing.objective import BACKBONES, check_objective
 from bench.testing.report import NotApplicable, OnResult, Report, near, need, run_checks, silent
@@ -41,7 +41,6 @@ from bench.testing.subject import Subject
 # Tasks --------------------------------------------------------------------------------------------------------------
 
 SPLITS = ("train", "valid", "test")
-LONGEST, FEW = 24, 40
 LEAK = 0.1
 """Share of test rows that may be training rows: published data sets have a few."""
 
@@ -94,43 +93,10 @@ def hashed(subject: TaskSubject) -> str:
     return subject.task.manifest("test").sha256[:12]
 
 
-def encodes(subject: TaskSubject) -> str:
-    """Rows become tokens, cut to the longest lengths, with targets to learn; open-ended rows have a prompt."""
-    task = subject.task
-    architectures = ["decoder-only", "encoder-decoder"][: 1 if task.info.open_ended else 2]
-    for architecture in architectures:
-        codec = Codec(task.tokenizer(300), architecture, LONGEST, LONGEST)
-        encoded = task.encode(task.split("train").examples[:FEW], codec)
-        need(any(row.target for row in encoded), f"target tokens on {architecture}", "none", "see `source_text`")
-        longest, most = max(len(row.source) for row in encoded), LONGEST + sum(map(len, codec.frame))
-        need(longest <= most, f"at most {most} source tokens", longest, "cut long sources")
-    if task.info.open_ended and not task.prompt_tokens and task.stream is None:
-        for example in task.split("test").examples[:FEW]:
-            parts = task.prompt_and_rest(example)
-            need(all(part.strip() for part in parts), f"a prompt and a rest of '{example.id}'", parts, "split it")
-    return " and ".join(architectures)
-
-
-def scored(subject: TaskSubject) -> str:
-    """Its metrics can score its rows, with the texts that people wrote in place of a model's."""
-    info, examples, found = subject.task.info, subject.task.split("test").examples[:FEW], []
-    for family in info.metrics:
-        entry: MetricEntry = find_metric(family).value
-        known = ", ".join(info.evaluations)
-        need(entry.kind in info.evaluations, f"an evaluation `{entry.kind}` for '{family}'", known, "add it")
-        if entry.kind == "generation" and not info.open_ended and not lacking(entry.requires):
-            written = [{"id": row.id, "text": row.target, "token_ids": [1, 2]} for row in examples]
-            scores = entry.load()(written, subject.task.gold(examples, entry.gold))
-            numbers = any(score.value is not None for score in scores)
-            need(numbers, f"a number of '{family}'", scores[0].signature, "give rows what it reads")
-            found.append(family)
-    return ", ".join(found) or "no metric that can do without a model"
-
-
 def check_task(kind: type[Task], source: Source, sets: Mapping[str, Any], on_result: OnResult = silent) -> Report:
     """Check a task on data, or on its built-in rows; `sets` are options beside its defaults."""
     subject = TaskSubject(kind, source, sets)
-    return Report(kind.name, tuple(run_checks([rows, hashed, encodes, scored], subject, on_result)))
+    return Report(kind.name, tuple(run_checks([rows, hashed], subject, on_result)))
 
 
 # Metrics ------------------------------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ from bench.launch.endings import cause_of
 from bench.launch.processes import log_tail
 from bench.launch.ranks import Rank, run_ranks
 from bench.store.checkpoints import save_checkpoint
-from bench.testing.distributions import difference
-from bench.testing.report import TOLERANCE, Failed, NotApplicable, near
+from bench.testing.report import TOLERANCE, Failed, NotApplicable, difference, near
 from bench.testing.subject import Subject
 from bench.training.training import train
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
+from torch import Tensor
+
 Check = Callable[[Any], str]
 State = Literal["passed", "failed", "not applicable"]
 
@@ -31,9 +34,18 @@ def need(holds: bool, expected: str, came: object, remedy: str) -> None:
         raise Failed(f"expected {expected}; got {came}; {remedy}")
 
 
-def near(difference: float, expected: str, remedy: str, tolerance: float = TOLERANCE) -> None:
+def difference(first: Tensor, second: Tensor) -> float:
+    """Return the largest difference; infinite where only one is -inf.
+
+    >>> difference(torch.tensor([1.0, -torch.inf]), torch.tensor([1.5, -torch.inf]))
+    0.5
+    """
+    return float(torch.where(first == second, 0.0, first.double() - second.double()).abs().max())
+
+
+def near(apart: float, expected: str, remedy: str, tolerance: float = TOLERANCE) -> None:
     """Fail the check unless a difference is within a tolerance; NaN fails."""
-    need(difference <= tolerance, expected, f"a difference of {difference:.1e}", remedy)
+    need(apart <= tolerance, expected, f"a difference of {apart:.1e}", remedy)
 
 
 @dataclass(frozen=True)

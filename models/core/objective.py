@@ -109,7 +109,6 @@ class Objective(Trainable):
     min_target_tokens: ClassVar[int] = 0
     two_passes: ClassVar[bool] = False  # `loss` looks at whole rows before it sums: a position alone has another loss
     smoothed_likelihood: ClassVar[bool] = False  # perplexity depends on what probabilities are raised by: not ranked
-    lowers_source: ClassVar[bool] = False  # means to make tokens of the source less likely
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
     space: ClassVar[Space] = LEARNING_RATE  # what `--trials` tunes: settings that a validation loss can choose
     uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`

@@ -195,19 +195,6 @@ class CountsOnOneRank(Sound):
         self.pending = 0.0
 
 
-class PunishesTheSource(Sound):
-    """Takes the memory for what was written: on an encoder-decoder it holds the source."""
-
-    def log_probs(self, rows: Rows) -> Tensor:
-        return without(self.logits(rows), rows.memory_tokens.masked_fill(~rows.readable, IGNORED)).log_softmax(1)
-
-
-class AvoidsTheSource(PunishesTheSource):
-    """The same, and says that it means it."""
-
-    lowers_source: ClassVar[bool] = True
-
-
 class PunishesWritten(Sound):
     """Does it right: breaks nothing."""
 
