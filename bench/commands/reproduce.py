@@ -89,6 +89,7 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
     """Put tables beside what the store has."""
     from bench.leaderboards import table as ours
     from bench.leaderboards.published.costs import cost_notes, measured_costs
+    from bench.leaderboards.published.nearest import settings_of
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
     from bench.leaderboards.published.win_loss import fill_win_loss_table
@@ -99,8 +100,9 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
     store = Store(Path(given.results))
     held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     made.code = max(made.code, say_damaged(store))
+    settings = {key: settings_of(config.as_dict()) for key, (config, _, _) in made.configured.items()}
     every = {
-        table.address: reproduce(table, held, made.preset, made.planned, made.reasons, made.departing)
+        table.address: reproduce(table, held, made.preset, made.planned, made.reasons, made.departing, settings)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
     }
     found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED

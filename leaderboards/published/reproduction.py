@@ -3,6 +3,9 @@
 A published number is met when it lies within the interval of our seeds, or ours lies within the spread printed behind
 it. Under three seeds there is no interval, and a tolerance declared for the metric decides. Half a unit of the last
 printed digit is always granted.
+
+Where the planned run is not stored, the nearest stored run of the method and task is shown in its place, with what is
+different about it. Such a number is never counted as reproduced.
 """
 
 from __future__ import annotations
@@ -10,9 +13,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bench.base.departure import Departure
 from bench.leaderboards.published.checks import Check
+from bench.leaderboards.published.nearest import comparable_size, differences, nearest, size_of
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
 from bench.leaderboards.published.order import Order, order_of
 from bench.leaderboards.published.paper_files import UNSURE
@@ -23,7 +28,8 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
 
-WITHIN, OFF, NOT_RUN, NOT_COMPARABLE = VERDICTS = ("within interval", "off", "not run", "not comparable")
+VERDICTS = ("within interval", "off", "another run", "not run", "not comparable")
+WITHIN, OFF, ANOTHER, NOT_RUN, NOT_COMPARABLE = VERDICTS
 HOLDS, FAILS = "holds", "fails"
 """Verdicts of checks, beside `not run` and `not comparable`."""
 STRICT_EXIT = 4
@@ -41,6 +47,7 @@ class Reproduced:
         ours: our number, a mean over seeds; None where there is none.
         by_seed: what it is the mean of.
         row: the row of ours that it is from.
+        another: where that row is not of the planned run, its backbone and steps; rows of one size have an order.
     """
 
     cell: PublishedCell
@@ -49,11 +56,12 @@ class Reproduced:
     ours: SeedMean | None = None
     by_seed: Mapping[int, float] = field(default_factory=dict)
     row: TableRow | None = None
+    another: str = ""
 
     @property
     def delta(self) -> float | None:
-        """Our number less the published one; None where one is missing, or they are not comparable."""
-        if self.ours is None or self.cell.value is None or self.verdict == NOT_COMPARABLE:
+        """Our number less the published one; None where one is missing, or it is not of the planned run."""
+        if self.ours is None or self.cell.value is None or self.verdict in (ANOTHER, NOT_COMPARABLE):
             return None
         return self.ours.mean - self.cell.value
 
@@ -136,9 +144,10 @@ class Reproduction:
 
     @property
     def short_of(self) -> int:
-        """How many cells and checks fail or are not run; a strict reproduction allows none."""
-        failed = sum(each.verdict in (FAILS, NOT_RUN) for each in self.checks)
-        return self.count()[OFF] + self.count()[NOT_RUN] + failed
+        """How many cells and checks fail or are not of the planned run; a strict reproduction allows none."""
+        short = (OFF, ANOTHER, NOT_RUN, FAILS)
+        verdicts = [reproduced.verdict for row in self.rows for reproduced in row]
+        return sum(verdict in short for verdict in (*verdicts, *(each.verdict for each in self.checks)))
 
 
 def reproduce(
@@ -148,6 +157,7 @@ def reproduce(
     planned: Mapping[Key, set[str]] | None = None,
     reasons: Mapping[Key, str] | None = None,
     departing: Departing = nothing_known,
+    settings: Mapping[Key, Mapping[str, Any]] | None = None,
 ) -> Reproduction:
     """Put a paper's table beside ours.
 
@@ -159,8 +169,9 @@ def reproduce(
             rows are matched by method and backbone.
         reasons: by the same, why there may be no number.
         departing: what our cell has otherwise than the paper.
+        settings: by the same, the settings of the planned run; another run that is shown says where it differs.
     """
-    our_tables = OurTables(ours, preset, planned or {}, reasons or {})
+    our_tables = OurTables(ours, preset, planned or {}, reasons or {}, settings or {})
     rows = tuple(tuple(map(our_tables.reproduced, row)) for row in table.rows)
     return Reproduction(
         table,
@@ -235,10 +246,13 @@ class OurTables:
     preset: str
     planned: Mapping[Key, set[str]]
     reasons: Mapping[Key, str]
+    settings: Mapping[Key, Mapping[str, Any]]
 
     def reproduced(self, cell: PublishedCell) -> Reproduced:
         """Put one published cell beside ours."""
-        match = self.row_of(cell)
+        match, is_planned = self.row_of(cell), True
+        if not match and (found := nearest(cell, self.tables, self.preset)):
+            match, is_planned = found, False
         if isinstance(match, str):
             return without_number(cell, match)
         table, row = match
@@ -246,6 +260,12 @@ class OurTables:
         if isinstance(value, str):
             return without_number(cell, value, row)
         ours = seed_mean(list(value.by_seed.values()))
+        if not is_planned:
+            verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
+            planned = self.settings.get(key_of_cell(cell, self.preset), {})
+            unlike_planned = differences(cell, table, row, self.preset, planned)
+            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}", *unlike_planned]))
+            return Reproduced(cell, verdict, reason, ours, value.by_seed, row, comparable_size(row))
         reason = cell.why_not or unlike(cell, table, row)
         if reason:
             return Reproduced(cell, NOT_COMPARABLE, reason, ours, value.by_seed, row)
@@ -383,6 +403,6 @@ def _blocks(column: Sequence[Reproduced]) -> dict[str, list[tuple[int | str, flo
         source: int | str = cell.method
         if reproduced.row is not None:
             source = id(reproduced.row)
-        block = ", ".join(filter(None, (cell.part, cell.backbone)))
+        block = ", ".join(filter(None, (cell.part, cell.backbone, reproduced.another)))
         blocks.setdefault(block, []).append((source, reproduced.ours.mean, cell.value))
     return blocks

@@ -1,8 +1,9 @@
 """Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
 
 Each row of the paper has four lines: our number, the published one, the difference and the verdict. A number that is
-not comparable has no difference. Below the table stands one list of notes: a letter names each reason for a number
-that is missing or not comparable, and a number names each setting in which our runs deviate from the paper.
+not comparable, or not of the planned run, has no difference. Below the table stands one list of notes: a letter names
+each reason for a number that is missing or not comparable, and a number names each setting in which our runs deviate
+from the paper.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from bench.base.departure import Departure
 from bench.base.redaction import one_line
 from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.reproduction import (
+    ANOTHER,
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
@@ -31,7 +33,7 @@ from bench.leaderboards.render.text.text_table import TextRow, TextTable, consol
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
-SHORT = {WITHIN: "within", OFF: "OFF", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
+SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "another", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 DETAILED_AT_SMALL = ("method", "decode")
 """Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
 

@@ -78,6 +78,27 @@ def test_a_snapshot_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
     assert json.loads(ended.out)["tables"][0]["rows"] == made[1]["rows"]
 
 
+@pytest.mark.parametrize(
+    ("address", "label", "n", "said"),
+    [
+        ("histalign/table1", "GPT2-Small", 8, "small-causal of 459,136 parameters from scratch, 300 steps of 64 rows; "
+         "its settings were picked from 3 trials by validation loss; trainer.lr=0.00131 in place of 0.001"),
+        ("adadec/table2", "This work (SEQ2SEQ)", 5, "written by greedy in place of beam=5+gnmt=1.0"),
+        ("f2softmax/table1", "FACE", 3, "50 steps of 16 rows after 300 steps of 16 rows of mle"),
+    ],
+)  # fmt: skip
+def test_kept_runs_fill_a_table_with_what_is_different_about_them(bench, address, label, n, said):
+    ended = bench("reproduce", address, "--no-run", "--json", "--results", "leaderboards/runs/grid")
+    assert ended.code == 0, ended.err
+    (table,) = json.loads(ended.out)["tables"]
+    row = next(row for row in table["rows"] if row["label"] == label)
+    filled = [cell for cell in row["cells"] if cell["verdict"] == "another run"]
+    assert len(filled) >= 3
+    for cell in filled:
+        assert (cell["ours"]["n"], cell["delta"]) == (n, None)
+        assert said in cell["reason"]
+
+
 def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
     root, _ = made
     ended = bench("reproduce", "histalign/table1", *TINY, "--dry-run", "--results", str(root))

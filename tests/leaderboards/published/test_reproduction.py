@@ -9,6 +9,7 @@ from bench.leaderboards.published.needs import chosen, key_of_cell, needs
 from bench.leaderboards.published.paper_files import read
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import (
+    ANOTHER,
     FAILS,
     HOLDS,
     NOT_COMPARABLE,
@@ -74,7 +75,7 @@ def test_the_papers_order_of_rows_and_columns_is_kept_and_nothing_stored_is_not_
     found = reproduced(tmp_path, reasons={("logicnlg", "mle", "bart-large"): "failed: no memory"})
     assert [row[0].cell.row for row in found.rows] == ["BART", "TRIME", "HISTALIGN", "Human"]
     assert [one.cell.column for one in found.rows[0]] == ["B1", "B3", "PPL"]
-    assert found.count() == {WITHIN: 0, OFF: 0, NOT_RUN: 6, NOT_COMPARABLE: 6}
+    assert found.count() == {WITHIN: 0, OFF: 0, ANOTHER: 0, NOT_RUN: 6, NOT_COMPARABLE: 6}
     assert (first(found).reason, first(found, 1).reason) == ("failed: no memory", "")
     assert first(found, 0, 2).reason == "no unit is stated"
     assert (first(found, 1, 2).verdict, first(found, 1, 2).reason) == (NOT_COMPARABLE, "no unit is stated")
@@ -159,7 +160,7 @@ def test_no_number_is_made_of_a_conflict_or_a_diverged_seed(tmp_path):
 
 
 def test_another_decoding_is_another_row_but_likelihood_has_none(tmp_path):
-    store(tmp_path, "mle", {0: 30.0}, decoding="beam=4")
+    store(tmp_path, "mle", {0: 30.0}, decoding="topk=3")
     scored(trained(tmp_path, "mle", 0, **BIG), {"ppl/word": 20.0}, kind="likelihood", decoding=None)
     found = reproduced(tmp_path)
     assert (first(found).verdict, first(found, 0, 2).ours.mean) == (NOT_RUN, 20.0)
@@ -172,8 +173,50 @@ def test_of_several_settings_the_planned_one_counts_and_without_a_plan_none(tmp_
     key = trained(tmp_path, "mle", 0, **BIG).path.name
     planned = {("logicnlg", "mle", "bart-large"): {key}}
     assert first(reproduced(tmp_path, planned=planned)).ours.mean == 30.0
-    planned = {("logicnlg", "mle", "bart-large"): {"another"}}
-    assert first(reproduced(tmp_path, planned=planned)).ours is None
+
+
+KEY = ("logicnlg", "mle", "bart-large")
+
+
+def test_the_nearest_stored_run_is_shown_where_the_planned_one_is_not_and_says_how_it_differs(tmp_path):
+    for seed in range(3):
+        cell = trained(tmp_path, "mle", seed, **BIG, trainer__lr=0.002)
+        scored(cell, {"bleu-1": 30.0, "bleu-3": 15.0, "ppl/word": 20.0}, decoding="beam=4")
+    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
+    planned, settings = {KEY: {"another"}}, {KEY: {"trainer.lr": 0.001, "trainer.steps": 10}}
+    found = reproduced(tmp_path, planned=planned, settings=settings)
+    one, other = first(found), first(found, 0, 2)
+    assert (one.verdict, one.ours.mean, one.ours.n, one.delta) == (ANOTHER, 30.0, 3, None)
+    assert one.reason == (
+        "ours: bart-large pretrained, 10 steps of some rows; written by beam=4 in place of greedy; "
+        "trainer.lr=0.002 in place of 0.001"
+    )
+    assert (other.verdict, other.ours.mean) == (NOT_COMPARABLE, 20.0)
+    assert other.reason == f"no unit is stated; {one.reason}"
+    assert found.count() == {WITHIN: 0, OFF: 0, ANOTHER: 2, NOT_RUN: 4, NOT_COMPARABLE: 6}
+    assert found.short_of == 6, "it is never counted as reproduced"
+
+
+def test_a_run_of_another_preset_says_its_size_and_sampled_texts_stand_in_for_no_others(tmp_path):
+    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
+    store(tmp_path, "trime", {0: 90.0}, preset="small", backbone="small-encdec", decoding="topk=3")
+    found = reproduced(tmp_path, planned={KEY: set()}, settings={KEY: {"trainer.lr": 0.1}})
+    assert first(found).reason == "ours: small-encdec from scratch, 10 steps of some rows; preset small"
+    assert (first(found, 1).verdict, first(found, 1).ours) == (NOT_RUN, None)
+
+
+def test_only_runs_of_one_size_have_an_order(tmp_path):
+    store(tmp_path, "mle", {0: 30.0})
+    for method, value in (("trime", 31.0), ("histalign", 32.0)):
+        store(tmp_path, method, {0: value}, preset="small", backbone="small-encdec")
+    order = reproduced(tmp_path).orders[0]
+    assert (order.rows, order.pairs, order.block) == (2, 1, "bart-large, small-encdec, 10 steps of some rows")
+
+
+def test_a_planned_run_that_failed_is_not_replaced(tmp_path):
+    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
+    found = reproduced(tmp_path, reasons={KEY: "failed: no memory"})
+    assert (first(found).verdict, first(found).reason) == (NOT_RUN, "failed: no memory")
 
 
 def test_what_people_wrote_stands_beside_the_papers_people(tmp_path):
@@ -264,7 +307,7 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     lines = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ") and "ours" in line]
     assert lines == ["BART", "TRIME", "HISTALIGN", "Human"]
     told = content(found)
-    assert told["verdicts"] == {WITHIN: 2, OFF: 2, NOT_RUN: 2, NOT_COMPARABLE: 6}
+    assert told["verdicts"] == {WITHIN: 2, OFF: 2, ANOTHER: 0, NOT_RUN: 2, NOT_COMPARABLE: 6}
     assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
     assert told["rows"][2]["cells"][0]["ours"] is None
 
