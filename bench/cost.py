@@ -28,7 +28,7 @@ from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError
-from bench.models.backbones import find_backbone
+from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.encode.codec import byte_count
@@ -165,7 +165,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     key = key_of([asked, config.own_code().get("backbone", {}), options, markers, glove])
     entry = find_backbone(asked).value
     with torch.device("meta"):
-        if key not in bodies and entry.hub:
+        if key not in bodies and is_pretrained(asked):
             from bench.models.backbones.hub import without_weights
 
             bodies[key] = without_weights(asked, tokenizer_of, markers, options)

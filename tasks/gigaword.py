@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.mid_recipes import MID
 from bench.tasks.core.news_recipes import SMALL, peng
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
@@ -48,6 +49,7 @@ class Gigaword(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.steps": 300, "trainer.max_source": 100, "trainer.max_target": 24},
+        "mid": {**MID, "decode": "greedy", "trainer.steps": 100, "trainer.max_source": 100, "trainer.max_target": 24},
         "paper": PAPER,
     }
 

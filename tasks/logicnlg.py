@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.mid_recipes import MID
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.hub_copies import HUB
@@ -63,6 +64,15 @@ class LogicNLG(Task):
             "finetuned:trainer.steps": 100,
             "finetuned:trainer.lr": 3e-4,
             "bilstm:trainer.lr": 3e-3,
+        },
+        "mid": {
+            **MID,
+            "decode": "greedy",
+            "task.style": "compact",
+            "trainer.steps": 65,
+            "trainer.max_source": 120,
+            "trainer.max_target": 40,
+            "histalign:method.alpha": 0.5,
         },
         # HistAlign Table 8 and A.4; weight decay and the precision of `released` from the authors' script.
         "paper": {

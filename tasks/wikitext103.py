@@ -20,6 +20,7 @@ from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.mid_recipes import MID
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.stream_recipes import F2_METHODS, small
 from bench.tasks.core.task import Task, TaskInfo
@@ -69,6 +70,14 @@ class WikiText103(Task):
             "backbone.vocabulary": 4000,
             "trainer.steps": 300,
             "evaluation.rows": 480,
+        },
+        "mid": {
+            **MID,
+            "decode": "topk=20+max_new_tokens=64",
+            "task.columns": 1,
+            "trainer.steps": 65,
+            "trainer.max_source": 100,
+            "trainer.max_target": 128,
         },
         # F2-Softmax Tables 6 and 7; its epochs are not given.
         "paper": {

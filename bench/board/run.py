@@ -39,7 +39,7 @@ def run(
     method: str | type[Objective] | Iterable[str | type[Objective]] = "papers",
     *,
     seeds: int | Iterable[int] = (0,),
-    preset: Literal["small", "paper"] = "small",
+    preset: Literal["small", "mid", "paper"] = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
     decode: Decode | Iterable[Decode] | None = None,

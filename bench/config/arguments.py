@@ -37,7 +37,7 @@ class RunArguments:
         methods: names, `all`, globs, `module:Class` or `file.py:Class`; tasks, backbone and metrics likewise.
         seeds: one cell each.
         backbone: overrides the task's own.
-        preset: `small` or `paper`.
+        preset: `small`, `mid` or `paper`.
         sets: `section.name=value`. Those of the section `execution` change no key.
         decode: decodings, as `bench.config.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
@@ -180,10 +180,10 @@ def check_micro_batch(rows: str, accumulate: int) -> None:
 def threads_of(preset: str, arguments: RunArguments) -> int:
     """Return the CPU threads of a process, 0 for torch's own choice.
 
-    One in the small preset: the last bits of a sum depend on the number of threads, so that machines with more or
-    fewer cores would otherwise not give the same numbers.
+    One in the presets `small` and `mid`: the last bits of a sum depend on the number of threads, so that machines with
+    more or fewer cores would otherwise not give the same numbers.
     """
-    if arguments.threads or preset != "small":
+    if arguments.threads or preset == "paper":
         return arguments.threads
     return 1
 

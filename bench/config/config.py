@@ -13,7 +13,7 @@ from bench.config.suggestions import did_you_mean_option, places_of, suggested
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean, nearest
 
-PRESETS = ("small", "paper")
+PRESETS = ("small", "mid", "paper")
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation", "execution")
 ALIASES = {
     "task.eval_rows": "evaluation.rows",

@@ -20,7 +20,15 @@ from torch import Tensor
 
 from bench.metrics.score import Gold, Row, Score
 
-__all__ = ["PRECISIONS", "Precision", "matrix_rank_scores", "rank_of", "signature", "singular_values"]
+__all__ = [
+    "PRECISIONS",
+    "Precision",
+    "matrix_rank_scores",
+    "rank_of",
+    "signature",
+    "singular_values",
+    "singular_values_of_product",
+]
 
 Precision = Literal["float32", "float64"]
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
@@ -59,6 +67,35 @@ def singular_values(log_probs: Tensor) -> Tensor:
         matrix = matrix.T
     triangle = torch.linalg.qr(matrix, mode="r").R  # [m, m] with m = min(N, V)
     return torch.linalg.svdvals(triangle)
+
+
+def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
+    """Return the singular values of `left @ right.T`, largest first, without the product.
+
+    A QR factorisation of each factor leaves a [k, k] matrix with the same singular values; all others are 0. The
+    log-probabilities of a softmax head are such a product, of k = width + 1: that is the softmax bottleneck.
+
+    Args:
+        left: `[N, k]`; computed in float64 whatever the type.
+        right: `[V, k]`.
+
+    Returns:
+        `[min(N, V)]` in float64.
+
+    Raises:
+        ValueError: k is larger than N or V, or an entry is infinite or not a number.
+
+    >>> singular_values_of_product(torch.tensor([[3.0], [4.0]]), torch.tensor([[0.0], [1.0], [0.0]])).tolist()
+    [5.0, 0.0]
+    """
+    n, v, k = len(left), len(right), left.shape[1]
+    if k > min(n, v):
+        raise ValueError(f"expected factors of at most {min(n, v)} columns, got {k}")
+    if not (torch.isfinite(left).all() and torch.isfinite(right).all()):
+        raise ValueError("the factors have infinite or undefined entries; drop masked words and diverged rows first")
+    triangles = [torch.linalg.qr(factor.detach().double(), mode="r").R for factor in (left, right)]
+    values = torch.linalg.svdvals(triangles[0] @ triangles[1].T)
+    return torch.cat([values, values.new_zeros(min(n, v) - k)])
 
 
 def rank_of(values: Tensor, shape: tuple[int, int], precision: Precision = "float64") -> int:

@@ -23,7 +23,9 @@ class BackboneEntry(Entry):
 
     Args:
         architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration says it.
-        hub: repository of a pretrained backbone.
+        hub: repository of a pretrained backbone; empty for one that is not loaded from the hub.
+        converted: whether `bench models get NAME` converts its weights into a folder of the cache.
+        tensors_sha256: hash of the converted tensors (`bench.models.backbones.tensors`), which pins them in keys.
         revision: its commit, where a reference states one; empty for an unpinned one. Its commit is settled when it is
             first downloaded, and recorded with each trained cell.
     """
@@ -31,6 +33,8 @@ class BackboneEntry(Entry):
     architecture: str = "decoder-only"
     hub: str = ""
     revision: str = ""
+    converted: bool = False
+    tensors_sha256: str = ""
 
 
 BACKBONES: dict[str, BackboneEntry] = {
@@ -55,6 +59,20 @@ BACKBONES: dict[str, BackboneEntry] = {
         HUB, "BART large, 406 M", "Lewis et al. 2020", architecture="encoder-decoder", hub="facebook/bart-large"
     ),
     "llama2-7b": BackboneEntry(HUB, "LLaMA-2, 6.7 B", "Touvron et al. 2023", hub="meta-llama/Llama-2-7b-hf"),
+    "smollm2-135m": BackboneEntry(
+        HUB,
+        "SmolLM2-135M, 135 M",
+        "Ben Allal et al. 2025",
+        hub="HuggingFaceTB/SmolLM2-135M",
+        revision="93efa2f097d58c2a74874c7e644dbc9b0cee75a2",
+    ),
+    "smollm2-135m-instruct-q4": BackboneEntry(
+        HUB,
+        "SmolLM2-135M, instruct, Q4_1 dequantised, 135 M",
+        "Ben Allal et al. 2025",
+        converted=True,
+        tensors_sha256="c39f9dbb23f0f49cdcdcaf444eaa75f613a626b9df88c4469e909942985a44c7",
+    ),
     "gpt2-scratch": BackboneEntry(SCRATCH, "GPT-2 small at its size, from scratch", "Radford et al. 2019"),
     "gpt2-large-scratch": BackboneEntry(SCRATCH, "GPT-2 large at its size, from scratch", "Radford et al. 2019"),
     "bart-large-scratch": BackboneEntry(
@@ -103,7 +121,8 @@ def check_backbone(asked: str, value: Any) -> None:
 
 def is_pretrained(name: str) -> bool:
     """Return whether a backbone has weights already: one of the hub or of a folder."""
-    return bool(find_backbone(name).value.hub)
+    entry = find_backbone(name).value
+    return bool(entry.hub or entry.converted)
 
 
 def backbone_factory(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Pretrained backbones: a hub id or a local folder."""
+"""Pretrained backbones: a hub id, a local folder, or a model that `bench models get` converted."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import torch
 
+from bench.base.cache import cache_root
 from bench.base.network import hub_reachable, within
 from bench.base.options import LATER, Range, checked
 from bench.base.seeds import seed_of, seed_torch
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
@@ -20,6 +21,7 @@ from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
 from bench.models.backbones.pretrained import Pretrained, resolved
 from bench.models.backbones.published_sizes import PUBLISHED, published_config
+from bench.models.backbones.tensors import tensors_sha256
 
 MAIN = "main"
 """The branch that is taken where no revision is asked for."""
@@ -64,9 +66,12 @@ def hub(
 
     Raises:
         MissingError: when neither folder, cache nor hub has it, or adapters are wanted and `peft` is not there.
+        DataError: when a converted model is not the pinned one.
         UsageError: for options it cannot have.
     """
     place = path or location(name)
+    if not path:
+        _check_converted(name)
     weights = pretrained(place, revision_of(name, revision))
     try:
         model, tokenizer = _loaded(place, weights)
@@ -85,6 +90,26 @@ def hub(
         for weight in (backbone.embedding(), *backbone.head_parameters()):
             weight.requires_grad_(False)
     return backbone
+
+
+def _check_converted(name: str) -> None:
+    """Refuse a converted model that is not on this machine, or whose tensors are not the pinned ones.
+
+    Raises:
+        MissingError: it is not here.
+        DataError: its tensors differ.
+    """
+    if name not in BACKBONES or not BACKBONES[name].converted:
+        return
+    file = Path(location(name)) / "model.safetensors"
+    if not file.is_file():
+        raise MissingError(f"backbone '{name}' is not on this machine; get it with: bench models get {name}")
+    found, pinned = tensors_sha256(file), BACKBONES[name].tensors_sha256
+    if found != pinned:
+        raise DataError(
+            f"the tensors of '{file}' have the hash {found[:12]}, expected {pinned[:12]}; remove the folder and run "
+            f"bench models get {name} again"
+        )
 
 
 def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
@@ -124,6 +149,7 @@ def without_weights(name: str, words: Callable[[int], Any], markers: int, option
     try:
         config = AutoConfig.from_pretrained(place, local_files_only=True)
     except (OSError, ValueError) as error:
+        place = name if name in PUBLISHED else place
         if place not in PUBLISHED:
             raise MissingError(
                 f"the sizes of '{place}' are not known: it is no folder, its configuration is not in the hub's cache, "
@@ -217,13 +243,15 @@ def _configuration(place: str, options: Mapping[str, Any]) -> tuple[Any, dict[st
 
 def location(name: str) -> str:
     """Return the hub id or folder a backbone name stands for."""
-    if name in BACKBONES:
-        return BACKBONES[name].hub
-    return name
+    if name not in BACKBONES:
+        return name
+    if BACKBONES[name].converted:
+        return str(cache_root() / "models" / name)
+    return BACKBONES[name].hub
 
 
 def identity(name: str, path: str, revision: str) -> dict[str, Any]:
-    """Return what a pretrained model is, for a cell's key: id and revision, or the hash of a folder's small files.
+    """Return what a pretrained model is, for a run's key: id and revision, or a hash of its files or tensors.
 
     The key names the revision that was asked for, since a plan downloads nothing; the commit is in the record.
 
@@ -231,6 +259,8 @@ def identity(name: str, path: str, revision: str) -> dict[str, Any]:
     gigabytes at every start would cost minutes.
     """
     place = path or location(name)
+    if not path and name in BACKBONES and BACKBONES[name].converted:
+        return {"tensors_sha256": BACKBONES[name].tensors_sha256}
     if not Path(place).is_dir():
         return {"hub": place, "revision": revision_of(name, revision)}
     digest = hashlib.sha256()

@@ -7,6 +7,17 @@ from typing import Any
 
 __all__ = ["PUBLISHED", "published_config"]
 
+SMOLLM2_135M: Mapping[str, Any] = {
+    "vocab_size": 49152,
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "max_position_embeddings": 8192,
+    "tie_word_embeddings": True,
+}
+
 PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "openai-community/gpt2": ("GPT2Config", {}),
     "openai-community/gpt2-medium": ("GPT2Config", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
@@ -26,8 +37,10 @@ PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "facebook/bart-large": ("BartConfig", {}),
     "meta-llama/Llama-2-7b-hf": ("LlamaConfig", {"max_position_embeddings": 4096}),
+    "HuggingFaceTB/SmolLM2-135M": ("LlamaConfig", SMOLLM2_135M),
+    "smollm2-135m-instruct-q4": ("LlamaConfig", SMOLLM2_135M),
 }
-"""By hub id: the configuration class of `transformers` and what differs from its defaults.
+"""By hub id, or name of a converted model: the configuration class of `transformers` and what differs from its defaults.
 
 The defaults of `GPT2Config`, `BartConfig` and `LlamaConfig` are GPT-2 small (124 M; Radford et al. 2019), BART large
 (406 M; Lewis et al. 2020) and LLaMA 7B, whose sizes LLaMA-2 7B has too (6.7 B; Touvron et al. 2023).
