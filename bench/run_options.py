@@ -44,7 +44,9 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--seeds", metavar="N,N", help="default 0")
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
     group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
-    group.add_argument("--preset", choices=PRESETS, help="default small; mid: fine-tunes a pretrained model; paper: as published")
+    group.add_argument(
+        "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
+    )
     set_option(
         group,
         "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50; "

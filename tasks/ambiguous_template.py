@@ -68,7 +68,7 @@ class AmbiguousTemplate(Task):
             "evaluation.rows": 2000,
             "evaluation.batch_size": 250,
         },
-        "mid": {  # the paper's rate, no warm-up and frozen embeddings (HistAlign Table 8, A.1); a split without its leak
+        "mid": {  # rate, warm-up and frozen embeddings of HistAlign Table 8 and A.1
             **MID,
             "task.split": "clean",
             "backbone.freeze_embeddings": "true",

@@ -197,6 +197,8 @@ class PlanBuilder:
         asked = self.arguments.backbone
         if self.preset == PAPER and (reason := why_unpublished(kind, method)):
             return reason
+        if method.own_backbone and self.preset == "mid":
+            return f"trains {method.own_backbone} from scratch, and the preset mid fine-tunes a pretrained model"
         if method.own_backbone and asked not in (None, method.own_backbone):
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]

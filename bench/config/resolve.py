@@ -256,7 +256,8 @@ def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
     """
     if preset not in task.recipes:
         raise UsageError(
-            f"task '{task.name}' has no recipe '{preset}'{did_you_mean(preset, task.recipes)}; say --preset, or add one"
+            f"task '{task.name}' has no recipe for the preset '{preset}', only for: {', '.join(task.recipes)}; choose "
+            f"one of these with --preset"
         )
     if "backbone" not in task.recipes[preset]:
         raise UsageError(f"the recipe '{preset}' of task '{task.name}' should name a 'backbone'; it does not")

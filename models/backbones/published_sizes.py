@@ -40,7 +40,7 @@ PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "HuggingFaceTB/SmolLM2-135M": ("LlamaConfig", SMOLLM2_135M),
     "smollm2-135m-instruct-q4": ("LlamaConfig", SMOLLM2_135M),
 }
-"""By hub id, or name of a converted model: the configuration class of `transformers` and what differs from its defaults.
+"""By hub id or name of a converted model: the configuration class of `transformers` and its settings.
 
 The defaults of `GPT2Config`, `BartConfig` and `LlamaConfig` are GPT-2 small (124 M; Radford et al. 2019), BART large
 (406 M; Lewis et al. 2020) and LLaMA 7B, whose sizes LLaMA-2 7B has too (6.7 B; Touvron et al. 2023).

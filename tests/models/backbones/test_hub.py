@@ -150,7 +150,7 @@ def test_the_key_of_a_converted_model_does_not_need_its_weights(converted: Path)
     pinned = identity("tiny", "", "main")
     shutil.rmtree(converted.parent)
     assert identity("tiny", "", "main") == pinned
-    with pytest.raises(MissingError, match="backbone 'tiny' is not on this machine; get it with: bench models get tiny"):
+    with pytest.raises(MissingError, match="backbone 'tiny' is not on this machine; get it with"):
         hub("tiny", Words(), 0)
 
 

@@ -215,7 +215,7 @@ def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypat
 def test_the_preset_is_small_with_a_gpu_too(monkeypatch, there):
     monkeypatch.setattr("torch.cuda.is_available", lambda: there)
     assert make_plan(RunArguments(("ambiguous_template",), ("mle",))).preset == "small"
-    with pytest.raises(UsageError, match="no preset 'auto'; there are: paper, small"):
+    with pytest.raises(UsageError, match="no preset 'auto'; there are: mid, paper, small"):
         plan(preset="auto")
 
 
