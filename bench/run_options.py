@@ -58,7 +58,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         default=[],
         nargs="+",
         metavar="KEY=V,V",
-        help="train every combination and keep the best by validation loss, e.g. optim.lr=1e-4,1e-3",
+        help="train every combination and keep the one with the best validation likelihood, e.g. optim.lr=1e-4,1e-3",
     )
     trials_option(group)
     group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
@@ -78,9 +78,9 @@ def trials_option(parser: argparse._ActionsContainer) -> None:
         "--trials",
         nargs="+",
         metavar="N",
-        help="tune every method over its own space with so many trials and keep the best by validation loss; "
+        help="try so many learning rates of every method and keep the one with the best validation likelihood; "
         "3,histalign=18,mle=18 gives some methods their own number; steps=1/3 behind it makes a trial a third of a "
-        "training (ties are trained whole), rows=5000 scores it on so many validation rows",
+        "training (ties are repeated at full length), rows=5000 scores it on so many validation rows",
     )
 
 

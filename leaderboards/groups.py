@@ -134,9 +134,10 @@ class _Filing:
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
         """Put the values of one score, and those of what people wrote, into their rows."""
         row, of = self.row(group, score["of"]), score["of"]
-        losses, played = losses_of(self.searched, "tried"), losses_of(self.searched, "play_off")
-        if (len(losses), len(played)) > (row.tried, len(row.play_off_losses)):
-            row.tried, row.trial_losses, row.play_off_losses = len(losses), losses, played
+        losses, repeated = losses_of(self.searched, "tried"), losses_of(self.searched, "play_off")
+        if (len(losses), len(repeated)) > (row.tried, len(row.tie_break_losses)):
+            row.tried, row.trial_losses, row.tie_break_losses = len(losses), losses, repeated
+            row.picked = picked_text(self.searched)
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
             sums = None
@@ -158,8 +159,25 @@ def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def losses_of(search: Mapping[str, Any], part: str) -> tuple[float | None, ...]:
-    """Return the validation losses of what was tried, or of the play-off."""
+    """Return the validation NLL of each combination that was tried, or that was repeated to break a tie."""
     return tuple(combination.get("nll") for combination in search.get(part, ()))
+
+
+def picked_text(search: Mapping[str, Any]) -> str:
+    """Return which settings a search has picked, from how many combinations, and by what.
+
+    Every stored search has picked by the negative log-likelihood under the method's own distribution, also those of
+    versions that called it a loss. Options of a method may have been picked by a column that the run stated.
+
+    >>> picked_text({"tried": [{"sets": ["mle:optim.lr=0.1"]}, {"sets": ["mle:optim.lr=0.2"]}]})
+    'optim.lr picked from 2 combinations by validation NLL'
+    """
+    typed = [text.partition("=")[0].rpartition(":")[2] for each in search["tried"] for text in each["sets"]]
+    settings = ", ".join(dict.fromkeys(typed)) or "settings"
+    text = f"{settings} picked from {len(search['tried'])} combinations by validation NLL"
+    if column := search.get("method_options_by"):
+        text += f", options of the method (method.*) by validation {column}"
+    return text
 
 
 def _is_evaluation(of: Mapping[str, Any]) -> bool:

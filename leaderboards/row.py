@@ -99,8 +99,9 @@ class TableRow:
         settings: what parts it from other rows of its method and backbone, for people.
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
-        trial_losses: the validation loss of each of them; None for one that has none.
-        play_off_losses: the same of those that tied and were trained whole; none where one was clearly the best.
+        picked: which settings these were, how many, and by what one was picked, for people; empty without a search.
+        trial_losses: the validation NLL of each combination, nats per token; None for one that has none.
+        tie_break_losses: the same of those that tied and were repeated at full length; none where one was clearly best.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
@@ -119,8 +120,9 @@ class TableRow:
     settings: str = ""
     remark: str = ""
     tried: int = 0
+    picked: str = ""
     trial_losses: tuple[float | None, ...] = ()
-    play_off_losses: tuple[float | None, ...] = ()
+    tie_break_losses: tuple[float | None, ...] = ()
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)

@@ -12,7 +12,6 @@ from typing import ClassVar
 from torch import Tensor
 
 from bench.base.options import Amount
-from bench.base.space import LEARNING_RATE, LogUniform, Space
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
@@ -36,7 +35,6 @@ class ConfidencePenalty(Objective):
     paper: ClassVar[str] = "Pereyra et al. 2017"
     equations: ClassVar[tuple[str, ...]] = (r"\ell_t = -\log p(x_t) - \beta H(p), \quad H(p) = -\sum_w p(w) \log p(w)",)
     version: ClassVar[int] = 1
-    space: ClassVar[Space] = {**LEARNING_RATE, "method.beta": LogUniform(0.03, 2)}
 
     def __init__(self, backbone: Backbone, *, beta: Amount = 0.1) -> None:
         super().__init__(backbone)

@@ -23,7 +23,6 @@ import numpy as np
 from torch import Tensor
 
 from bench.base.options import Amount
-from bench.base.space import LEARNING_RATE, Choices, LogUniform, Space
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.chunks import LossSum, summed
 from bench.models.core.head import Head
@@ -76,11 +75,6 @@ class HistAlign(Objective):
         r"\max\left(0, \mathrm{sim}(h, h_j) - \mathrm{sim}(h, h_i) + (r_j - r_i) \lambda\right)",
         r"\ell = \ell_{\text{base}} + \alpha \ell_{\text{cont}}",
     )
-    space: ClassVar[Space] = {  # the values of appendix A, the margin's as a range
-        **LEARNING_RATE,
-        "method.alpha": Choices(0.5, 1.0),
-        "method.margin": LogUniform(1e-5, 1e-3),
-    }
 
     def __init__(
         self,

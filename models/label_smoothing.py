@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar, Literal
 from torch import Tensor
 
 from bench.base.options import Range
-from bench.base.space import LEARNING_RATE, LogUniform, Space
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
@@ -47,7 +46,6 @@ class LabelSmoothing(Objective):
         r"q(w) = (1 - \varepsilon)\, [w = x_t] + \varepsilon\, u(w)",
     )
     version: ClassVar[int] = 1
-    space: ClassVar[Space] = {**LEARNING_RATE, "method.eps": LogUniform(0.01, 0.3)}
 
     counts: Tensor  # [V] of each token as a target, of `distribution=unigram` alone
 

@@ -52,7 +52,7 @@ class TaiLr(Objective):
     those of the other forms fall as p falls to 0: a loss curve says little.
 
     Gradients vanish where p is small, so it starts from `mle`. Control: `mle.continued`, the same steps at likelihood.
-    The numbers trade likelihood for something else, so a search by validation loss does not choose them.
+    Its numbers trade likelihood for something else, so they cannot be picked by likelihood.
 
     Args:
         backbone: any.

@@ -86,7 +86,7 @@ class AmbiguousTemplate(Task):
             "backbone.freeze_embeddings": "true",
             "trainer.epochs": 5,
             "trainer.validate": 1,
-            "trainer.select": "loss",
+            "trainer.select": "nll",
             "trainer.batch_size": 256,
             "trainer.lr": 1e-5,
             "trainer.warmup": 0.0,

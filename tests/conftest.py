@@ -16,6 +16,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from bench.base.keys import key_of
 from bench.cli import main
 from tests.bench.own import Own
 from tests.disk import wait_for_no_disk
@@ -72,6 +73,21 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 TINY = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
         "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4")  # fmt: skip
+PENALISED = """
+from bench.models.core.objective import Objective
+
+
+class Penalised(Objective):
+    name, paper = "penalised", "none"
+
+    def __init__(self, backbone, *, weight: float = 2.0):
+        super().__init__(backbone)
+        self.weight = weight
+
+    def row_loss(self, log_probs, rows, targets):
+        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+        return nll + self.weight * -nll
+"""
 CANARY = "a-key-that-must-never-be-stored"
 
 
@@ -98,6 +114,13 @@ def call(*arguments: str) -> Ended:
         except SystemExit as ended:  # --help and --version
             code = int(ended.code or 0)
     return Ended(code, out.getvalue(), err.getvalue())
+
+
+def penalised_method(folder: Path) -> str:
+    """Write a method whose loss falls as its likelihood falls, for its penalty outweighs it; return what to type."""
+    file = folder / f"penalised_{key_of(str(folder))}.py"  # the name of a module, so another one for every folder
+    file.write_text(PENALISED)
+    return f"{file}:Penalised"
 
 
 def forget_data(patch: pytest.MonkeyPatch, cache: Path) -> None:

@@ -4,8 +4,8 @@ A slice works for `--minutes`, stops behind a step, and keeps what is whole as `
 command goes on from the store. `--estimate` trains one cell of each task and says how long all of it takes. Built-in
 samples are refused: each task's rows are those of `BENCH_DATA`.
 
-Every method has 3 trials over its own space, of a third of the steps each, on the first seed and 5,000 validation rows.
-Those of a method that tie are trained whole before one is picked; the estimate does not count them.
+Every method has 3 learning rates, tried with a third of the steps each, on the first seed and 5,000 validation rows.
+Those of a method that tie are repeated at full length before one is picked; the estimate does not count them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ties: settings that a few shortened trainings cannot tell apart by their validation loss."""
+"""Ties: settings that a few shortened trainings cannot tell apart by their validation likelihood."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Sequence
 __all__ = ["MOST", "TIE", "tied"]
 
 TIE = 0.01
-"""Nats per target token: two settings nearer to each other than this are alike. Another seed moves a loss as much."""
+"""Nats per target token: settings that differ by less than this tie, since another seed changes as much."""
 
 MOST = 3
-"""Settings of one method that are held to be tied, at most."""
+"""Settings of one method that tie, at most."""
 
 
 def tied(losses: Sequence[float | None]) -> list[int]:
-    """Return the places of the losses within a tie of the lowest, in their own order; none where one has won clearly.
+    """Return the places of the losses that tie with the lowest, in their own order; none where one is clearly lowest.
 
-    Of losses that are exactly equal the first stands for all: as far as they went, their setting has changed nothing.
+    Of losses that are exactly equal only the first counts: there the setting has changed nothing so far.
 
     Args:
-        losses: nats per target token; None for a setting that has none, as after a diverged training.
+        losses: negative log-likelihoods in nats per target token; None for a setting that has none, as after a diverged
+            training.
 
     >>> tied([5.111, 5.425, 5.105])
     [0, 2]

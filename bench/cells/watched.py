@@ -1,10 +1,10 @@
-"""Watched: what a cell measures and selects by while it is trained. Nothing is loaded that trains or scores."""
+"""Watched: what a run measures and selects by while it is trained. Nothing is loaded that trains or scores."""
 
 from __future__ import annotations
 
 from bench.base.entries import split_names
 from bench.cells.wanted import kinds_of
-from bench.config.config import LOWER_IS_BETTER, TrainerConfig
+from bench.config.config import VALIDATED, TrainerConfig
 from bench.config.resolve import Method
 from bench.errors import UsageError, did_you_mean, nearest
 from bench.metrics import find_metric
@@ -52,8 +52,8 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
         UsageError: no family that is watched has the column, or neither more nor less of it is better.
     """
     column = trainer.select
-    if not column or column in LOWER_IS_BETTER:
-        return LOWER_IS_BETTER.get(column, True)
+    if not column or column in VALIDATED:
+        return True
     patterns = columns_of(families_of(trainer, task))
     try:
         higher_is_better = direction_of(column, patterns)
@@ -71,9 +71,9 @@ def columns_of(families: list[str]) -> list[str]:
 
 def _no_column(column: str, patterns: list[str], task: Task) -> str:
     """Return the error for a column that validation does not measure, with what was meant."""
-    known = [*LOWER_IS_BETTER, *(pattern[1:] for pattern in patterns)]
-    text = f"trainer.select names '{column}'; loss, ppl and what trainer.watch gives are: {', '.join(known)}"
-    if near := nearest(column, [*LOWER_IS_BETTER, *names_of(patterns)]):
+    known = [*VALIDATED, *(pattern[1:] for pattern in patterns)]
+    text = f"trainer.select names '{column}', which this validation does not measure; it measures {', '.join(known)}"
+    if near := nearest(column, [*VALIDATED, *names_of(patterns)]):
         return f"{text}; did you mean '{near}'?"
     for family in task.info.metrics:
         if find_metric(family).value.kind == "generation" and column in names_of(columns_of([family])):

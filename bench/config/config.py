@@ -20,8 +20,11 @@ ALIASES = {
     "task.eval_split": "evaluation.split",
     **{f"optim.{name}": f"trainer.{name}" for name in ("lr", "warmup", "schedule", "weight_decay", "clip")},
 }
-LOWER_IS_BETTER = {"loss": True, "ppl": True}
-"""Columns that every validation has, for `trainer.select`."""
+NLL = "nll"
+"""Negative log-likelihood per target token under the method's own distribution, by which all methods are selected."""
+
+VALIDATED = (NLL, "ppl", "loss")
+"""Columns that every validation has; of each, lower is better. `loss` is the method's own, maybe with penalties."""
 
 SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
 MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
@@ -74,8 +77,10 @@ class TrainerConfig:
         validate: epochs from one validation to the next; 0 for none.
         validate_rows: rows of the validation split that are read, chosen by id; None for all.
         watch: metric families, with commas, that score texts written for the validation split.
-        select: keep the step that is best by this column of the validation: `loss`, `ppl`, or one of `watch`.
-        patience: end after so many validations without a better one; 0 for never.
+        select: keep the step that is best by this column of the validation: `nll`, the same for all methods; or `ppl`,
+            `loss` (a method's own, with its penalties), or one of `watch`. Empty keeps the last step.
+        patience: end after so many validations without a better one, by `nll` unless `select` says otherwise; 0 for
+            never.
         decay: what the schedule `steps` multiplies the learning rate with.
         decay_epochs: epochs from one such decay to the next.
     """
@@ -101,6 +106,10 @@ class TrainerConfig:
     decay: Amount = 1.0
     decay_epochs: Amount = 0.0
     float32_products: Literal["highest", "high"] = "highest"
+
+    def __post_init__(self) -> None:
+        if self.patience and not self.select:
+            object.__setattr__(self, "select", NLL)
 
     def n_steps(self, rows: int) -> int:
         """Optimiser steps for a training split of so many rows; 0 for no training."""

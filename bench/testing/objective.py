@@ -64,13 +64,10 @@ Hook = Callable[[Rows], Tensor]
 
 
 def builds(subject: Subject) -> str:
-    """It fits the backbone, its constructor takes what the program gives it, and its space names its options."""
+    """It fits the backbone, and its constructor takes what the program gives it."""
     if reason := subject.why_not():
         raise NotApplicable(reason)
     options = options_of(subject.plugin)
-    wanted = [name.removeprefix("method.") for name in subject.plugin.space if name.startswith("method.")]
-    unknown = [name for name in wanted if name not in options]
-    need(not unknown, "a `space` of options it has", unknown, "name keyword arguments of its constructor")
     size = sum(parameter.numel() for parameter in subject.objective().parameters())
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
 

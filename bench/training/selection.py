@@ -1,4 +1,9 @@
-"""Selection: the curve of the validation split, the best step by one of its columns, and an early end."""
+"""Selection: what each validation measured, the weights of the best step by one column, and early stopping.
+
+All methods are compared at the step with the lowest negative log-likelihood under their own distribution (`nll`), never
+at that of their own loss: a ranking or penalty term in it makes losses of two methods, or of two weights of the term,
+incomparable. A recipe or a user may name another column, such as the ROUGE of AdaDec's paper.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +13,30 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from bench.config.config import LOWER_IS_BETTER
+from bench.config.config import VALIDATED
 from bench.errors import UsageError
 from bench.training.recorder import Recorder
 from bench.training.sharding import ShardedStrategy, whole_weights
 
 Measure = Callable[[], dict[str, float]]
-"""Scores what the objective writes for the validation split."""
+"""Scores texts that the objective generates for the validation split; returns values by column."""
 
 OnValidation = Callable[[int, dict[str, float]], None]
-"""Takes a step, and what its validation found."""
+"""Is called with a step and the values of its validation, by column."""
 
 
 class Selection(Callback):
-    """Records what a validation finds and, where a column is named, keeps the weights of the best step.
+    """Records the values of each validation and, where a column is named, keeps the weights of the best step.
+
+    A value that is not finite is never the best one. Of equal values the first is kept.
 
     Args:
-        recorder: knows the step.
-        column: `loss`, `ppl`, or a column that `measure` gives; empty to keep the last step.
-        lower_is_better: which way the column goes.
-        patience: end after so many validations without a better one; 0 for never.
-        measure: scores texts, on all ranks alike; None for loss and perplexity only.
-        on_validation: told what each validation found, on the first rank.
+        recorder: counts the steps.
+        column: `nll`, `ppl`, `loss`, or a column that `measure` returns; empty to keep the last step.
+        lower_is_better: whether a lower value of the column is better.
+        patience: end the training after so many validations without a better one; 0 for never.
+        measure: scores generated texts, alike on all ranks; None to generate none.
+        on_validation: called with the values of each validation, on the first rank.
     """
 
     def __init__(
@@ -43,36 +50,36 @@ class Selection(Callback):
     ) -> None:
         self.recorder, self.column, self.lower_is_better = recorder, column, lower_is_better
         self.patience, self.measure, self.on_validation = patience, measure, on_validation
-        self.curve: list[list[Any]] = []  # [step, columns] of each validation
+        self.curve: list[list[Any]] = []  # [step, values by column] of each validation
         self.best: dict[str, Any] = {}  # step, value and weights
         self.without_better = 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that was found, with the best weights: so a state is whole by itself."""
+        """Return all values so far and the best weights, so that a state needs no other file."""
         return {"curve": self.curve, "best": self.best, "without_better": self.without_better}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what was found."""
+        """Continue from a state."""
         self.curve, self.best = state_dict["curve"], state_dict["best"]
         self.without_better = state_dict["without_better"]
 
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Record a validation; keep the weights if they are the best so far, and stop if none were for long."""
-        named = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in LOWER_IS_BETTER}
+        """Record a validation; keep the weights if they are the best so far; stop after `patience` without better."""
+        measured = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in VALIDATED}
         if self.measure is not None:
-            named |= self.measure()
-        rounded = {name: round(value, 6) for name, value in named.items()}
+            measured |= self.measure()
+        rounded = {name: round(value, 6) for name, value in measured.items()}
         self.curve.append([self.recorder.step, rounded])
         if self.on_validation is not None and trainer.is_global_zero:
             self.on_validation(self.recorder.step, dict(rounded))
         if not self.column:
             return
-        if self.column not in named:
+        if self.column not in measured:
             raise UsageError(
-                f"trainer.select={self.column} is not measured in validation; there are {', '.join(sorted(named))}: "
-                f"name its metric family in trainer.watch"
+                f"trainer.select={self.column} is not measured in validation, which measures "
+                f"{', '.join(sorted(measured))}; name its metric family in trainer.watch"
             )
-        value = named[self.column]
+        value = measured[self.column]
         if self._is_better(value):
             is_kept = trainer.is_global_zero or not isinstance(trainer.strategy, ShardedStrategy)
             self.best = {"step": self.recorder.step, "value": value, "weights": whole_weights(module, is_kept)}
@@ -93,12 +100,12 @@ class Selection(Callback):
         return bool(value > self.best["value"])
 
     def take_best(self, module: LightningModule) -> None:
-        """Give the objective the weights of the best step, if there is one; of sharded ranks only the first has it."""
+        """Load the weights of the best step, if there is one; of sharded ranks only the first has them."""
         if self.best and self.best["weights"]:
             module.load_state_dict(self.best["weights"], strict=module.strict_loading)
 
     def result(self) -> dict[str, Any]:
-        """Return what a record says of validation; nothing without one."""
+        """Return the part of a run's record about validation; empty without one."""
         if not self.curve:
             return {}
         content: dict[str, Any] = {"validation": self.curve}

@@ -17,7 +17,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.plugins import CheckpointIO
 from lightning.pytorch.strategies import DDPStrategy, Strategy
 
-from bench.config.config import LOWER_IS_BETTER, TrainerConfig
+from bench.config.config import TrainerConfig
 from bench.errors import StoreError
 from bench.launch.signals import between_steps, interrupts_get_out
 from bench.models.backbones.recomputing import recomputed
@@ -100,8 +100,7 @@ def train(
     if not steps:
         task.setup_run(None)
         return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
-    lower = LOWER_IS_BETTER.get(config.select, lower_is_better)
-    selection = Selection(recorder, config.select, lower, config.patience, measure, on_validation)
+    selection = Selection(recorder, config.select, lower_is_better, config.patience, measure, on_validation)
     io = StateIO(accumulate)
     keeper = StateKeeper(recorder, io, states, lambda step: bool(interval) and step % interval == 0, seconds, every)
     try:

@@ -1,8 +1,8 @@
 """Ties: a direction that may be that of a setting, where the side that lost had its setting picked by next to nothing.
 
 Settings are picked among few trials of a share of the training. Two that validation text cannot tell apart may end far
-from each other, and the interval over seeds knows nothing of the one that was not taken. A search with a play-off has
-trained them whole; then it is that round which was won clearly, or was not.
+from each other, and the interval over seeds knows nothing of the one that was not taken. A search with a tie
+break has repeated them at full length; then that round decides whether one was clearly best.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def tie(verdict: Verdict) -> str:
 
 def margin(row: TableRow) -> float | None:
     """Return the nats by which a row's setting was picked over the next best; None where fewer than two were tried."""
-    losses = sorted(loss for loss in row.play_off_losses or row.trial_losses if loss is not None)
+    losses = sorted(loss for loss in row.tie_break_losses or row.trial_losses if loss is not None)
     if len(losses) < 2:
         return None
     return losses[1] - losses[0]

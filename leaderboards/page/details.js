@@ -91,7 +91,7 @@ function detailsNode(table, row) {
   if (row.decoding) about.push(["decoding", row.decoding]);
   about.push(["backbone", row.backbone || "none"], ["seeds", row.seeds.join(", ")]);
   if (row.diverged) about.push(["diverged", `${row.diverged} of ${row.seeds.length}: never numbers`]);
-  if (row.tried) about.push(["tuned", `picked from ${row.tried} combinations by validation loss`]);
+  if (row.picked) about.push(["tuned", row.picked]);
   if (row.untuned) about.push(["untuned", row.untuned]);
   if (row.controls.length) about.push(["control", `would explain a gain of ${row.controls.join(", ")} away`]);
   if (row.remark) about.push(["remark", row.remark]);

@@ -141,6 +141,7 @@ def _row(row_id: str, row: TableRow, line: Line, values: Mapping[str, Any], task
         "controls": list(row.controls),
         "untuned": row.untuned,
         "tried": row.tried,
+        "picked": row.picked,
         "remark": row.remark,
         "cells": sorted(row.keys),
         "folder": folder,

@@ -22,13 +22,15 @@ __all__ = ["tuning_remarks"]
 
 
 def tuning_remarks(table: Table) -> list[str]:
-    """Say which methods were picked from how many combinations, what fewer would have given, and who had none."""
-    tried = {row.method: row.tried for row in table.rows if row.tried}
-    lines = [f"picked from {n} combinations by validation loss: {methods}" for n, methods in by_number(tried)]
-    played = {row.method: len(row.play_off_losses) for row in table.rows if row.play_off_losses}
+    """Return what each method was picked from and by, what fewer trials would have given, and what was not tuned."""
+    tuned = sorted((row for row in table.rows if row.tried), key=lambda row: -row.tried)
+    lines = []
+    for text in dict.fromkeys(row.picked for row in tuned):
+        lines.append(f"{text}: {', '.join(dict.fromkeys(row.method for row in tuned if row.picked == text))}")
+    repeated = {row.method: len(row.tie_break_losses) for row in table.rows if row.tie_break_losses}
     lines += [
-        f"picked from {n} of these by whole trainings, since they were within {TIE} nats of the best: {methods}"
-        for n, methods in by_number(played)
+        f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
+        for n, methods in by_number(repeated)
     ]
     lines += expected_best_lines(table.rows)
     lines += more_tuned_lines(table)
@@ -65,7 +67,7 @@ def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
             best = [expected_best(losses, k) for k in range(1, len(losses) + 1)]
             curves.append(f"{method} {' '.join(map(loss_text, best))}")
         lines.append(
-            f"expected best validation loss of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
+            f"expected best validation NLL of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
             f"{'; '.join(curves)}"
         )
         if len(trials) > 1:

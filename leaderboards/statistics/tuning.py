@@ -24,7 +24,7 @@ def expected_best(losses: Sequence[float | None], k: int) -> float:
     2019, eq. 7, for a loss in place of a score.
 
     Args:
-        losses: validation loss of each trial; None for one that diverged or failed, which is infinitely bad.
+        losses: validation NLL of each trial; None for one that diverged or failed, which is infinitely bad.
         k: how many are drawn.
 
     Returns:
@@ -51,7 +51,7 @@ def budget_orders(trials: Mapping[str, Sequence[float | None]]) -> list[tuple[st
     """Return the order of methods by expected best for each number of trials that all of them have, from one trial on.
 
     Args:
-        trials: validation losses by method.
+        trials: validation NLL of each trial, by method.
 
     >>> budget_orders({"a": [2.0, 2.0], "b": [1.0, 4.0]})
     [('a', 'b'), ('b', 'a')]

@@ -25,7 +25,6 @@ import torch
 from torch import Tensor, nn
 
 from bench.base.options import check_constructor
-from bench.base.space import LEARNING_RATE, Space
 from bench.errors import UsageError
 from bench.models.core.chunks import HeadLoss, Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size, sum_dtype
@@ -110,7 +109,6 @@ class Objective(Trainable):
     two_passes: ClassVar[bool] = False  # `loss` looks at whole rows before it sums: a position alone has another loss
     smoothed_likelihood: ClassVar[bool] = False  # perplexity depends on what probabilities are raised by: not ranked
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
-    space: ClassVar[Space] = LEARNING_RATE  # what `--trials` tunes: settings that a validation loss can choose
     uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`
     batch_invariant: bool = True
 

@@ -40,8 +40,9 @@ PARTS = ("states", "head", "embedding")
 class Trainable(LightningModule):
     """Steps of training, validation, test and prediction, the optimiser, and checkpoints that can be loaded alone.
 
-    Logged are `train/loss` (where the trainer has a logger), and `loss` and `ppl` of `val` and `test`: both are over
-    target tokens, and `loss` is the objective's own on the true texts.
+    Logged are `train/loss` (where the trainer has a logger), and `loss`, `nll` and `ppl` of `val` and `test`, all over
+    target tokens of the true texts. `loss` is the objective's own. `nll` is the negative log-likelihood in nats under
+    the method's own distribution (`log_probs`), and `ppl` its exponential: compare methods and settings by these.
 
     Args:
         backbone: turns a batch into `States` and hidden states into logits.
@@ -178,7 +179,7 @@ class Trainable(LightningModule):
         self._sums += torch.stack([loss.total.double(), nll, loss.n_target_tokens.double()])
 
     def on_validation_epoch_end(self) -> None:
-        """Log loss and perplexity of the split."""
+        """Log loss, negative log-likelihood and perplexity of the split."""
         self._log_sums("val")
 
     def on_test_epoch_start(self) -> None:
@@ -190,13 +191,14 @@ class Trainable(LightningModule):
         self.validation_step(batch, batch_idx)
 
     def on_test_epoch_end(self) -> None:
-        """Log loss and perplexity of the split."""
+        """Log loss, negative log-likelihood and perplexity of the split."""
         self._log_sums("test")
 
     def _log_sums(self, split: str) -> None:
         """Log what has been summed, over all ranks."""
         loss, nll, tokens = self.trainer.strategy.reduce(self._sums, reduce_op="sum").unbind()
-        self.log_dict({f"{split}/loss": loss / tokens, f"{split}/ppl": torch.exp(nll / tokens)}, rank_zero_only=False)
+        means = {"loss": loss / tokens, "nll": nll / tokens, "ppl": torch.exp(nll / tokens)}
+        self.log_dict({f"{split}/{name}": mean for name, mean in means.items()}, rank_zero_only=False)
 
     def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
         """Continue prompts greedily; return id, text and token ids of each row.

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from bench.base.space import Space, Uniform
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.topk import TopK
 from bench.models.backbones.backbone import Batch
@@ -206,12 +205,6 @@ def without(logits: Tensor, tokens: Tensor) -> Tensor:
     """Take 1 off the logit of each of some tokens, as often as it stands there, [n, V]; IGNORED is none."""
     punished = (tokens != IGNORED).to(logits.dtype)
     return logits.scatter_add(1, tokens.clamp_min(0), -punished)
-
-
-class TunesNothing(Sound):
-    """Its space names an option that it does not have."""
-
-    space: ClassVar[Space] = {"method.epsilon": Uniform(0, 1)}
 
 
 class DrawsOnEachRank(Sound):

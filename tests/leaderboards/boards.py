@@ -48,7 +48,7 @@ def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
     marks = [mark for mark, why in (("control", "controls"), ("untuned", "untuned")) if changes.get(why)]
     return {"id": f"{method}-0abc12", "method": method, "label": method, "marks": marks, "settings": "",
             "backbone": "small-encdec", "decoding": "greedy", "seeds": [0, 1, 2], "n_seeds": 3, "seeds_text": "3",
-            "diverged": 0, "controls": [], "untuned": "", "tried": 0,
+            "diverged": 0, "controls": [], "untuned": "", "tried": 0, "picked": "",
             "remark": "", "cells": ["0123456789abcdef", "fedcba9876543210"], "folder": f"logicnlg/{method}",
             "values": values, **changes}  # fmt: skip
 

@@ -42,7 +42,6 @@ PUBLIC = (
     "bench.decodings.core.settings",
     "bench.base.entries",
     "bench.base.options",
-    "bench.base.space",
     "bench.testing",
     "bench.errors",
 )

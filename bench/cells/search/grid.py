@@ -1,4 +1,4 @@
-"""Grid: the search whose combinations are typed, the same for every method."""
+"""Grid: a search over typed values, the same for every method; the only one that tries a method's own options."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.cells.search.search import Search
-from bench.config.config import CellConfig, override
+from bench.cells.search.search import Search, method_options
+from bench.config.config import VALIDATED, CellConfig, override
 from bench.config.resolve import Method
 from bench.errors import UsageError
 
 
 @dataclass(frozen=True)
 class Grid(Search):
-    """Every combination of some values, on every seed.
+    """Every combination of typed values, on every seed.
 
     Args:
         axes: `section.name=value,value`, one each.
@@ -38,11 +38,15 @@ class Grid(Search):
         return combinations(self.axes)[0]
 
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
-        """Return the axes."""
-        return {
+        """Return the axes, and what was picked by."""
+        content: dict[str, Any] = {
             "axes": list(self.axes),
-            "by": "mean over seeds of nats per target token on the validation split",
+            "by": "negative log-likelihood per target token on the validation split, mean over seeds",
         }
+        select = config.trainer.select
+        if method_options(self.examples()) and select and select not in VALIDATED:
+            content["method_options_by"] = select
+        return content
 
 
 def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:

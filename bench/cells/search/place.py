@@ -1,4 +1,4 @@
-"""Place: the cells of every combination that is tried, in a plan, and what became of them."""
+"""Place: the runs of every combination that is tried, in a plan, and what was measured of them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from bench.cells.cell import Cell
 from bench.cells.plan import Plan, PlanBuilder
-from bench.cells.search.search import Search, Tried, Tuned
-from bench.cells.search.validation_loss import validation_loss
+from bench.cells.search.search import Search, Tried, Tuned, method_options
+from bench.cells.search.validation_nll import stated_column, validation_nll
 
-__all__ = ["Placed", "best", "place_tried", "tried_of"]
+__all__ = ["Placed", "place_tried", "tried_of"]
 
 
 Placed = list[tuple[tuple[str, ...], list[Cell]]]
-"""Cells by the combination that they are of."""
+"""Each combination with its runs."""
 
 
 def place_tried(
@@ -24,16 +24,16 @@ def place_tried(
     builder: PlanBuilder,
     combinations: Sequence[tuple[str, ...]] | None = None,
 ) -> Placed:
-    """Add the cells of every combination of a method to a plan; return them by combination.
+    """Add the runs of every combination of a method to a plan; return them by combination.
 
-    Nothing where the method does not fit; the plan of what was picked says why.
+    Nothing is added where the method does not fit; the plan of what was picked says why.
 
     Args:
-        plan: the cells are added to.
+        plan: that the runs are added to.
         tuned: the method.
         search: what is tried for it.
         builder: of the run.
-        combinations: these of the search only; None for all.
+        combinations: only these of the search; None for all.
     """
     arguments = builder.arguments
     seeds = search.seeds(arguments.seeds)
@@ -54,16 +54,6 @@ def place_tried(
 
 
 def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
-    """Return a combination with its validation loss."""
-    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_loss(cells))
-
-
-def best(tried: Sequence[Tried]) -> Tried | None:
-    """Return the combination with the lowest validation loss, the first of equal ones; None when none has any."""
-    picked = None
-    for combination in tried:
-        if combination.nll is None:
-            continue
-        if picked is None or picked.nll is None or combination.nll < picked.nll:
-            picked = combination
-    return picked
+    """Return a combination with what it is picked by."""
+    stated = stated_column(cells) if cells and method_options(sets) else None
+    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), stated)

@@ -1,4 +1,4 @@
-"""Run of a search: what is tried is trained, the best is picked, and what was picked is trained on every seed."""
+"""Run of a search: every combination is trained, the best is picked, and what was picked is trained on every seed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bench.cells.cell import Cell
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
-from bench.cells.search.place import Placed, best, place_tried, tried_of
-from bench.cells.search.play_off import play_off
-from bench.cells.search.search import Execute, Name, Search, Tuned
+from bench.cells.search.place import Placed, place_tried, tried_of
+from bench.cells.search.search import Execute, Name, Search, Tuned, best
+from bench.cells.search.tie_break import tie_break
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
 from bench.store.provenance import provenance
@@ -28,20 +28,20 @@ def run_search(
     execute: Execute,
     before: Callable[[Plan], None] | None = None,
 ) -> tuple[Plan, Outcome]:
-    """Train what is tried, pick by validation loss, then train and evaluate what was picked on all seeds.
+    """Train what is tried, pick on the validation split, then train and evaluate what was picked on all seeds.
 
-    One combination is picked for all seeds of a method, by the mean over those it was tried on. The test split is never
-    looked at while picking.
+    One combination is picked for all seeds of a method, by the mean over the seeds it was tried on (see `best`). The
+    test split is not read before that.
 
     Args:
         search: what is tried.
         arguments: of the run.
-        progress: told what happens.
+        progress: shows what happens.
         execute: runs a plan.
-        before: told of all that would be trained, before anything is; what it raises ends the search.
+        before: is called with everything that would be trained, before anything is; what it raises ends the search.
 
     Returns:
-        The plan of what was picked, and what became of everything.
+        The plan of what was picked, and the outcome of all runs.
     """
     builder = search_builder(search, arguments, progress)
     if before is not None:
@@ -60,7 +60,7 @@ def run_search(
         for name, combinations in cells.items():
             done[name].tried = [tried_of(sets, of_combination) for sets, of_combination in combinations]
             done[name].picked = best(done[name].tried)
-        outcome.add(play_off(search, [done[name] for name in ready], builder, progress, execute))
+        outcome.add(tie_break(search, [done[name] for name in ready], builder, progress, execute))
     whole = picked_plan(builder, done, progress)
     outcome.add(execute(whole, arguments, progress))
     for cell in whole.cells:
@@ -77,7 +77,7 @@ def planned_search(search: Search, arguments: RunArguments, progress: Progress) 
     Args:
         search: what is tried.
         arguments: of the run.
-        progress: told what happens.
+        progress: shows what happens.
     """
     builder = search_builder(search, arguments, progress)
     builder.costs_only = True
@@ -139,7 +139,7 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
                 if tuned.picked is not None:
                     sets = (*sets, *tuned.picked.sets)
                 elif tuned.tried:
-                    progress.warn(f"{kind.name} · {method.name}: nothing that was tried has a validation loss")
+                    progress.warn(f"{kind.name} · {method.name}: no trial has a finite validation likelihood")
                     continue
             again = builder.again(replace(builder.arguments, sets=sets))
             again.add_seeds(kind, method)
@@ -148,9 +148,9 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
 
 
 def record(cell: Cell, about: Mapping[str, Any], tuned: Tuned) -> None:
-    """Store all that was tried beside the cell that was picked from it."""
+    """Store everything that was tried beside the run that was picked."""
     content: dict[str, Any] = {**about, "picked": cell.key, "tried": [each.as_dict() for each in tuned.tried]}
-    if tuned.play_off:
-        content["play_off"] = [each.as_dict() for each in tuned.play_off]
+    if tuned.tie_break:
+        content["play_off"] = [each.as_dict() for each in tuned.tie_break]  # the name in stored files
     if cell.folder.trained() is not None:
         cell.folder.write_grid(key_of(content), content, provenance())

@@ -1,7 +1,8 @@
-"""Trials: the search in which every method gets the same number of tries over a space of its own.
+"""Trials: the search in which every method gets the same number of learning rates around its recipe's own.
 
 A tuned method beside an untuned baseline is no comparison of methods. Here all have as many trials, baseline included,
-unless more are asked for some by name: such as maximum likelihood with the number that a paper gave its method.
+unless more are asked for some by name: such as maximum likelihood with the number that a paper gave its method. Options
+of a method itself stay as they are: a weight that trades likelihood for something else cannot be picked by likelihood.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from bench.base.options import options_of
-from bench.base.space import Space, points
+from bench.base.keys import key_of
 from bench.cells.search.search import Search
-from bench.config.config import OPTIONS, CellConfig, Override, override
+from bench.config.config import CellConfig
 from bench.config.resolve import Method, ancestors, find_method
 from bench.config.second import second_of
 from bench.errors import UsageError, did_you_mean
-from bench.models.backbones import find_backbone
-from bench.models.core.objective import Objective
 
-BY = "nats per target token on the validation split, of one seed"
+BY = "negative log-likelihood per target token on the validation split, of one seed"
+
+FACTOR = 4
+"""The learning rate of a trial is the recipe's, divided or multiplied by at most this."""
+
+DIGITS = 3
+"""Significant digits of a learning rate that is tried, as a person would type it."""
 
 
 @dataclass(frozen=True)
 class Trials(Search):
-    """Quasi-random points of each method's space, on one seed, maybe with a share of the steps.
+    """Learning rates of each method, on one seed, maybe with a share of the steps.
 
     Args:
         number: of trials of every method; 0 to tune only those in `of_method`.
@@ -41,20 +45,18 @@ class Trials(Search):
     rows: int | None = None
 
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
-        """Return a method's trials: the first points of its sequence. None for weights that are only read."""
+        """Return a method's trials: the first learning rates of its sequence. None for weights that are only read."""
         number = self.of_method.get(method.trained_name, self.number)
         if not number or not (config.trainer.steps or config.trainer.epochs):
             return []
-        space = space_of(method, config)
-        drawn = points(method.trained_name, len(space), number)
-        return [sets_at(point, space, method, config) for point in drawn]
+        name = method.trained_name
+        return [(f"{name}:optim.lr={rate}",) for rate in learning_rates(name, config.trainer.lr, number)]
 
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
-        """Return the number of trials, the space, the share of the steps, the rows and what was chosen by."""
-        space = space_of(method, config)
+        """Return the number of trials, the range, the share of the steps, the rows and what was picked by."""
         content = {
             "trials": self.of_method.get(method.trained_name, self.number),
-            "space": {name: dimension.text for name, dimension in space.items()},
+            "space": {"optim.lr": f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"},
             "steps": str(self.steps),
             "by": BY,
         }
@@ -80,7 +82,7 @@ class Trials(Search):
         return (*sets, f"{method.trained_name}:trainer.{fewer}")
 
     def whole(self) -> Search | None:
-        """Return the same trials with all the steps of a training; None where they have them."""
+        """Return the same trials at full length; None where they have it already."""
         if self.steps == 1:
             return None
         return replace(self, steps=Fraction(1))
@@ -90,7 +92,7 @@ class Trials(Search):
         return seeds[:1]
 
     def starts_from(self, method: Method) -> list[str]:
-        """Return the methods whose chosen settings its parents have."""
+        """Return the methods whose picked settings its parents have."""
         return trained_before(method)
 
 
@@ -102,53 +104,25 @@ def trained_before(method: Method) -> list[str]:
     return names
 
 
-def space_of(method: Method, config: CellConfig) -> Space:
-    """Return the space a method declares.
+def learning_rates(name: str, rate: float, number: int) -> list[float]:
+    """Return the learning rates that a method's first trials have, each order of magnitude as likely.
 
-    Raises:
-        UsageError: it is empty, or names a setting that the method does not have.
+    They are the first of a scrambled Sobol sequence of the method's own (Owen 1998), so that a search of more trials
+    begins with those of a search of fewer.
+
+    Args:
+        name: of the method; it seeds the sequence.
+        rate: of the recipe.
+        number: of trials.
+
+    >>> learning_rates("mle", 1e-3, 2)
+    [0.000978, 0.00131]
     """
-    assert issubclass(method.kind, Objective)
-    space = method.kind.space
-    if not space:
-        raise UsageError(f"the space of method '{method.name}' should have a setting or more; it has none")
-    for name in space:
-        item = override(name, "")
-        known = settings_of(item, method, config)
-        if item.name not in known:
-            raise UsageError(
-                f"the space of method '{method.name}' names '{name}', which it does not have"
-                f"{did_you_mean(item.name, known)}"
-            )
-    return space
+    import torch
 
-
-def settings_of(item: Override, method: Method, config: CellConfig) -> Sequence[str]:
-    """Return the settings of the section that an override is for."""
-    if item.section == "method":
-        return list(options_of(method.kind))
-    if item.section == "backbone":
-        return list(options_of(find_backbone(config.asked("backbone")).value.load()))
-    if item.section == "trainer":
-        return OPTIONS["trainer"]
-    raise UsageError(
-        f"the space of method '{method.name}' names '{item.text}'; settings of a method are method.*, backbone.* and "
-        f"trainer.* (or optim.*), since tasks and evaluations are the same for all"
-    )
-
-
-def sets_at(point: Sequence[float], space: Space, method: Method, config: CellConfig) -> tuple[str, ...]:
-    """Return the settings at one point of a space, for this method only."""
-    content = config.as_dict()
-    sets = []
-    for share, (name, dimension) in zip(point, space.items(), strict=True):
-        item = override(name, "")
-        section = item.section
-        if section in ("method", "backbone"):
-            section += "_options"
-        value = dimension.at(share, content[section].get(item.name))
-        sets.append(f"{method.trained_name}:{name}={value}")
-    return tuple(sets)
+    seed = int(key_of({"space of": name})[:12], 16)
+    shares = torch.quasirandom.SobolEngine(1, scramble=True, seed=seed).draw(number, dtype=torch.float64)
+    return [float(f"{rate * FACTOR ** (2 * share - 1):.{DIGITS}g}") for share in shares.flatten().tolist()]
 
 
 def read_trials(words: Sequence[str]) -> Trials:

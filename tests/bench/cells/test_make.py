@@ -102,7 +102,7 @@ def test_a_trainer_does_all_it_can_with_a_method(method: str, results: Path, tmp
     assert ours.global_step == STEPS
     checkpoint: Any = ours.checkpoint_callback
     (tested,) = ours.test(objective, task, verbose=False)
-    assert {"test/loss", "test/ppl"} == set(tested)
+    assert {"test/loss", "test/nll", "test/ppl"} == set(tested)
     written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
     assert len({row["id"] for row in written}) == SETS["evaluation.rows"]
     second = {"second": objective.second_model} if objective.has_second else {}

@@ -103,7 +103,7 @@ def test_statements_name_tasks_and_methods_that_there_are() -> None:
         assert set(statement.tasks) <= set(TASKS)
         assert set(statement.methods) <= set(METHODS)
         for value in statement.words:
-            assert value in {*statement.paper, *statement.code, "0", "none", "pair_mean", "texts"}
+            assert value in {*statement.paper, *statement.code, "0", "none", "nll", "pair_mean", "texts"}
 
 
 def test_a_wrong_statement_is_refused() -> None:

@@ -88,7 +88,6 @@ def test_two_processes_equal_one(name: str) -> None:
 
 WRONG: list[tuple[type[Objective], str, set[str]]] = [
     (mutations.CannotBeMade, CAUSAL, {"builds"}),
-    (mutations.TunesNothing, CAUSAL, {"builds"}),
     (mutations.OffByAConstant, CAUSAL, {"sums-to-one"}),
     (mutations.CutsWithoutScaling, ENCDEC, {"sums-to-one"}),
     (mutations.ReadsItsTarget, CAUSAL, {"no-future"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from bench.cells.cell import Cell
 from bench.cells.work import work
 from bench.errors import UsageError
 from bench.training.training import train
-from tests.conftest import forget_data
+from tests.conftest import forget_data, penalised_method
 from tests.e2e.resume import Case
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -55,7 +56,7 @@ def test_a_validation_changes_no_weight(cell: Cell) -> None:
     validated, found = trained(cell, validate=0.4)
     assert validated == weights
     assert [step for step, _ in found["validation"]] == [2, 4, 6, 8]
-    assert set(found["validation"][0][1]) == {"loss", "ppl"}
+    assert set(found["validation"][0][1]) == {"nll", "loss", "ppl"}
     assert "validation" not in result
     assert "kept" not in found
 
@@ -84,10 +85,48 @@ def test_patience_ends_it(cell: Cell) -> None:
     assert (found["steps"], found["kept"]["step"]) == (6, 2)
 
 
-def test_by_loss_the_lowest(cell: Cell) -> None:
-    found = trained(cell, validate=0.4, select="loss")[1]
-    lowest = min(found["validation"], key=lambda point: point[1]["loss"])
-    assert (found["kept"]["step"], found["kept"]["value"]) == (lowest[0], lowest[1]["loss"])
+@pytest.mark.parametrize("column", ["nll", "ppl", "loss"])
+def test_the_lowest_of_a_column_is_kept(cell: Cell, column: str) -> None:
+    found = trained(cell, validate=0.4, select=column)[1]
+    lowest = min(found["validation"], key=lambda point: point[1][column])
+    assert found["kept"] == {"by": column, "of": 4, "step": lowest[0], "value": lowest[1][column]}
+
+
+def test_the_likelihood_is_that_of_the_methods_own_distribution(cell: Cell) -> None:
+    point = trained(cell, validate=0.4)[1]["validation"][-1][1]
+    assert point["nll"] == pytest.approx(point["loss"], abs=1e-5), "the loss of mle is its negative log-likelihood"
+    assert point["ppl"] == pytest.approx(math.exp(point["nll"]), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def penalised(tmp_path_factory: pytest.TempPathFactory) -> Cell:
+    """A method whose penalty is twice its likelihood: its loss falls with every step, and its likelihood with it."""
+    folder = tmp_path_factory.mktemp("penalised")
+    method = penalised_method(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        return Case(method, STEPS).cell(folder / "results")
+
+
+def test_by_likelihood_and_not_by_a_loss_with_a_penalty(penalised: Cell) -> None:
+    case = Case(penalised.method.name, STEPS)
+    kept = {}
+    for column in ("nll", "loss"):
+        _, found = case.train(with_trainer(penalised, validate=0.4, select=column))
+        kept[column] = found["kept"]["step"]
+        points = [point for _, point in found["validation"]]
+        assert [point["loss"] for point in points] == sorted((point["loss"] for point in points), reverse=True)
+        assert [point["nll"] for point in points] == sorted(point["nll"] for point in points)
+    assert kept == {"nll": 2, "loss": STEPS}
+
+
+def test_patience_is_about_likelihood_unless_a_column_is_named(penalised: Cell) -> None:
+    case = Case(penalised.method.name, STEPS)
+    _, found = case.train(with_trainer(penalised, validate=0.4, patience=2))
+    assert (found["steps"], found["kept"]["by"], found["kept"]["step"]) == (6, "nll", 2)
+    assert with_trainer(penalised, validate=0.4, patience=2).config.trainer.content()["select"] == "nll"
+    _, found = case.train(with_trainer(penalised, validate=0.4, patience=2, select="loss"))
+    assert (found["steps"], found["kept"]["by"], found["kept"]["step"]) == (STEPS, "loss", STEPS)
 
 
 def test_a_rate_that_falls_by_epochs(cell: Cell) -> None:
@@ -104,7 +143,7 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
     record = cell.folder.trained()
     assert record is not None
     assert [step for step, _ in record["train"]["validation"]] == [2, 4]
-    assert {"loss", "ppl", "bleu-1"} <= set(record["train"]["validation"][0][1])
+    assert {"nll", "loss", "ppl", "bleu-1"} <= set(record["train"]["validation"][0][1])
     assert record["train"]["kept"]["by"] == "bleu-1"
 
 
@@ -112,7 +151,7 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"watch": "tabel_bleu"}, "did you mean 'table_bleu'"),
-        ({"select": "bleu-1"}, "loss, ppl and what trainer.watch gives are: loss, ppl"),
+        ({"select": "bleu-1"}, "'bleu-1', which this validation does not measure; it measures nll, ppl, loss; it is"),
         ({"watch": "table_bleu", "select": "rouge-1"}, "sentence-bleu"),
         ({"validate": 0.0, "select": "loss"}, "need trainer.validate"),
     ],

@@ -54,12 +54,12 @@ def test_a_tie_is_said_and_asks_for_trials_not_for_seeds() -> None:
     assert verdict.needs is None
 
 
-@pytest.mark.parametrize(("play_off", "kind"), [(CLEAR, "established"), (TIED, "inconclusive")])
-def test_a_play_off_stands_in_for_the_trials(play_off: tuple[float | None, ...], kind: str) -> None:
+@pytest.mark.parametrize(("tie_break", "kind"), [(CLEAR, "established"), (TIED, "inconclusive")])
+def test_a_tie_break_stands_in_for_the_trials(tie_break: tuple[float | None, ...], kind: str) -> None:
     built = tried(right=TIED)
     for row in built.rows:
         if row.method == SIDES["right"].method:
-            row.play_off_losses = play_off
+            row.tie_break_losses = tie_break
     assert verdict_of(claim("lower"), built).kind == kind
 
 

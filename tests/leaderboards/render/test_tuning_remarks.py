@@ -19,7 +19,10 @@ VALID = {name: manifest(name, "official") for name in ("train", "test", "valid")
 
 def searched(cell: CellFolder, losses: Sequence[float | None]) -> CellFolder:
     """Store the search that a cell was picked from."""
-    tried = [{"sets": [], "keys": {"0": f"trial{number}"}, "nll": loss} for number, loss in enumerate(losses)]
+    tried = [
+        {"sets": [f"optim.lr={number}"], "keys": {"0": f"trial{number}"}, "nll": loss}
+        for number, loss in enumerate(losses)
+    ]
     cell.write_grid("aa", {"trials": len(losses), "tried": tried}, PROVENANCE)
     return cell
 
@@ -35,7 +38,7 @@ def test_expected_best_and_where_the_order_changes(tmp_path: Path) -> None:
     scored(searched(trained(tmp_path, "trime"), [1.0, 4.0]), {"bleu-3": 21.0})
     scored(searched(trained(tmp_path, "bigram"), [3.0, 3.0]), {"bleu-3": 1.0})
     lines = tuning_remarks(one(tmp_path))
-    assert "picked from 2 combinations by validation loss: trime, mle, bigram" in lines
+    assert "optim.lr picked from 2 combinations by validation NLL: trime, mle, bigram" in lines
     (curves,) = [line for line in lines if line.startswith("expected best")]
     assert "1 to 2 trials on small-encdec" in curves
     assert "mle 2.050 2.025" in curves
@@ -47,20 +50,32 @@ def test_expected_best_and_where_the_order_changes(tmp_path: Path) -> None:
     assert lines[0] in render(leaderboards_of(Store(tmp_path)), "markdown")
 
 
-def test_a_play_off_is_said_and_its_cells_are_no_table(tmp_path: Path) -> None:
-    """The whole training that lost has nothing but its validation rows, which would be read as results."""
+def test_a_tie_break_is_stated_and_its_runs_are_no_table(tmp_path: Path) -> None:
+    """The repeated trial that lost has nothing but its validation rows, which would be read as results."""
     likelihood: dict[str, Any] = {"kind": "likelihood", "decoding": None, "split": "valid"}
     picked = scored(trained(tmp_path, "mle", data=VALID), {"bleu-3": 20.0})
     lost = trained(tmp_path, "mle", data=VALID, trainer__lr=0.5)
     for cell in (picked, lost):
         scored(cell, {"ppl/word": 9.0}, **likelihood)
-    played = [{"sets": [], "keys": {"0": cell.path.name}, "nll": 2.0} for cell in (picked, lost)]
+    repeated = [{"sets": [], "keys": {"0": cell.path.name}, "nll": 2.0} for cell in (picked, lost)]
     tried = [{"sets": [], "keys": {"0": f"trial{number}"}, "nll": 2.0 + number / 1000} for number in range(2)]
-    picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": played}, PROVENANCE)
+    picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": repeated}, PROVENANCE)
     table = one(tmp_path)
-    assert table.rows[0].play_off_losses == (2.0, 2.0)
-    said = "picked from 2 of these by whole trainings, since they were within 0.01 nats of the best: mle"
+    assert table.rows[0].tie_break_losses == (2.0, 2.0)
+    said = "picked among 2 of these at full length, since they were within 0.01 nats of the best: mle"
     assert said in tuning_remarks(table)
+
+
+def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> None:
+    """Older searches tried options of a method by likelihood; a grid may try them by a column that the run states."""
+    for method, content in {"histalign": {}, "label_smoothing": {"method_options_by": "rouge-l"}}.items():
+        cell = scored(trained(tmp_path, method), {"bleu-3": 20.0})
+        tried = [{"sets": [f"{method}:optim.lr={rate}", f"{method}:method.alpha=1"], "nll": 2.0} for rate in (1, 2)]
+        cell.write_grid("aa", {"tried": tried, **content}, PROVENANCE)
+    lines = tuning_remarks(one(tmp_path))
+    text = "optim.lr, method.alpha picked from 2 combinations by validation NLL"
+    assert f"{text}: histalign" in lines
+    assert f"{text}, options of the method (method.*) by validation rouge-l: label_smoothing" in lines
 
 
 def test_the_gain_of_selection_stands_beside_who_was_tuned_more(tmp_path: Path) -> None:

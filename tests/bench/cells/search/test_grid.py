@@ -1,16 +1,18 @@
-"""bench/cells/search/grid.py: every combination is trained, the best by validation loss is kept, all is on record."""
+"""bench/cells/search/grid.py: every combination is trained, the best is kept, all is on record."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.cells.search.grid import combinations
-from bench.cells.search.place import best
-from bench.cells.search.search import Tried
+from bench.cells.search.search import Stated, Tried, best
+from bench.cells.search.validation_nll import validation_nll
 from bench.errors import UsageError
 from bench.store.store import Store
 from tests.conftest import TINY, Ended
@@ -40,10 +42,61 @@ def test_a_wrong_axis_is_one_clear_line(axes: list[str], message: str) -> None:
         combinations(axes)
 
 
-def test_the_best_is_the_lowest_loss_that_every_seed_has() -> None:
-    found = [Tried(("a",), {}, 2.0), Tried(("b",), {}, None), Tried(("c",), {}, 1.0), Tried(("d",), {}, 1.0)]
+def test_the_best_is_the_lowest_likelihood_that_every_seed_has() -> None:
+    found = [Tried((f"optim.lr={rate}",), {}, nll) for rate, nll in enumerate([2.0, None, 1.0, 1.0])]
     assert best(found) == found[2]
     assert best([found[1]]) is None
+    assert best([]) is None
+
+
+def tried(rate: str, eps: str, nll: float | None, rouge: float | None = None) -> Tried:
+    """One combination of a learning rate and an option of a method."""
+    stated = None if rouge is None else Stated("rouge-l", rouge, lower_is_better=False)
+    return Tried((f"optim.lr={rate}", f"method.eps={eps}"), {}, nll, stated)
+
+
+def test_the_rate_is_picked_by_likelihood_and_an_option_by_the_stated_column() -> None:
+    found = [
+        tried("1", "0.1", 2.0, 30.0), tried("2", "0.1", 3.0, 50.0),
+        tried("1", "0.2", 4.0, 60.0), tried("2", "0.2", 2.5, 40.0), tried("1", "0.3", None),
+    ]  # fmt: skip
+    assert best(found) == found[3], "rates 1 and 2 have the lower likelihoods; of these two, the second has more ROUGE"
+    assert best(found[:2]) == found[0]
+    unstated = [tried("1", "0.1", 2.0), tried("1", "0.2", 1.0)]
+    assert best(unstated) == unstated[1]
+
+
+@pytest.mark.parametrize(("second", "mean"), [(4.0, 3.0), (math.inf, None), (math.nan, None), (None, None)])
+def test_a_likelihood_that_is_not_finite_is_none(
+    monkeypatch: pytest.MonkeyPatch, second: float | None, mean: float | None
+) -> None:
+    values = iter([2.0, second])
+    cells: Any = ["first seed", "second seed"]
+    monkeypatch.setattr("bench.cells.search.validation_nll._of_rows", lambda cell: next(values))
+    monkeypatch.setattr("bench.cells.search.validation_nll._recorded", lambda cells: None)
+    monkeypatch.setattr("bench.cells.search.validation_nll._of_perplexity", lambda cell: None)
+    assert validation_nll(cells) == mean
+
+
+def test_an_option_of_a_method_is_picked_by_the_column_that_the_run_states(bench: Bench, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    command = ["run", "--task", "logicnlg", "--method", "label_smoothing", "--limit", "16", "--quiet", "--seeds", "0,1",
+               "--grid", "method.eps=0.01,0.9", "--results", str(results),
+               "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.validate=0.25",
+               "trainer.watch=table_bleu", "trainer.select=bleu-1"]  # fmt: skip
+    ended = bench(*command)
+    assert ended.code == 0, ended.err
+    assert "method.eps picked from 2 combinations by validation NLL, options of the method (method.*) by" in ended.out
+    searches = [(cell, grid) for cell in Store(results).cells() for grid in cell.grids()]
+    assert len(searches) == 2
+    for cell, grid in searches:
+        assert grid["method_options_by"] == "bleu-1"
+        best_of = max(grid["tried"], key=lambda one: one["bleu-1"])
+        assert cell.path.name in best_of["keys"].values()
+        for one in grid["tried"]:
+            kept = [Store(results).cell("logicnlg", "label_smoothing", key).trained() for key in one["keys"].values()]
+            values = [record["train"]["kept"]["value"] for record in kept if record is not None]
+            assert one["bleu-1"] == pytest.approx(sum(values) / 2)
 
 
 def losses(results: Path) -> dict[str, float]:
@@ -79,7 +132,7 @@ def test_the_grid_of_one_method(bench: Bench, tmp_path: Path) -> None:
     tested = {name for name, cell in cells.items() if any(r.content["split"] == "test" for r in cell.all_rows())}
     assert tested == {picked}, "only what was picked sees the test split"
     assert (
-        "picked from 3 combinations by validation loss"
+        "optim.lr picked from 3 combinations by validation NLL"
         in bench("report", "--results", str(results), "--format", "markdown").out
         or "cut by --limit" in ended.out
     )

@@ -1,24 +1,25 @@
-"""bench/cells/search: every method has as many trials of its own space, and all is on record."""
+"""bench/cells/search: every method has as many learning rates, and all of them are on record."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from bench.base.options import coerce, options_of
-from bench.base.space import LEARNING_RATE, Around, Choices, LogUniform, Uniform, points
 from bench.cells.search.trials import Trials, parse_trials
-from bench.config.config import TrainerConfig, override
+from bench.cells.search.trials import learning_rates as rates_of
+from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS
 from bench.store.store import CellFolder, Store
-from tests.conftest import TINY, Ended
+from tests.conftest import TINY, Ended, penalised_method
 
 Bench = Callable[..., Ended]
 TRAINED = [name for name, entry in METHODS.items() if not entry.baseline]
@@ -54,44 +55,36 @@ def test_what_is_typed_wrongly(text: str, steps: str, message: str) -> None:
         parse_trials(text, steps)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Uniform(1, 1),
-        lambda: LogUniform(0, 1),
-        lambda: Around(1),
-        lambda: Choices("a", "a"),
-        lambda: Uniform(0, float("inf")),
-    ],
-)
-def test_a_dimension_has_values(make: Callable[[], object]) -> None:
-    with pytest.raises(UsageError):
-        make()
+def test_rates_are_a_sequence_of_the_method() -> None:
+    few, many = rates_of("mle", 1e-3, 3), rates_of("mle", 1e-3, 8)
+    assert many[:3] == few == [0.000978, 0.00131, 0.00283], "a search of more trials begins with those of fewer"
+    assert rates_of("face", 1e-3, 3) != few
+    assert rates_of("mle", 1e-2, 3) == pytest.approx([10 * rate for rate in few], rel=1e-2)
+    eighths = sorted(int(8 * (math.log(rate / 1e-3, 16) + 0.5)) for rate in many)
+    assert eighths == list(range(8)), "every eighth of the range, a quarter to four times the rate, is tried once"
 
 
-def test_points_are_a_sequence_of_the_method() -> None:
-    few, many = points("mle", 2, 3), points("mle", 2, 9)
-    assert many[:3] == few, "a search of more trials begins with those of fewer"
-    assert points("face", 2, 3) != few
-    assert len({round(point[0], 9) for point in many}) == 9
-    for axis in range(2):
-        quarters = sorted(int(point[axis] * 8) for point in points("mle", 2, 8))
-        assert quarters == list(range(8)), "every eighth of a range is tried once"
+def test_trials_leave_the_options_of_a_method_as_they_are() -> None:
+    """A coefficient that trades likelihood for something else would be set to nothing by likelihood."""
+    config = SimpleNamespace(trainer=TrainerConfig(steps=9))
+    for name in TRAINED:
+        for sets in Trials(3).combinations(find_method(name), config):  # type: ignore[arg-type]
+            assert [text.partition("=")[0].rpartition(":")[2] for text in sets] == ["optim.lr"]
 
 
-@pytest.mark.parametrize("name", TRAINED)
-def test_every_space_names_settings_of_its_method(name: str) -> None:
-    space = find_method(name).kind.space
-    assert "optim.lr" in space
-    for setting, dimension in space.items():
-        item = override(setting, "")
-        annotation = float
-        now = TrainerConfig().lr
-        if item.section == "method":
-            annotation, now = options_of(find_method(name).kind)[item.name]
-        for share in (0.0, 0.37, 0.999):
-            value = dimension.at(share, now)
-            assert coerce(str(value), annotation, setting) == value
+def test_a_rate_is_picked_by_likelihood_and_not_by_a_loss_with_a_penalty(bench: Bench, tmp_path: Path) -> None:
+    """The highest rate has the lowest loss and the lowest likelihood."""
+    results, method = tmp_path / "results", penalised_method(tmp_path)
+    ended = bench(*TINY, "--method", method, "--trials", "3", "--set", "trainer.steps=6", "--results", str(results))
+    assert ended.code == 0, ended.err
+    assert "optim.lr picked from 3 combinations by validation NLL: mle, penalised" in ended.out
+    cell = with_grid(results)["penalised", 0]
+    (grid,), record = cell.grids(), cell.trained()
+    assert record is not None
+    nlls = {float(one["sets"][0].rpartition("=")[2]): one["nll"] for one in grid["tried"]}
+    assert record["config"]["trainer"]["lr"] == min(nlls, key=nlls.__getitem__) == min(nlls)
+    assert grid["by"].startswith("negative log-likelihood per target token")
+    assert record["config"]["method_options"]["weight"] == 2.0
 
 
 def learning_rates(results: Path, split: str) -> dict[str, list[float]]:
@@ -132,7 +125,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
         assert record is not None
         assert grid["trials"] == len(grid["tried"]) == len(tried[method])
         assert (grid["steps"], grid["rows"]) == ("1/2", 8)
-        assert list(grid["space"]) == list(LEARNING_RATE)
+        assert list(grid["space"]) == ["optim.lr"]
         best = min(grid["tried"], key=lambda one: one["nll"])
         assert best["sets"] == [f"{method}:optim.lr={record['config']['trainer']['lr']}"]
         assert record["config"]["trainer"]["steps"] == 2
@@ -149,7 +142,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
     assert parent is not None
     assert child is not None
     assert child["start"]["config"]["trainer"]["lr"] == parent["config"]["trainer"]["lr"], "the parent is tuned first"
-    assert "expected best validation loss of 1 to 3 trials" in ended.out
+    assert "expected best validation NLL of 1 to 3 trials" in ended.out
     assert "cells that a search has tried are left out" in ended.out or "valid split" not in ended.out
     before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
     assert bench(*command).code == 0

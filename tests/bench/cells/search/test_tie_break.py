@@ -1,4 +1,4 @@
-"""bench/cells/search/play_off.py: trials that tie are trained whole, and the best of them is picked."""
+"""bench/cells/search/tie_break.py: trials that tie are repeated at full length, and the best of them is picked."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def picked(results: Path) -> list[CellFolder]:
 
 
 @pytest.fixture
-def played(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repeated(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The results of a search in which all trials tie."""
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "results"))
     assert ended.code == 0, ended.err
-    assert "picked from 3 of these by whole trainings" in ended.out
+    assert "picked among 3 of these at full length" in ended.out
     return tmp_path / "results"
 
 
-def test_trials_that_tie_are_trained_whole_on_the_first_seed(played: Path) -> None:
-    trained, cells = records(played), picked(played)
+def test_trials_that_tie_are_trained_whole_on_the_first_seed(repeated: Path) -> None:
+    trained, cells = records(repeated), picked(repeated)
     assert len(trained) == 3 + 3 + 1, "three trials, three whole, one of them on a second seed"
     for cell in cells:
         (grid,) = cell.grids()
@@ -77,9 +77,7 @@ def test_trials_that_tie_are_trained_whole_on_the_first_seed(played: Path) -> No
         assert best["keys"] == {"0": cells[0].path.name}, "its whole training is the cell of the first seed"
 
 
-def test_the_round_that_is_played_to_the_end_decides(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trainings_at_full_length_decide(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best trial is the worst whole training."""
     from bench.cells.search import place
 
@@ -88,7 +86,7 @@ def test_the_round_that_is_played_to_the_end_decides(
         return float(trainer.lr if trainer.steps == 1 else -trainer.lr)
 
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(place, "validation_loss", loss)
+    monkeypatch.setattr(place, "validation_nll", loss)
     assert bench(*SEARCH, "--results", str(tmp_path)).code == 0
     cells = picked(tmp_path)
     assert len(cells) == 2
@@ -109,13 +107,13 @@ def test_there_is_none_where_trials_are_whole_or_one_is_best(
     assert all("play_off" not in grid for grid in cell.grids())
 
 
-def test_a_kept_play_off_is_gone_on_from(bench: Bench, played: Path, tmp_path: Path) -> None:
-    export(played, tmp_path / "kept")
+def test_a_stored_tie_break_is_not_repeated(bench: Bench, repeated: Path, tmp_path: Path) -> None:
+    export(repeated, tmp_path / "kept")
     assert not join(tmp_path / "kept", tmp_path / "again").conflicts
     ended = bench(*SEARCH, "--results", str(tmp_path / "again"), "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["ok"] == []
-    assert [cell.grids() for cell in picked(tmp_path / "again")] == [cell.grids() for cell in picked(played)]
+    assert [cell.grids() for cell in picked(tmp_path / "again")] == [cell.grids() for cell in picked(repeated)]
 
 
 def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
@@ -130,14 +128,14 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
     ended = bench(*SEARCH, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
-    assert "takes weights that runs of a snapshot lack; the best trial is picked" in ended.err
+    assert "needs weights that runs of a snapshot do not have; the best trial is picked" in ended.err
     assert [cell.grids() for cell in picked(tmp_path / "b")] == before
 
 
 def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own players are no merged cells; what they are trained from is one."""
+    """Its own trials are no merged runs; what they are trained from is one."""
     at = SEARCH.index("mle")
     both = (*SEARCH[:at], "mle,mle.continued", *SEARCH[at + 1 :])
     monkeypatch.setattr(ties, "TIE", 0.0)
@@ -150,7 +148,7 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
     assert (
-        "mle.continued: its best trials tie, and to train them whole takes weights that runs of a snapshot lack"
+        "mle.continued: its best trials tie, and repeating them at full length needs weights that runs of a snapshot"
         in ended.err
     )
     assert len(before) == 2
@@ -159,7 +157,9 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
     } == before
 
 
-def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failed_repetition_the_best_trial_is_picked(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from bench.cells.search import place
 
     def loss(cells: list[Any]) -> float | None:
@@ -170,9 +170,9 @@ def test_a_player_that_failed_loses_nothing(bench: Bench, tmp_path: Path, monkey
 
     rates = [0.000978, 0.00131, 0.00283]
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(place, "validation_loss", loss)
+    monkeypatch.setattr(place, "validation_nll", loss)
     ended = bench(*SEARCH, "--results", str(tmp_path))
-    assert "a whole training of its play-off has failed; the best trial is picked" in ended.err
+    assert "a training of its tie break has failed; the best trial is picked" in ended.err
     cells = picked(tmp_path)
     assert len(cells) == 2
     for cell in cells:
