@@ -119,10 +119,11 @@ def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
 def training_rows(cell: Cell) -> tuple[int, float]:
     """Return the number of training rows, 0 if it is not known, and their mean number of tokens."""
     task, source, target = cell.task, cell.config.trainer.max_source, cell.config.trainer.max_target
+    in_blocks = task.stream is not None or task.training_blocks
     if task.source.folder is None and cell.config.preset == PAPER:  # planned without its data, from published numbers
-        return (0, target) if task.stream is not None else (task.info.sizes.get("train", 0), source + target)
+        return (0, target) if in_blocks else (task.info.sizes.get("train", 0), source + target)
     examples = task.split("train").examples
-    if task.stream is not None:  # blocks of running text
+    if in_blocks:
         text = sum(byte_count(example.target) for example in examples) / BYTES_PER_TOKEN
         return max(1, int(text / target)), target
     sample = examples[:: max(1, len(examples) // 200)]

@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from bench.base.options import Positive, Range
+from bench.base.options import LATER, Positive, Range
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -52,8 +52,14 @@ class WritingPrompts(Task):
 
     The test split keeps texts of more than 50 and fewer than 1,000 words, as the authors' released script does; what is
     left out is counted. 5,000 of its rows are evaluated in the paper. Its choice is not published; ours is
-    `evaluation.rows`, the same rows for every run. The authors join all texts and cut blocks of 512 tokens; here a row
-    is one text, and what is beyond `trainer.max_target` is not learned, and counted.
+    `evaluation.rows`, the same rows for every run.
+
+    A training row is one story, and what is beyond `trainer.max_target` tokens is not learned, and counted. With
+    `training_rows=blocks`, as in the preset `paper`, the training stories are joined without a token or a space between
+    them, and cut into blocks of `trainer.max_target` tokens, as A.2 and the authors' script do with 512. Two things
+    differ from the script: a block begins with the tokenizer's begin token, so that all of its 512 tokens are learned
+    and not 511, and the last block is shorter where the script drops the remainder of each thousand stories. Validation
+    and test rows are stories in both.
 
     Args:
         tag: keep what stands in brackets before a prompt, such as `[WP]`.
@@ -61,6 +67,7 @@ class WritingPrompts(Task):
         more_than: words that a test text has more than.
         fewer_than: words that a test text has fewer than.
         prompt_tokens: tokens that generation starts from.
+        training_rows: what a training row is: a story, or a block of joined stories.
     """
 
     name: str = "writingprompts"
@@ -119,6 +126,7 @@ class WritingPrompts(Task):
             "trainer.weight_decay": 0.1,
             "trainer.max_source": 100,
             "trainer.max_target": 512,
+            "task.training_rows": "blocks",
             "evaluation.rows": 5000,
             "evaluation.batch_size": 32,
         },
@@ -132,10 +140,12 @@ class WritingPrompts(Task):
         more_than: Annotated[int, Range(0)] = 50,
         fewer_than: int = 1000,
         prompt_tokens: Positive = 50,
+        training_rows: Annotated[Literal["stories", "blocks"], LATER] = "stories",
     ) -> None:
         super().__init__()
         self.tag, self.newlines, self.prompt_tokens = tag, newlines, prompt_tokens
         self.more_than, self.fewer_than = more_than, fewer_than
+        self.training_blocks = training_rows == "blocks"
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:

@@ -92,8 +92,8 @@ def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -
     length = f"{config.trainer.epochs:g} epochs"
     if config.trainer.steps:
         length = f"{config.trainer.steps} steps"
-    unit = "texts"
-    if task(**config.task_options).stream is not None:
+    unit, made = "texts", task(**config.task_options)
+    if made.stream is not None or made.training_blocks:
         unit = "blocks"
     decays = "all tensors"
     if DECAYED_DIMENSIONS > 1:

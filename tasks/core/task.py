@@ -99,6 +99,7 @@ class Task(Fed, ABC):
     markers: tuple[str, ...] = ()
     title: str = ""  # the name that a user has given to data of his own, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
+    training_blocks: bool = False  # training rows are blocks of `max_target` tokens of the joined training texts
     prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
     given: Mapping[str, Any]  # options as they were given
 
@@ -339,8 +340,8 @@ class Task(Fed, ABC):
         texts = [self.source_text(example, codec) for example in examples]
         sources, dropped = [text for text, _ in texts], [n_dropped for _, n_dropped in texts]
         space = ""
-        if self.info.open_ended:  # a text goes on from one before it, as it does in the tokenizer's training text
-            space = " "
+        if self.info.open_ended and not self.training_blocks:  # a text goes on from one before it, as in the text that
+            space = " "  # the tokenizer is trained on; joined training texts have no space between them
         source_ids = codec.ids([space + text if text else "" for text in sources])
         if codec.architecture == "decoder-only" and any(sources):
             space = " "

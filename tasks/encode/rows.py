@@ -31,6 +31,7 @@ class EncodableTask(Protocol):
     version: ClassVar[int]
     given: Mapping[str, Any]
     stream: Stream | None
+    training_blocks: bool
     on_rows: OnRows
 
     def split(self, name: str, /) -> Split:
@@ -70,9 +71,9 @@ def rows_of(
         prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
         exemplars: text by row id, for methods that read exemplars.
     """
-    if task.stream is not None:
+    if task.stream is not None or (task.training_blocks and split == "train"):
         documents = _stored(task, split, codec, partial(_documents, task, split, codec), ["documents"], DOCUMENTS)
-        if prompts:
+        if prompts and task.stream is not None:
             return windows(documents, split, codec, task.stream)
         return blocks(documents, split, codec)
     make = partial(_encoded, task, split, codec, prompts, exemplars)

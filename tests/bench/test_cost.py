@@ -47,8 +47,19 @@ def test_every_method_is_counted(task, tmp_path):
 
 
 def test_a_published_model_is_planned_without_weights_or_data():
-    (cost,) = costs("writingprompts", "mle", sets=(), preset="paper")
+    (cost,) = costs("writingprompts", "mle", sets=("task.training_rows=stories",), preset="paper")
     assert (cost.parameters, cost.steps) == (124_439_808, round(3 * 272_600 / 512))
+    (cost,) = costs("writingprompts", "mle", sets=(), preset="paper")
+    assert (cost.parameters, cost.steps) == (124_439_808, None), "how many blocks there are depends on the text"
+
+
+def test_blocks_of_joined_texts_are_counted_by_the_bytes_of_the_text(tmp_path):
+    sets = (*SETS, "trainer.steps=0", "trainer.epochs=1", "trainer.max_target=32", "trainer.batch_size=8")
+    steps = [
+        costs("writingprompts", "mle", results=str(tmp_path), sets=(*sets, f"task.training_rows={rows}"))[0].steps
+        for rows in ("stories", "blocks")
+    ]
+    assert steps[0] < steps[1], "stories are longer than a block"
 
 
 def test_adapters_are_all_that_has_gradients_and_is_saved(tmp_path):

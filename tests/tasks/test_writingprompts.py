@@ -154,6 +154,27 @@ def test_files_that_are_missing_or_do_not_go_together(tmp_path: Path) -> None:
         loaded(WritingPrompts, tmp_path).split("test")
 
 
+def test_training_rows_are_stories_or_blocks_of_joined_stories(tmp_path: Path) -> None:
+    """In blocks every token of the training stories is learned once; what is evaluated stays a story a row."""
+    stories = loaded(WritingPrompts, folder(tmp_path, "jsonl"))
+    blocks = loaded(WritingPrompts, tmp_path, training_rows="blocks")
+    codec = Codec(stories.tokenizer(300), "decoder-only", 100, 512)
+    train = stories.split("train").examples
+    assert len(stories.encoded("train", codec)) == len(train) == 6
+    joined = [token for ids in codec.ids([example.target for example in train]) for token in ids]
+    rows = blocks.encoded("train", codec)
+    assert [int(token) for row in rows for token in row.target] == joined
+    assert [len(row.target) for row in rows[:-1]] == [512] * (len(joined) // 512)
+    assert {tuple(map(int, row.source)) for row in rows} == {(codec.bos,)}
+    for split in ("valid", "test"):
+        ids = [row.id for row in blocks.encoded(split, codec)]
+        assert ids == [example.id for example in blocks.split(split).examples]
+    example = blocks.split("test").examples[0]
+    (prompt,) = blocks.encode([example], codec, prompts=True)
+    assert [*prompt.source[1:], *prompt.target] == codec.ids([example.target])[0][:562]
+    assert stories.encode([example], codec)[0].target[0] == codec.ids([f" {example.target}"])[0][0]
+
+
 def test_the_sample_is_long_enough_to_learn_from() -> None:
     task = loaded(WritingPrompts, None)
     texts = {split: [e.target for e in task.split(split).examples] for split in ("train", "valid", "test")}
