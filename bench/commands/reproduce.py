@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bench.cells.paper_preset import PAPER
 from bench.cli_options import (
     data_dir_option,
     json_option,
@@ -21,14 +22,12 @@ from bench.cli_options import (
 )
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.figures import figure_list, is_figure, reproduce_figures
+from bench.hours import CPU, DEVICES, hours_content, hours_text, missing_weights
 from bench.leaderboards.published.paper_files import LEVELS, Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 from bench.reproduced import asks_before, confirm_to_do, only_planned
-
-if TYPE_CHECKING:
-    from bench.leaderboards.published.costs import CostClaim
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +42,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
+    parser.add_argument("--device", choices=[*DEVICES, CPU], help="with --dry-run: hours on one of these; cpu: here")
     yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
     limit_option(parser)
@@ -64,6 +64,8 @@ def run(given: argparse.Namespace) -> int:
         else:
             print("\n".join([*map(line_of, every), "", *how_to_read(every)]))
         return 0
+    if given.device and not given.dry_run:
+        raise UsageError("--device says what a plan takes on a device, and belongs to --dry-run")
     if any(map(is_figure, given.tables)) or given.svg:
         return reproduce_figures(given.tables, given)
     from bench.leaderboards.published.needs import chosen, needs
@@ -88,7 +90,6 @@ def run(given: argparse.Namespace) -> int:
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
     """Put tables beside what the store has."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.costs import cost_notes, measured_costs
     from bench.leaderboards.published.nearest import settings_of
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
@@ -108,26 +109,10 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
     found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
              else every[table.address]
              for table in tables]  # fmt: skip
-    measured = measured_costs(store, tasks) if tasks else []
-    claims = [claims_of(one.table) for one in found]
-    found = [one.noted(cost_notes(of, measured)) for one, of in zip(found, claims, strict=True)]
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
     return markdown(found) if given.markdown else terminal(found)
-
-
-def claims_of(table: PublishedTable) -> list[CostClaim]:
-    """Return what the paper of a table says of the hours of its methods, for the tasks and backbones of the table."""
-    from bench.leaderboards.published.costs import cost_claims
-    from bench.leaderboards.published.papers import paper_of
-
-    paper = paper_of(table)
-    if paper is None:
-        return []
-    made = {(cell.task, cell.method, cell.backbone) for row in table.rows for cell in row}
-    claims = cost_claims(paper.training)
-    return [claim for claim in claims if (claim.task, claim.method, claim.backbone) in made]
 
 
 @dataclass
@@ -219,14 +204,18 @@ class Made:
         from bench.commands.run import plan_content, plan_text
 
         cost: dict[str, Any] = {}
-        text = plan_text(plan)
+        texts = [*data_lines(plan), plan_text(plan)]
         if self.given.dry_run:
             from bench.cost import cost_content, cost_text, costs_of_plan
 
-            found = costs_of_plan(plan)
+            found, device = costs_of_plan(plan), self.given.device
             cost = {"cost": cost_content(found)}
             if found:
-                text = f"{text}\n{cost_text(found)}"
+                texts.append(cost_text(found))
+                texts += dict.fromkeys(filter(None, map(missing_weights, plan.cells)))
+            if found and device:
+                texts.append(hours_text(plan.cells, found, device))
+                cost["hours"] = hours_content(plan.cells, found, device)
         for cell in plan.cells:
             key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
@@ -236,7 +225,8 @@ class Made:
             if why := why_none(cell):
                 self.reasons[key] = why
         about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
-        self.plans.append({**about, "decodings": list(need.decodings), "text": text, **plan_content(plan), **cost})
+        self.plans.append({**about, "decodings": list(need.decodings), "data": plan.data, "text": "\n".join(texts),
+                           **plan_content(plan), **cost})  # fmt: skip
 
     def text(self) -> str:
         """Return all plans for people."""
@@ -247,6 +237,20 @@ class Made:
             said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
             said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
         return "\n".join(said or ["nothing to run: no cell of ours stands behind these tables"])
+
+
+def data_lines(plan: Any) -> list[str]:
+    """Return what data a plan has, a line a task, and how that differs from the published rows."""
+    lines = [f"data of {line}" for line in plan.data]
+    for task in {cell.task.name: cell.task for cell in plan.cells}.values():
+        status, published = task.split("train").status, task.info.sizes.get("train")
+        rows = f"{published:,} published rows" if published else "published rows"
+        if plan.preset == PAPER and task.source.folder is None:
+            told = f"steps and costs are for its {rows}" if task.stream is None else "the number of steps is not known"
+            lines.append(f"  data of {task.name} is not here: {told}")
+        elif status not in ("official", "own"):
+            lines.append(f"  steps and costs are for the {status} rows that are here, not for the {rows}")
+    return lines
 
 
 def why_none(cell: Any) -> str:

@@ -108,13 +108,13 @@ def test_every_table_with_methods_has_a_level():
             assert with_methods <= parts or parts == {""} or not with_methods, table.address
 
 
-def test_only_what_is_sold_unreleased_or_asked_of_people_is_barred():
+def test_only_what_is_sold_unreleased_asked_of_people_or_too_large_for_a_card_is_barred():
     barred = {(table.address, level.part) for paper in papers() for table in paper.tables
               for level in table.levels if level.level == "barred"}  # fmt: skip
     whole = {address for address, part in barred if not part}
     assert whole == {
-        "adadec/table3", "f2softmax/table3", "f2softmax/table8", "f2softmax/table9b", "histalign/table4",
-        "histalign/table6",
+        "adadec/table3", "f2softmax/table3", "f2softmax/table8", "f2softmax/table9b", "histalign/table2",
+        "histalign/table4", "histalign/table6",
     }  # fmt: skip
     assert all("Melo-Lyrics" in part for _, part in barred if part)
 
