@@ -10,8 +10,8 @@ from typing import Any
 
 from bench.cells.score import Tasks, gold_of
 from bench.errors import BenchError
-from bench.leaderboards.claim.page_content import page_content
-from bench.leaderboards.claim.verdicts import Paper
+from bench.leaderboards.claim.judge import Paper
+from bench.leaderboards.claim.report import content
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.extras import Asked, extras_of
@@ -57,7 +57,7 @@ def page_of(
     if is_snapshot(results):
         records = ""  # its records are no files to open
     extras = extras_of(store, leaderboards.tables, asked, records)
-    write_page(path, board(leaderboards, {**extras, "claims": page_content(claims)}))
+    write_page(path, board(leaderboards, {**extras, "claims": content(claims)}))
     return path
 
 

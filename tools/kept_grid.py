@@ -61,7 +61,7 @@ OF_ADADEC = ("seq2seq", "attexp", "adadec", "adadec_attexp", "adadec.const")
 
 def as_claims_of_adadec() -> tuple[str, ...]:
     """Return the settings of the long run of AdaDec's claims, each for its methods alone."""
-    (run,) = (run for run in read("adadec").runs if run.name == "1,500 steps")
+    run = read("adadec").runs["1,500 steps"]
     found = ["--set"]
     for setting in run.sets:
         if setting.startswith("method."):

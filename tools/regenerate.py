@@ -152,11 +152,11 @@ def claims_content() -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
     from bench.commands.claims import judged
     from bench.leaderboards.claim.claim_files import names, read
-    from bench.leaderboards.claim.page_content import page_content
+    from bench.leaderboards.claim.report import content
     from bench.store.store import Store
 
     papers = judged([read(name) for name in names()], Store(ROOT / EVIDENCE_STORE), "small")
-    return page_content(papers)
+    return content(papers)
 
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:

@@ -1,271 +1,231 @@
-"""Claim files: what a paper says, sentence by sentence, as comparisons, and the runs that make their rows.
+"""Claim files: the claims of a paper, each with the comparisons that test it, and the runs that make their rows.
 
-One file a paper in `claims/`: `name`, `short`, `rebuttal`, and the lists `[[run]]`, `[[claim]]`,
-`[[regression_check]]` and `[[untested]]`. A claim is the paper's: a sentence or a cell that it prints. A regression
-check is ours: what a pilot of ours has shown, or an alarm on the data. It never counts as a claim. The fields are those
-of `Run`, `Claim`, `RegressionCheck`, `Side`, `Corrected`, `Cells` and `Untested`.
+`claims/` has one TOML file for each paper, with a `name` and the lists `[[run]]` and `[[claim]]`. All claims of a paper
+are listed, those that no run here can test with `out_of_reach`. A claim is one quoted sentence; what it says of several
+columns, baselines or model sizes are its `parts`, and they are tested together.
+
+A part may leave out what its claim states for all parts. `columns`, `printed`, `method` and `against` may be lists:
+there is a part for each column and each pair of methods, or, with `mean = true`, one for the mean over columns.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bench.leaderboards.claim.sides import Settings, Side
-from bench.leaderboards.controls import rests_on_memory
+from bench.leaderboards.controls import controlled_by, rests_on_memory
+from bench.models import METHODS
 
-__all__ = [
-    "ESTIMANDS",
-    "HUMAN",
-    "RELATIONS",
-    "Cells",
-    "Claim",
-    "ClaimFile",
-    "Compared",
-    "Corrected",
-    "Gate",
-    "RegressionCheck",
-    "Run",
-    "Untested",
-    "claim_of",
-    "names",
-    "read",
-]
+__all__ = ["HUMAN", "RELATIONS", "Claim", "ClaimFile", "Part", "Run", "Side", "claim_of", "names", "read"]
 
 FOLDER = Path(__file__).parents[1] / "claims"
-RELATIONS = ("lower", "higher", "near", "above", "below", "at_equal")
-"""How a row may stand to another row, or to a number; `Compared` says what each one compares."""
-ESTIMANDS = ("sign", "difference", "ratio", "share")
-"""What a claim is about; `Claim` says what each one measures."""
+RELATIONS = ("higher", "lower", "nearer", "near", "no_higher")
+ESTIMANDS = ("difference", "percent")
 HUMAN = "human"
-"""The bound that stands for what people wrote."""
+"""The name of what people wrote, as a side of a comparison."""
+OWN = ("histalign.mean",)
+"""Objectives of this suite that no paper and no released code has."""
+
+Settings = Mapping[str, Any]
+"""By `section.name`, as in --set, the value of a setting."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two rows, or a row and a number, in one column.
+class Side:
+    """A row of a leaderboard.
 
     Args:
-        paper: place in the paper, a table or section; of a regression check where it comes from.
-        says: what is expected, in our words.
-        column: the metric it is about.
-        relation: `lower`, `higher` or `near` compare `better` with `than`; `above` and `below` (at most) compare
-            `better` with `bound`; `at_equal` compares two sweeps of decodings where their `at` is the same.
-        better: the row it is about.
-        than: the row it is compared with; None with a bound.
-        bound: a number, a setting of the row, as in `backbone.width + 1`, or `human`; None with another row.
-        at: the column that is held equal; `wants` says whether `lower` or `higher` is then better.
-        points: values of `at` to show the difference at; evenly spaced ones when empty.
-        run: name of the run that makes its rows; empty for the file's first.
+        method: its name with its variant, or `HUMAN`.
+        where: settings of the row beside those of the run.
+    """
+
+    method: str
+    where: Settings = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The method, with its settings in parentheses."""
+        settings = ", ".join(f"{name.partition('.')[2]}={value}" for name, value in self.where.items())
+        return f"{self.method} ({settings})" if settings else self.method
+
+    @property
+    def code(self) -> str:
+        """`paper` or `released` where the method has both forms; empty where they are the same."""
+        base, _, variant = self.method.partition(".")
+        if base not in METHODS or "released" not in (METHODS[base].variants or {}):
+            return ""
+        return "released" if variant == "released" else "paper"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One `bench run` that makes rows.
+
+    Args:
+        name: by which claims refer to it.
+        task: one task.
+        methods: their names.
+        seeds: one trained model of each method for each.
+        decode: decodings as after --decode; empty for those of the task.
+        decoding: the decoding that its claims read, without options; empty where nothing is generated.
+        sets: as typed after --set.
+        where: settings that tell its rows from those of other runs on the task.
+        controls: the task's trivial controls, which both sides of a comparison must beat.
+    """
+
+    name: str
+    task: str
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    decode: str = ""
+    decoding: str = ""
+    sets: tuple[str, ...] = ()
+    where: Settings = field(default_factory=dict)
+    controls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One comparison of a claim.
+
+    Args:
+        columns: the metric; of several the mean is compared.
+        relation: `higher`, `lower`; `nearer` to human text; `near` the other row, by at most `margin`; `no_higher` than
+            it, or by at most `margin`.
+        method: the row that the claim is about.
+        against: the row it is compared with.
+        run: the name of the run that makes the rows.
+        estimand: `difference`, or `percent` of the other row's value. With `nearer` it is the difference of the two
+            gaps to human text, each in per cent of the human value.
+        margin: the smallest difference of interest; `margin_why` says where it comes from.
+        gate: the column in which both sides must beat the trivial controls; empty for `columns`. Random words are as
+            diverse as human text, so a claim on diversity names a column of quality here.
+        printed: headings of the columns in the paper's table; empty where no table has them.
+        stated: the effect that the sentence states where no table prints it.
 
     Raises:
         ValueError: fields that do not go together.
     """
 
-    paper: str
-    says: str
-    column: str
+    columns: tuple[str, ...]
     relation: str
-    better: Side
-    than: Side | None = None
-    _: KW_ONLY
-    bound: float | str | None = None
-    at: str = ""
-    wants: str = "lower"
-    points: tuple[float, ...] = ()
-    run: str = ""
+    method: Side
+    against: Side
+    run: str
+    estimand: str = "difference"
+    margin: float = 0.0
+    margin_why: str = ""
+    gate: str = ""
+    printed: tuple[str, ...] = ()
+    stated: float | None = None
 
     def __post_init__(self) -> None:
-        self._check_name("a relation", self.relation, RELATIONS)
-        self._check_name("`wants`", self.wants, ("lower", "higher"))
-        if self.relation in ("above", "below"):
-            if self.bound is None or self.than is not None:
-                raise ValueError(f"{self.says}: relation '{self.relation}' takes a `bound` and no `than`")
-        elif self.bound is not None or self.than is None:
-            raise ValueError(f"{self.says}: relation '{self.relation}' takes another row as `than` and no `bound`")
-        if (self.relation == "at_equal") != bool(self.at):
-            raise ValueError(f"{self.says}: relation 'at_equal', and no other, takes the column it holds equal as `at`")
-
-    def _check_name(self, what: str, name: str, known: tuple[str, ...]) -> None:
-        if name not in known:
-            raise ValueError(f"{self.says}: expected {what} from {', '.join(known)}, got '{name}'")
+        for what, name, known in (("relation", self.relation, RELATIONS), ("estimand", self.estimand, ESTIMANDS)):
+            if name not in known:
+                raise ValueError(f"expected a {what} from {', '.join(known)}, got '{name}'")
+        with_margin = self.relation in ("near", "no_higher")
+        if with_margin != (self.margin > 0) or with_margin != bool(self.margin_why):
+            raise ValueError("`margin` above 0 and `margin_why` go with the relations 'near' and 'no_higher' alone")
+        if self.relation == "nearer" and not self.gate:
+            raise ValueError("'nearer' takes a `gate`: random words are as diverse as human text")
+        if self.printed and len(self.printed) != len(self.columns):
+            raise ValueError(f"expected a printed heading for each of {self.columns}, got {self.printed}")
+        for side in (self.method, self.against):
+            if side.method in OWN or rests_on_memory(side.method):
+                raise ValueError(f"{side.method} is not a paper's objective to the letter: it carries no claim of one")
+        if {self.method.code, self.against.code} >= {"paper", "released"}:
+            sides = f"{self.method.label} against {self.against.label}"
+            raise ValueError(f"{sides}: compare paper with paper or released with released")
 
     @property
     def sign(self) -> int:
         """1 where the higher value is claimed, -1 where the lower."""
-        if self.relation in ("lower", "below") or (self.relation == "at_equal" and self.wants == "lower"):
-            return -1
-        return 1
+        return -1 if self.relation == "lower" else 1
 
+    @property
+    def reads_human(self) -> bool:
+        """Whether it compares with what people wrote."""
+        return self.relation == "nearer" or self.against.method == HUMAN
 
-@dataclass(frozen=True)
-class Cells:
-    """The cells of a paper's table that print a claim.
+    @property
+    def sides(self) -> dict[str, Side]:
+        """Both sides, by the names of their fields."""
+        return {"method": self.method, "against": self.against}
 
-    Args:
-        table: address, such as `f2softmax/table1`.
-        column: heading, as printed.
-        better, than: labels of the rows, as printed; no `than` where one cell is compared with a bound.
-        human: label of the row of what people wrote, for the estimand `share`.
-        part: label of the table's part.
-        backbone: ours, where a label stands for several rows.
-    """
+    def replaced_by(self, control: Side) -> str:
+        """Return the side whose place a control takes: `method`, `against`, or nothing."""
+        controlled = controlled_by(control.method)
+        found = [name for name, side in self.sides.items() if side.method.partition(".")[0] in controlled]
+        return found[0] if found else ""
 
-    table: str
-    column: str
-    better: str
-    than: str = ""
-    human: str = ""
-    part: str = ""
-    backbone: str = ""
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """The same comparison without a known fault of the released code.
-
-    Args:
-        why: the fault.
-        better, than: rows to compare in place of the claim's own; None for those of the claim.
-    """
-
-    why: str
-    better: Side | None = None
-    than: Side | None = None
+    @property
+    def column(self) -> str:
+        """The columns as one name."""
+        return self.columns[0] if len(self.columns) == 1 else f"mean of {', '.join(self.columns)}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim(Compared):
-    """One sentence or cell of a paper.
+class Claim:
+    """One claim of a paper.
 
     Args:
-        quote: the sentence, word for word; empty where the cells alone say it.
-        cells: the cells that print it; None where it has no number in a table.
-        estimand: what is measured, declared before any run. `difference` of the two rows, positive in the claimed
-            direction; `ratio` of `better` to the other; `share` of the other's gap to human text that `better` closes;
-            `sign`, the difference where only its direction is claimed.
-        published: what the paper has for the estimand; None with `sign` where it prints no number.
-        smallest: the smallest effect of interest, in the unit of the estimand. For `near` it is how far apart two
-            rows may be and still be alike. 0 for no test of equivalence.
-        smallest_why: where it comes from.
-        controls: rows that would explain the difference if they show it too.
-        corrected: the comparison without a fault of the released code.
-        every_seed: whether it is said of every model, as a bound on a rank is: then one seed against it reverses it,
-            and there is nothing to estimate.
+        quote: the sentence, or the part of it, word for word.
+        where: section and table.
+        says: the claim in a short sentence; empty to show the quote.
+        parts: the comparisons that test it, all together.
+        controls: rows that declare themselves a control of a side and take its place: what they show too does not come
+            from its objective. One that was not run makes the claim `not run`.
+        table: address of the paper's table, such as `f2softmax/table1`; `table_part` and `backbone` name the cells.
+        rows: labels of the table's rows, by our method.
+        corrected: the same comparisons by rows without a known fault of the released code, by method; `fault` names it.
+        beyond: what the sentence says and no row here covers.
+        note: what a reader must know beside the numbers.
+        out_of_reach: why no run here can test it; it has no parts then.
 
     Raises:
         ValueError: fields that do not go together.
     """
 
-    quote: str = ""
-    cells: Cells | None = None
-    estimand: str = "difference"
-    published: float | None = None
-    smallest: float = 0.0
-    smallest_why: str = ""
+    quote: str
+    where: str
+    says: str = ""
+    parts: tuple[Part, ...] = ()
     controls: tuple[Side, ...] = ()
-    corrected: Corrected | None = None
-    every_seed: bool = False
+    table: str = ""
+    table_part: str = ""
+    backbone: str = ""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    corrected: Mapping[str, Side] = field(default_factory=dict)
+    fault: str = ""
+    beyond: str = ""
+    note: str = ""
+    out_of_reach: str = ""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check_name("an estimand", self.estimand, ESTIMANDS)
-        if not self.quote and self.cells is None:
-            raise ValueError(f"{self.says}: a claim has a `quote` or `cells`; what is ours is a [[regression_check]]")
-        if self.published is None and (self.estimand != "sign" or self.cells is not None):
-            raise ValueError(f"{self.says}: estimand '{self.estimand}' takes what the paper prints as `published`")
-        if self.relation == "at_equal":
-            raise ValueError(f"{self.says}: 'at_equal' is our reading of two sweeps: a [[regression_check]]")
-        if (self.relation == "near") > bool(self.smallest):
-            raise ValueError(f"{self.says}: relation 'near' takes the smallest effect of interest as `smallest`")
-        if bool(self.smallest) != bool(self.smallest_why):
-            raise ValueError(f"{self.says}: `smallest` and `smallest_why` go together")
-        for side in filter(None, (self.better, self.than)):
-            if rests_on_memory(side.method):
-                raise ValueError(
-                    f"{self.says}: the equations of {side.method} rest on memory, which carries no claim of a paper; "
-                    f"make it a [[regression_check]]"
-                )
+        if not self.quote or not self.where:
+            raise ValueError(f"a claim has a `quote` and says `where` it stands, got '{self.quote}', '{self.where}'")
+        if bool(self.parts) == bool(self.out_of_reach):
+            raise ValueError(f"'{self.quote}': a claim has `parts` or says why it is `out_of_reach`")
+        for control in self.controls:
+            if not any(part.replaced_by(control) for part in self.parts):
+                raise ValueError(f"'{self.quote}': {control.method} is no declared control of a side; a rival is none")
 
     @property
-    def origin(self) -> str:
-        """Where the paper says it: in a `figure`, in a `sentence` of its text, or in a `cell` of a table alone."""
-        if self.paper.startswith("Figure"):
-            return "figure"
-        if self.quote:
-            return "sentence"
-        return "cell"
+    def corrected_parts(self) -> list[Part]:
+        """The parts on rows without the known fault of the released code; none where the claim names no fault."""
+        if not self.corrected:
+            return []
+        pairs = [[self.corrected.get(side.method, side) for side in (part.method, part.against)] for part in self.parts]
+        return [replace(part, method=pair[0], against=pair[1]) for part, pair in zip(self.parts, pairs, strict=True)]
 
-
-@dataclass(frozen=True, kw_only=True)
-class RegressionCheck(Compared):
-    """What a pilot of ours has shown, or an alarm on the data; no claim of the paper.
-
-    Args:
-        floor: smallest mean difference that counts, in the column's unit.
-        factor: smallest ratio that counts, in place of a difference.
-        within: largest mean difference of `near`.
-    """
-
-    floor: float = 0.0
-    factor: float = 0.0
-    within: float = 0.0
-
-
-@dataclass(frozen=True)
-class Gate:
-    """What a model must beat before it may speak about a claim.
-
-    Args:
-        column: the metric it is judged by.
-        baseline: the trained row that must be better.
-        controls: the task's trivial controls, by method.
-        exemplar_controls: those that only gate claims about methods that read exemplars.
-        lower: whether the lower value is better.
-    """
-
-    column: str
-    baseline: Side
-    controls: tuple[str, ...]
-    exemplar_controls: tuple[str, ...] = ()
-    lower: bool = False
-
-
-@dataclass(frozen=True)
-class Run:
-    """One `bench run` that makes rows for claims.
-
-    Args:
-        task: one task.
-        methods: their names; `all` is not expanded here.
-        seeds: one cell each.
-        name: by which claims refer to it.
-        decode: decodings; empty for the task's own.
-        sets: as typed after --set.
-        where: settings that tell its rows from those of other runs on the task.
-        gate: what its baseline must beat; None where no claim is judged by it.
-    """
-
-    task: str
-    methods: tuple[str, ...]
-    seeds: tuple[int, ...]
-    name: str = ""
-    decode: str = ""
-    sets: tuple[str, ...] = ()
-    where: Settings = field(default_factory=dict)
-    gate: Gate | None = None
-
-
-@dataclass(frozen=True)
-class Untested:
-    """A claim that no small run can decide."""
-
-    paper: str
-    says: str
-    why: str
+    @property
+    def text(self) -> str:
+        """What it says in short."""
+        return self.says or f'"{self.quote}"'
 
 
 @dataclass(frozen=True)
@@ -275,35 +235,22 @@ class ClaimFile:
     Args:
         name: of the paper.
         short: its name on the command line.
-        runs: that make the rows.
-        claims: the paper's.
-        checks: ours.
-        untested: claims of the paper that no small run can decide.
-        rebuttal: what the authors answer; shown when it is not empty.
+        runs: that make the rows, by name.
+        claims: all of them.
+
+    Raises:
+        ValueError: a claim names a run that the file does not have.
     """
 
     name: str
     short: str
-    runs: tuple[Run, ...]
-    claims: tuple[Claim, ...] = ()
-    checks: tuple[RegressionCheck, ...] = ()
-    untested: tuple[Untested, ...] = ()
-    rebuttal: str = ""
+    runs: Mapping[str, Run]
+    claims: tuple[Claim, ...]
 
-    def run_of(self, compared: Compared) -> Run:
-        """Return the run that a claim or check names, or the file's first.
-
-        Raises:
-            ValueError: the file has no such run.
-        """
-        for run in self.runs:
-            if compared.run in ("", run.name):
-                return run
-        names = ", ".join(run.name or "(no name)" for run in self.runs)
-        raise ValueError(f"{self.name}, '{compared.says}': expected the name of a run ({names}), got '{compared.run}'")
-
-
-# Reading ----------------------------------------------------------------------------------------------------------
+    def __post_init__(self) -> None:
+        for part in (part for claim in self.claims for part in claim.parts):
+            if part.run not in self.runs:
+                raise ValueError(f"{self.name}: expected a run from {', '.join(self.runs)}, got '{part.run}'")
 
 
 def names() -> list[str]:
@@ -319,44 +266,44 @@ def read(name: str) -> ClaimFile:
         ValueError: fields that do not go together.
     """
     content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    return ClaimFile(
-        content["name"],
-        name,
-        tuple(_run_of(run) for run in content["run"]),
-        tuple(claim_of(claim) for claim in content["claim"]),
-        tuple(RegressionCheck(**_with_sides(_with_tuples(check))) for check in content.get("regression_check", ())),
-        tuple(Untested(**untested) for untested in content.get("untested", ())),
-        content.get("rebuttal", ""),
-    )
+    runs = [Run(**{key: _frozen(value) for key, value in run.items()}) for run in content["run"]]
+    claims = tuple(map(claim_of, content["claim"]))
+    return ClaimFile(content["name"], name, {run.name: run for run in runs}, claims)
 
 
 def claim_of(content: Mapping[str, Any]) -> Claim:
     """Return one claim of a file."""
-    fields = _with_sides(_with_tuples(content))
-    if "controls" in fields:
-        fields["controls"] = tuple(Side(**control) for control in fields["controls"])
-    if "corrected" in fields:
-        fields["corrected"] = Corrected(**_with_sides(fields["corrected"]))
-    if "cells" in fields:
-        fields["cells"] = Cells(**fields["cells"])
+    fields = dict(content)
+    of_a_part = [*Part.__dataclass_fields__, "mean"]
+    shared = {name: fields.pop(name) for name in of_a_part if name in fields}
+    listed = fields.pop("parts", [{}] if shared else [])
+    fields["parts"] = tuple(part for given in listed for part in _parts(shared | given))
+    fields["controls"] = tuple(map(_side, fields.get("controls", ())))
+    fields["corrected"] = {method: _side(side) for method, side in fields.get("corrected", {}).items()}
     return Claim(**fields)
 
 
-def _run_of(content: Mapping[str, Any]) -> Run:
-    """Return one run of a file."""
-    fields = _with_tuples(content)
-    if "gate" in fields:
-        gate = _with_tuples(fields["gate"])
-        fields["gate"] = Gate(**{**gate, "baseline": Side(**gate["baseline"])})
-    return Run(**fields)
+def _parts(content: Mapping[str, Any]) -> Sequence[Part]:
+    """Return the parts that an entry stands for."""
+    fields = dict(content)
+    columns, printed = _list(fields.pop("columns")), _list(fields.pop("printed", ()))
+    groups = [((column,), printed[place : place + 1]) for place, column in enumerate(columns)]
+    if fields.pop("mean", False):
+        groups = [(columns, printed)]
+    sides = product(map(_side, _list(fields.pop("method"))), map(_side, _list(fields.pop("against"))))
+    return [
+        Part(columns=names, printed=headings, method=method, against=other, **fields)
+        for (method, other), (names, headings) in product(sides, groups)
+    ]
 
 
-def _with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same fields with tuples in place of lists, so that what holds them cannot change."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+def _list(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-def _with_sides(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same fields with `better` and `than` as sides."""
-    sides = {name: Side(**fields[name]) for name in ("better", "than") if name in fields}
-    return {**fields, **sides}
+def _side(value: str | Mapping[str, Any]) -> Side:
+    return Side(value) if isinstance(value, str) else Side(**value)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,340 +1,373 @@
-"""Evidence: what stored rows say of a claim or check: effects by seed, of its controls and of its whole column.
+"""Evidence: what stored rows show of a claim, part by part, with the gates of both sides and the controls.
 
-No verdict is drawn here; `verdicts.py` draws it.
+No verdict is drawn here; `judge.py` does that.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from bench.leaderboards.claim.claim_files import HUMAN, Claim, Compared
-from bench.leaderboards.claim.estimands import effect_of
-from bench.leaderboards.claim.sides import Settings, Side, bound_of
+from bench.errors import DataError
+from bench.leaderboards.claim.claim_files import HUMAN, Claim, Part, Run, Side
+from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.item_variance import shared_item_variance
-from bench.leaderboards.statistics.significance import Comparison, compare
-from bench.leaderboards.statistics.tradeoff import Tradeoff, curves
-from bench.leaderboards.statistics.tradeoff import compare as compare_at_equal
+from bench.leaderboards.statistics.paired import (
+    MIN_SEEDS,
+    SeedEffect,
+    paired_difference,
+    seed_effect,
+    unpaired_difference,
+)
+from bench.leaderboards.statistics.significance import compare
+from bench.leaderboards.statistics.sums_reader import SumsReader
 from bench.leaderboards.table import Table, metric_name
-from bench.metrics.sums import Sums
 
-__all__ = ["BySeed", "Evidence", "column_of", "corrected_claim", "gather"]
+__all__ = ["ControlEffect", "Gate", "PartEvidence", "effects", "gather", "printed_effect"]
 
 BySeed = Mapping[int, float]
-"""A number for each seed."""
+TRIVIAL = {
+    "lead": "the first words of the source",
+    "copy_exemplar": "a copy of the exemplar",
+    "unigram": "the counts of tokens",
+    "bigram": "the counts of token pairs",
+    "mle.untrained": "untrained weights",
+    "seq2seq.untrained": "untrained weights",
+}
+"""What the trivial controls are, for people."""
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What stored rows say.
+class ControlEffect:
+    """What a control shows of an effect.
 
     Args:
-        by_seed: effect of each seed that all rows have, in the estimand, positive in the claimed direction; empty
-            where there is none.
-        column: the effects of the other trained rows of the column, against the same row or number; a moderated t
-            squeezes the variances of all of them.
-        controls: effects of the claim's controls, by their label.
-        test: over the test items of all these seeds; None where the column or a row has no sums.
-        tradeoff: of `at_equal`, the sweep of `better` less that of `than`.
-        item_variance: of the mean effect, what the test items add for all seeds alike; 0 where it is not known.
-        items: rows behind it.
-        gaps: of the estimand `share`, by seed how far the row that it is compared with is from human text.
-        row: the row it is about; None where there is none.
-        other: the row that it is compared with; None where it is compared with a number.
-        table: the leaderboard they are from; None where there is none.
-        why: what is missing, or what else a reader must know.
+        method: the control.
+        share: its mean effect over the mean effect, over the seeds that both have.
+        rest: the effect less that of the control, paired by seed.
     """
 
-    by_seed: BySeed = field(default_factory=dict)
-    column: Sequence[BySeed] = ()
-    controls: Mapping[str, BySeed] = field(default_factory=dict)
-    test: Comparison | None = None
-    tradeoff: Tradeoff | None = None
-    item_variance: float = 0.0
-    items: int = 0
-    gaps: BySeed = field(default_factory=dict)
-    row: TableRow | None = None
-    other: TableRow | None = None
+    method: str
+    share: float
+    rest: SeedEffect
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A trivial control that a side does not beat.
+
+    Args:
+        why: the two numbers, or what was not run.
+        state: `failed`; `excused` where the paper's own cell would not beat it either; `not run`.
+    """
+
+    why: str
+    state: Literal["failed", "excused", "not run"] = "failed"
+
+
+@dataclass(frozen=True)
+class PartEvidence:
+    """What the rows show of one part.
+
+    Args:
+        part: the comparison.
+        missing: what is not stored; empty where everything is.
+        effect: positive in the claimed direction; None where something is missing.
+        contrasts: what must all be above 0 for the part to hold: the effect, or its distance from the margins.
+        ours, theirs: the means of both sides over the columns; with `nearer` their gaps to human text, in per cent.
+        p_items: of the randomisation test over test items; None where it cannot be made.
+        gates: the trivial controls that a side does not beat.
+        controls: of the claim.
+        rows: of both sides.
+        table: where they stand.
+    """
+
+    part: Part
+    missing: str = ""
+    effect: SeedEffect | None = None
+    contrasts: tuple[SeedEffect, ...] = ()
+    ours: float = 0.0
+    theirs: float = 0.0
+    p_items: float | None = None
+    gates: tuple[Gate, ...] = ()
+    controls: tuple[ControlEffect, ...] = ()
+    rows: tuple[TableRow, ...] = ()
     table: Table | None = None
-    why: str = ""
-
-    @property
-    def n(self) -> int:
-        """Examples that were scored."""
-        if self.table is None:
-            return 0
-        return self.table.n
-
-    @property
-    def on(self) -> str:
-        """The leaderboard, with what keeps it from being comparable."""
-        if self.table is None:
-            return ""
-        return "; ".join(filter(None, [self.table.title, self.table.watermark]))
-
-    @property
-    def effect(self) -> float | None:
-        """Mean over seeds; None without a seed."""
-        if not self.by_seed:
-            return None
-        return statistics.fmean(self.by_seed.values())
 
 
-def corrected_claim(claim: Claim) -> Claim | None:
-    """Return the same claim on the rows without the known fault; None where the claim names no fault."""
-    if claim.corrected is None:
-        return None
-    better, than = claim.corrected.better or claim.better, claim.corrected.than or claim.than
-    return replace(claim, better=better, than=than, controls=(), corrected=None)
-
-
-def gather(compared: Compared, tables: Sequence[Table], where: Settings, backbone: str = "") -> Evidence:
-    """Return the evidence of the first leaderboard that has any; else say what is missing.
-
-    Rows are compared within one backbone.
+def effects(
+    part: Part, ours: Sequence[BySeed], theirs: Sequence[BySeed], human: Sequence[float | None] = ()
+) -> dict[int, float]:
+    """Return the effect of each seed, positive in the claimed direction: the mean over the columns.
 
     Args:
-        compared: a claim or check.
-        tables: of the task and preset it is about.
-        where: settings of the run that makes its rows.
-        backbone: that is looked at first; empty for the first of each table.
+        part: says what is measured.
+        ours, theirs: for each column, the values of both sides by seed.
+        human: for each column, the value of human text, which `nearer` reads.
+
+    >>> sides = {"method": Side("a"), "against": Side("b"), "run": "r"}
+    >>> part = Part(columns=("kld",), relation="lower", estimand="percent", **sides)
+    >>> effects(part, [{0: 1.0, 1: 2.0}], [{0: 4.0, 2: 1.0}])
+    {0: 75.0}
     """
-    missing = Evidence(why="nothing is stored for it")
-    for table in chain.from_iterable(_blocks(table, backbone) for table in tables):
-        evidence = replace(_on_table(compared, table, where), table=table)
-        if evidence.by_seed:
-            return evidence
-        if missing.table is None or "no row" in missing.why:
-            missing = evidence
-    return missing
-
-
-def _blocks(table: Table, first: str) -> Iterator[Table]:
-    """Yield the leaderboard of each backbone, one of them first."""
-    for backbone in sorted(table.blocks, key=lambda name: name != first):
-        yield replace(table, rows=[table.rows[place] for place in table.blocks[backbone]])
-
-
-def _on_table(compared: Compared, table: Table, where: Settings) -> Evidence:
-    """Return the evidence of one leaderboard."""
-    if compared.relation == "at_equal":
-        return _at_equal(compared, table, where)
-    rows = []
-    for side in filter(None, (compared.better, compared.than)):
-        matching = side.rows(table.rows, where)
-        if not matching:
-            return Evidence(why=_absent(side, where))
-        if len(matching) > 1:
-            labels = " | ".join(row.label for row in matching)
-            return Evidence(why=f"{len(matching)} rows of {side.label}: {labels}")
-        rows += matching
-    column = column_of(compared.column, rows)
-    if column is None:
-        return Evidence(why=f"no column '{compared.column}' that the rows share")
-    values = [row.values[column] for row in rows]
-    if any(value.conflict for value in values):
-        return Evidence(why="unlike numbers are stored for one seed")
-    measure = _measure(compared, table, column, rows)
-    if isinstance(measure, str):
-        return Evidence(why=measure)
-    by_seed = measure.effects(values[0])
-    if not by_seed:
-        return Evidence(why="no seed that all rows have")
-    test, (item_variance, items) = None, (0.0, 0)
-    if compared.relation in ("lower", "higher"):
-        test = _paired_test(values[0], values[1], list(by_seed))
-        item_variance, items = _of_items(measure, values, list(by_seed))
-    others = list(_others(table, column, rows, measure))
-    remarks = [f"{row.diverged} seeds of {row.method} diverged" for row in rows if row.diverged]
-    if len({row.tried for row in rows}) > 1:
-        trials = " and ".join(f"{row.tried} of {row.method}" for row in rows)
-        remarks.append(f"not tuned alike: trials {trials}")
-    controls = _controls(compared, table, where, column, measure)
-    return Evidence(
-        by_seed,
-        others,
-        controls,
-        test,
-        item_variance=item_variance,
-        items=items,
-        gaps=measure.gaps(list(by_seed)),
-        row=rows[0],
-        other=rows[1] if len(rows) > 1 else None,
-        why="; ".join(remarks),
-    )
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How the effect of a row is computed from a value of its column.
-
-    Args:
-        estimand: of `ESTIMANDS`.
-        sign: 1 where the higher value is claimed, -1 where the lower.
-        baseline: by seed, what the value is compared with; None where one number holds for every seed.
-        bound: that number.
-        human: the value of human text, for `share`.
-    """
-
-    estimand: str
-    sign: int
-    baseline: BySeed | None = None
-    bound: float = 0.0
-    human: float | None = None
-
-    def effects(self, value: Value) -> dict[int, float]:
-        """Return the effect of each seed that the value and its baseline have."""
-        found = {}
-        for seed, ours in sorted(value.by_seed.items()):
-            theirs: float | None = self.bound
-            if self.baseline is not None:
-                theirs = self.baseline.get(seed)
-            if theirs is None:
-                continue
-            effect = effect_of(self.estimand, self.sign, ours, theirs, self.human)
-            if effect is not None:
-                found[seed] = effect
-        return found
-
-    def gaps(self, seeds: Sequence[int]) -> dict[int, float]:
-        """Return what a share is of, by seed: human text less what the value is compared with; else nothing."""
-        if self.estimand != "share" or self.human is None:
-            return {}
-        gaps = {}
-        for seed in seeds:
-            theirs = self.bound
-            if self.baseline is not None:
-                theirs = self.baseline[seed]
-            gaps[seed] = self.human - theirs
-        return gaps
-
-
-def _measure(compared: Compared, table: Table, column: str, rows: Sequence[TableRow]) -> Measure | str:
-    """Return how effects are computed, or what is missing for it."""
-    estimand = "difference"
-    if isinstance(compared, Claim) and compared.estimand != "sign":
-        estimand = compared.estimand
-    human = _human(table, column)
-    if human is None and (estimand == "share" or compared.bound == HUMAN):
-        return f"no row of what people wrote that has '{column}'"
-    if compared.bound is None:
-        return Measure(estimand, compared.sign, baseline=rows[1].values[column].by_seed, human=human)
-    bound = human
-    if compared.bound != HUMAN:
-        bound = bound_of(compared.bound, rows[0])
-    if bound is None:
-        return f"no setting '{compared.bound}'"
-    return Measure(estimand, compared.sign, bound=bound, human=human)
-
-
-def _human(table: Table, column: str) -> float | None:
-    """Return the value of what people wrote; None where there is none, or several unlike ones."""
-    means = {row.values[column].mean for row in table.human if column in row.values}
-    if len(means) != 1:
-        return None
-    return means.pop()
-
-
-def _others(table: Table, column: str, rows: Sequence[TableRow], measure: Measure) -> Iterator[BySeed]:
-    """Yield the effects of the column's other trained rows on the same backbone, each model's value once."""
-    seen = {id(row.values[column]) for row in rows}
-    for row in table.rows:
-        value = row.values.get(column)
-        if value is None or value.conflict or id(value) in seen or row.backbone != rows[0].backbone:
-            continue
-        seen.add(id(value))
-        effects = measure.effects(value)
-        if len(effects) > 1:
-            yield effects
-
-
-def _absent(side: Side, where: Settings) -> str:
-    """Say which row is not stored."""
-    return f"no row of {replace(side, where={**where, **side.where}).label}"
-
-
-def column_of(name: str, rows: Sequence[TableRow]) -> str | None:
-    """Return the column of a metric that all rows have; where signatures differ, the first that they share."""
-    shared = []
-    for column in rows[0].values:
-        if metric_name(column) == name and all(column in row.values for row in rows):
-            shared.append(column)
-    if name in shared:
-        return name
-    return min(shared, default=None)
-
-
-def _controls(compared: Compared, table: Table, where: Settings, column: str, measure: Measure) -> Mapping[str, BySeed]:
-    """Return the effects of a claim's controls, by label; those without exactly one row are left out."""
     found = {}
-    if isinstance(compared, Claim):
-        for control in compared.controls:
-            rows = control.rows(table.rows, where)
-            values = [row.values[column] for row in rows if column in row.values]
-            if len(values) == 1 and not values[0].conflict:
-                found[control.label] = measure.effects(values[0])
+    for seed in sorted(set.intersection(*map(set, ours), *map(set, theirs))):
+        of_columns = []
+        for x, y, people in zip(ours, theirs, human or [None] * len(ours), strict=True):
+            if part.relation == "nearer":
+                assert people
+                of_columns.append(gap(y[seed], people) - gap(x[seed], people))
+            elif part.estimand == "percent":
+                if not y[seed]:
+                    return {}
+                of_columns.append(100 * part.sign * (x[seed] - y[seed]) / abs(y[seed]))
+            else:
+                of_columns.append(part.sign * (x[seed] - y[seed]))
+        found[seed] = statistics.fmean(of_columns)
     return found
 
 
-def _paired_test(ours: Value, theirs: Value, seeds: Sequence[int]) -> Comparison | None:
-    """Return the paired test over test items and all seeds; None where a seed has no sums, or no number."""
-    our_items, their_items = _items_of(ours, seeds), _items_of(theirs, seeds)
-    if our_items is None or their_items is None:
-        return None
-    try:
-        return compare(our_items, their_items)
-    except ValueError:  # a perplexity that is infinite, or unlike forms of an older version
-        return None
+def gap(value: float, human: float) -> float:
+    """Return how far a value is from that of human text, in per cent of the latter."""
+    return 100 * abs(value - human) / abs(human)
 
 
-def _of_items(measure: Measure, values: Sequence[Value], seeds: Sequence[int]) -> tuple[float, int]:
-    """Return what test items add to the variance of a mean effect, and their number; 0 where it is not known."""
-    ours, theirs = _items_of(values[0], seeds), _items_of(values[1], seeds)
-    if ours is None or theirs is None or measure.estimand == "share":
-        return 0.0, 0
-    try:
-        variance, rows = shared_item_variance(ours, theirs, logarithm=measure.estimand == "ratio")
-    except ValueError:  # a value without one row that is no number
-        return 0.0, 0
-    if rows < 2:
-        return 0.0, 0
-    return variance, rows
+def contrasts_of(part: Part, by_seed: BySeed) -> tuple[SeedEffect, ...]:
+    """Return what must be above 0 for a part to hold."""
+    below_margin = {seed: part.margin - effect for seed, effect in by_seed.items()}
+    if part.relation == "near":
+        return seed_effect(below_margin), seed_effect({seed: part.margin + effect for seed, effect in by_seed.items()})
+    if part.relation == "no_higher":
+        return (seed_effect(below_margin),)
+    return (seed_effect(by_seed),)
 
 
-def _items_of(value: Value, seeds: Sequence[int]) -> dict[int, Sums] | None:
-    """Return the sums of every seed; None where one of them has none."""
-    by_seed = {}
-    for seed in seeds:
-        if seed not in value.sums:
+# The paper's own numbers ------------------------------------------------------------------------------------------
+
+
+def printed_value(claim: Claim, heading: str, method: str) -> float:
+    """Return the number that the paper prints of a method.
+
+    Raises:
+        DataError: there is not exactly one such cell, or it has no number.
+    """
+    label = claim.rows.get(method, "")
+    found = []
+    for row in paper_table(claim.table).rows:
+        for cell in row:
+            named = (cell.row, cell.column, cell.part) == (label, heading, claim.table_part)
+            if named and claim.backbone in ("", cell.backbone):
+                found.append(cell.value)
+    if len(found) != 1 or found[0] is None:
+        raise DataError(f"expected one number '{heading}' of row '{label}' in {claim.table}, got {found}")
+    return found[0]
+
+
+def printed_effect(claim: Claim, part: Part) -> float | None:
+    """Return the paper's own effect of a part, from the cells of its table or as its sentence states it.
+
+    Raises:
+        DataError: a cell that the paper's file does not have.
+    """
+    if not part.printed:
+        return part.stated
+    ours, theirs = (
+        [{0: printed_value(claim, heading, side.method)} for heading in part.printed]
+        for side in (part.method, part.against)
+    )
+    human: list[float | None] = [None] * len(ours)
+    if part.relation == "nearer":
+        human = [printed_value(claim, heading, HUMAN) for heading in part.printed]
+    return effects(part, ours, theirs, human)[0]
+
+
+# Our rows ---------------------------------------------------------------------------------------------------------
+
+
+def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], sums: SumsReader | None) -> PartEvidence:
+    """Return the evidence on one part, from the first leaderboard and backbone that has both sides.
+
+    Args:
+        claim: of the part.
+        part: the comparison.
+        run: that makes its rows.
+        tables: of the run's task and of one preset.
+        sums: reads the statistics of test items; None for no test over them.
+    """
+    found = PartEvidence(part, missing=f"{part.method.label}, {part.against.label}")
+    for table in tables:
+        for backbone in sorted(table.blocks, key=lambda name: name != claim.backbone):  # backbones are not compared
+            rows = [table.rows[place] for place in table.blocks[backbone]]
+            evidence = _Board(claim, run, replace(table, rows=rows), sums).evidence(part)
+            if evidence.effect is not None:
+                return evidence
+            if found.table is None or len(evidence.rows) > len(found.rows):
+                found = evidence
+    return found
+
+
+@dataclass(frozen=True)
+class _Board:
+    """The rows of one backbone of one leaderboard, read for one claim."""
+
+    claim: Claim
+    run: Run
+    table: Table
+    sums: SumsReader | None
+
+    def evidence(self, part: Part) -> PartEvidence:
+        """Return the evidence on one part."""
+        found = [self.row(side) for side in part.sides.values() if side.method != HUMAN]
+        rows = tuple(row for row in found if isinstance(row, TableRow))
+        gates = tuple(gate for row in rows for gate in self.gates(part, row))
+        bare = PartEvidence(part, gates=gates, rows=rows, table=self.table)
+        if missing := [row for row in found if isinstance(row, str)]:
+            return replace(bare, missing=", ".join(missing))
+        human = [self.human(column) for column in part.columns]
+        values = self.values(rows, part.columns)
+        if not values or (None in human and part.reads_human):
+            return replace(bare, missing=f"{part.column} of both sides")
+        ours = by_seed(values[0])
+        theirs = by_seed(values[1]) if len(values) > 1 else [dict.fromkeys(ours[0], people or 0.0) for people in human]
+        effect = effects(part, ours, theirs, human)
+        if not effect:
+            return replace(bare, missing="a seed that both sides have")
+        controls, not_run = self.controls(part, rows[0], ours, theirs, human)
+        return replace(
+            bare,
+            missing=", ".join(not_run),
+            effect=seed_effect(effect),
+            contrasts=contrasts_of(part, effect),
+            ours=_shown(part, ours, effect, human),
+            theirs=_shown(part, theirs, effect, human),
+            p_items=self.p_over_items(values),
+            controls=tuple(controls),
+        )
+
+    def row(self, side: Side) -> TableRow | str:
+        """Return the one row that a side means, or what is missing; one that a search picked stands for all."""
+        where = {**self.run.where, **side.where}
+        found = self.of_method(side.method)
+        found = [row for row in found if all(setting_of(row, name) == value for name, value in where.items())]
+        found = [row for row in found if row.tried] or found
+        if len(found) > 1:
+            return f"one row of {side.label}, of which {len(found)} are stored"
+        return found[0] if found else side.label
+
+    def of_method(self, method: str) -> list[TableRow]:
+        """Return the rows of a method in the run's decoding; the prefix of a decoding belongs to the method."""
+        found = [row for row in self.table.rows if row.method == method]
+        return [row for row in found if row.decoding.partition("+")[0].rpartition(":")[2] == self.run.decoding]
+
+    def values(self, rows: Sequence[TableRow], columns: Sequence[str]) -> list[list[Value]]:
+        """Return the values of rows in metrics that all measure alike; none where one is missing or ambiguous."""
+        names = []
+        for name in columns:
+            alike = [column for column in rows[0].values if metric_name(column) == name]
+            alike = [column for column in alike if all(column in row.values for row in rows)]
+            if not alike:
+                return []
+            names.append(name if name in alike else min(alike))
+        found = [[row.values[name] for name in names] for row in rows]
+        return found if all(value.by_seed and not value.conflict for of_row in found for value in of_row) else []
+
+    def human(self, column: str) -> float | None:
+        """Return the value of what people wrote; None where there is none, or several unlike ones."""
+        means = {value.mean for row in self.table.human for of_row in self.values([row], [column]) for value in of_row}
+        return means.pop() if len(means) == 1 else None
+
+    def controls(
+        self, part: Part, row: TableRow, ours: Sequence[BySeed], theirs: Sequence[BySeed], human: Sequence[float | None]
+    ) -> tuple[list[ControlEffect], list[str]]:
+        """Return what the claim's controls show of an effect, and the controls that are not stored."""
+        found, missing = [], []
+        for control in self.claim.controls:
+            replaced, other = part.replaced_by(control), self.row(control)
+            if not replaced:
+                continue
+            values = self.values([row, other], part.columns) if isinstance(other, TableRow) else []
+            its = by_seed(values[1]) if values else []
+            of_both = (its, theirs) if replaced == "method" else (ours, its)
+            shown = effects(part, *of_both, human) if its else {}
+            effect = effects(part, ours, theirs, human)
+            rest = paired_difference(effect, shown)
+            if rest is None or rest.p is None:
+                missing.append(f"{MIN_SEEDS} seeds of {control.label}" if its else control.label)
+                continue
+            whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
+            found.append(ControlEffect(control.method, of_control / whole if whole else 0.0, rest))
+        return found, missing
+
+    def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:
+        """Return the p of the test over test items of two rows in one column; None where it cannot be made."""
+        if self.sums is None or len(values) != 2 or len(values[0]) != 1:
             return None
-        items = value.sums[seed].load()
-        if items is None:
+        ours, theirs = (self.sums.sums(of_row[0]) for of_row in values)
+        try:
+            return compare(ours, theirs).p
+        except ValueError:  # no sums of a seed in common, an infinite perplexity, or unlike forms of an older version
             return None
-        by_seed[seed] = items
-    return by_seed
+
+    def gates(self, part: Part, row: TableRow) -> Iterator[Gate]:
+        """Yield the trivial controls that a row does not beat: where the Welch interval of its lead reaches 0."""
+        columns = (part.gate,) if part.gate else part.columns
+        for method in self.run.controls:
+            others = self.of_method(method)
+            if not others:
+                yield Gate(f"the trivial control {method}", "not run")
+            for other in others:
+                values = self.values([row, other], columns)
+                if not values or values[0][0].higher_is_better is None:  # neither way is better, as of a rank
+                    continue
+                sign = 1 if values[0][0].higher_is_better else -1
+                ours, theirs = ([sign * number for number in over_columns(of_row)] for of_row in values)
+                low = unpaired_difference(ours, theirs).low
+                if low is None:
+                    yield Gate(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
+                elif low <= 0:
+                    mine, its = (sign * statistics.fmean(numbers) for numbers in (ours, theirs))
+                    name = TRIVIAL.get(method, method)
+                    why = f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not beat {name} ({its:.2f})"
+                    printed = None if part.gate else self.printed(part, row.method)
+                    if printed is not None and sign * printed <= sign * its:
+                        yield Gate(f"{why}, and neither does the paper's own {printed:g}", "excused")
+                    else:
+                        yield Gate(why)
+
+    def printed(self, part: Part, method: str) -> float | None:
+        """Return what the paper prints of a method in a part's columns; None where it prints nothing."""
+        try:
+            return statistics.fmean(printed_value(self.claim, heading, method) for heading in part.printed)
+        except (DataError, statistics.StatisticsError):
+            return None
 
 
-def _at_equal(compared: Compared, table: Table, where: Settings) -> Evidence:
-    """Compare two sweeps of decodings where `at` is the same."""
-    assert compared.than is not None
-    sweeps = []
-    for side in (compared.better, compared.than):
-        rows = side.rows(table.rows, where)
-        if not rows:
-            return Evidence(why=_absent(side, where))
-        if len({row.decoding for row in rows}) < len(rows):
-            return Evidence(why=f"several rows of one decoding of {side.label}")
-        x, y = column_of(compared.at, rows), column_of(compared.column, rows)
-        if x is None:
-            return Evidence(why=f"no column '{compared.at}' that the rows share")
-        if y is None:
-            return Evidence(why=f"no column '{compared.column}' that the rows share")
-        sweeps.append(curves(rows, x, y))
-    tradeoff = compare_at_equal(sweeps[0], sweeps[1], compared.points)
-    by_seed = {seed: compared.sign * difference for seed, difference in tradeoff.by_seed.items()}
-    if not by_seed:
-        return Evidence(tradeoff=tradeoff, why=f"no overlap: the two sweeps have no {compared.at} in common")
-    return Evidence(by_seed, tradeoff=tradeoff)
+def by_seed(values: Sequence[Value]) -> Sequence[BySeed]:
+    """Return the numbers of several values, by seed."""
+    return [value.by_seed for value in values]
+
+
+def over_columns(values: Sequence[Value]) -> list[float]:
+    """Return the mean over columns of each seed that all of them have."""
+    seeds = sorted(set.intersection(*(set(value.by_seed) for value in values)))
+    return [statistics.fmean(value.by_seed[seed] for value in values) for seed in seeds]
+
+
+def _shown(part: Part, values: Sequence[BySeed], seeds: BySeed, human: Sequence[float | None]) -> float:
+    """Return the mean over columns and some seeds, of the gaps to human text where nearness to it is claimed."""
+    numbers = [(known[seed], people) for known, people in zip(values, human, strict=True) for seed in seeds]
+    if part.relation == "nearer":
+        return statistics.fmean(gap(number, people) for number, people in numbers if people)
+    return statistics.fmean(number for number, _ in numbers)
+
+
+def setting_of(row: TableRow, name: str) -> object:
+    """Return a setting of a row; of a fine-tuned row, the steps and rates are those of the model it starts from."""
+    section, _, option = name.partition(".")
+    config = row.config
+    if section == "trainer":
+        config = row.config.get("start") or config
+    options = config.get(section if section in ("trainer", "evaluation") else f"{section}_options") or {}
+    return options.get(option)

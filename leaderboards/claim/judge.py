@@ -1,197 +1,151 @@
-"""Judging: evidence on every claim of a paper becomes verdicts.
+"""Verdicts: what the evidence on the claims of a paper decides, in one of five words.
 
-The rule is `decision.py`. Here are its inputs: effects moderated over all contrasts of a column, with what the test
-items add to their error, and who may speak at all. p-values are adjusted over the looks and over a paper's claims.
+All comparisons of a claim must hold (intersection-union test): its p is the largest of theirs. Where one points the
+other way, the p of a reversal is the smallest of those, times the number of comparisons. Both are adjusted by Holm over
+the claims of the paper that are tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from bench.leaderboards.claim.checks import checked
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
-from bench.leaderboards.claim.decision import Decision, MeasuredClaim, decide_paper
-from bench.leaderboards.claim.estimands import size_of
-from bench.leaderboards.claim.evidence import BySeed, Evidence, corrected_claim, gather
-from bench.leaderboards.claim.gates import competence
-from bench.leaderboards.claim.scale import at_papers_scale, backbone_of, off_scale
-from bench.leaderboards.claim.ties import tie
-from bench.leaderboards.claim.verdicts import Paper, Verdict, kind_of
-from bench.leaderboards.statistics.intervals import Interval
-from bench.leaderboards.statistics.moderated import Contrast, Effect, contrast_of, moderate
-from bench.leaderboards.statistics.sequential import (
-    adjusted_over_looks,
-    last_look,
-    level_of_a_look,
-    next_look,
-    seeds_needed,
-)
-from bench.leaderboards.statistics.share import EXPLAINED, share_of_effect
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Part, Run
+from bench.leaderboards.claim.evidence import PartEvidence, gather
+from bench.leaderboards.claim.scale import PAPER, Scale, at_papers_scale, off_scale, scale_of
+from bench.leaderboards.statistics.paired import MIN_SEEDS, holm
+from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
-__all__ = ["judge"]
+__all__ = ["WORDS", "Paper", "Verdict", "Word", "judge"]
+
+Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
+WORDS: Mapping[Word, str] = {
+    "seen here": "every comparison of the claim has the claimed direction, p at most 0.05 after Holm",
+    "reversed here": "a comparison of the claim has the other direction, p at most 0.05 after Holm",
+    "open": "neither, with the seeds that were run",
+    "not run": "a row that it compares, or a control that it declares, was not run",
+    "not testable here": "a side does not beat the task's trivial controls, or the claim is out of reach of these runs",
+}
+"""The verdicts, and what they mean."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and what its evidence decides.
+
+    Args:
+        claim: the claim.
+        word: the verdict.
+        why: what stops it, or which comparison is reversed; empty otherwise.
+        p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
+        parts: the evidence.
+        corrected: the same without a known fault of the released code.
+        scale: of the rows; None without any.
+        off_scale: why the rows are not those of the paper's table.
+    """
+
+    claim: Claim
+    word: Word
+    why: tuple[str, ...] = ()
+    p: float | None = None
+    parts: tuple[PartEvidence, ...] = ()
+    corrected: tuple[PartEvidence, ...] = ()
+    scale: Scale | None = None
+    off_scale: str = ""
+
+    @property
+    def agrees(self) -> str:
+        """Whether rows at the paper's scale agree with the paper; empty at any other scale."""
+        if self.off_scale or self.word not in ("seen here", "reversed here"):
+            return ""
+        return "agrees with the paper" if self.word == "seen here" else "disagrees with the paper"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The verdicts on the claims of a paper."""
+
+    file: ClaimFile
+    verdicts: Sequence[Verdict]
 
 
 def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Paper:
     """Return the verdict on every claim of a file.
 
     Args:
-        file: claims and the runs that make their rows.
+        file: claims, and the runs that make their rows.
         tables: of any tasks, with all columns.
-        preset: tables of another preset are left out, since scale may decide what is claimed.
+        preset: tables of another preset are left out.
     """
+    sums = SumsReader()
     verdicts = []
-    for of_file in file.claims:
-        claim, run = at_papers_scale(of_file, file.run_of(of_file), preset)
-        of_claim = [table for table in tables if table.task == run.task and table.preset == preset]
-        verdicts.append(_with_effect(_gathered(claim, run, of_claim)))
-    verdicts = _decided(verdicts)
-    for place, verdict in enumerate(verdicts):
-        verdict = replace(verdict, tied=tie(verdict))
-        verdict = replace(verdict, kind=kind_of(verdict))
-        if verdict.kind == "inconclusive" and verdict.effect is not None and not verdict.tied:
-            verdict = replace(verdict, needs=seeds_needed(verdict.effect))
-        verdicts[place] = verdict
-    return Paper(file, verdicts, checked(file, tables, preset))
+    for claim in file.claims:
+        claim, runs = at_papers_scale(claim, file) if preset == PAPER else (claim, file.runs)
+
+        parts = tuple(_evidence(claim, part, runs[part.run], tables, preset, sums) for part in claim.parts)
+        corrected = [_evidence(claim, part, runs[part.run], tables, preset, None) for part in claim.corrected_parts]
+        off = off_scale(claim, parts, preset)
+        verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, tuple(corrected), scale_of(parts), off)))
+    return Paper(file, _decided(verdicts))
 
 
-def _gathered(claim: Claim, run: Run, tables: Sequence[Table]) -> Verdict:
-    """Return a claim with its evidence, and with what stops it from being judged."""
-    backbone = backbone_of(claim)
-    evidence, corrected = gather(claim, tables, run.where, backbone), None
-    if not claim.every_seed:
-        evidence = _at_last_look(evidence)
-    without_fault = corrected_claim(claim)
-    if without_fault is not None:
-        corrected = _at_last_look(gather(without_fault, tables, run.where, backbone))
-    verdict = Verdict(claim, run, evidence, corrected=corrected)
-    if evidence.table is None or evidence.row is None:
-        return verdict
-    scale = off_scale(claim, evidence.table, evidence.row)
-    able = competence(claim, run, evidence.table)
-    stopped = ""
-    if able is not None and able.passed is False:
-        stopped = able.why
-    elif claim.relation == "near" and scale:
-        stopped = f"how much is alike is a matter of size: {scale}"
-    return replace(verdict, off_scale=scale, competence=able, stopped=stopped)
+def _evidence(
+    claim: Claim, part: Part, run: Run, tables: Sequence[Table], preset: str, sums: SumsReader | None
+) -> PartEvidence:
+    of_run = [table for table in tables if (table.task, table.preset) == (run.task, preset)]
+    return gather(claim, part, run, of_run, sums)
 
 
-def _at_last_look(evidence: Evidence) -> Evidence:
-    """Return the same over the first seeds that make a look; the others wait for the next one, and it is said."""
-    seeds = sorted(evidence.by_seed)
-    look = last_look(len(seeds))
-    if look is None or look == len(seeds):
-        return evidence
-    waiting = f"{len(seeds) - look} seeds are beyond the last look"
-    if following := next_look(look):
-        waiting = f"{len(seeds) - look} seeds wait for the look at {following}"
-    by_seed = {seed: evidence.by_seed[seed] for seed in seeds[:look]}
-    return replace(evidence, by_seed=by_seed, why="; ".join(filter(None, [evidence.why, waiting])))
-
-
-def _with_effect(verdict: Verdict) -> Verdict:
-    """Return the same with its effect and interval, and the shares of its controls."""
-    claim, evidence = verdict.claim, verdict.evidence
-    if claim.every_seed:
-        return replace(verdict, decision=_of_every_seed(evidence.by_seed))
-    effect = _effect(evidence)
-    if effect is None:
-        return verdict
-    interval, shares = effect.interval(level_of_a_look()), _shares(evidence)
-    explained = [label for label, share in shares.items() if share.low is not None and share.low > EXPLAINED]
-    return replace(
-        verdict, effect=effect, interval=interval, gap=_gap(evidence), shares=shares, explained_by=tuple(explained)
-    )
-
-
-def _of_every_seed(by_seed: BySeed) -> Decision | None:
-    """Return what seeds decide of a statement about every model: one against it reverses it."""
-    if len(by_seed) < 2:
-        return None
-    if min(by_seed.values()) > 0:
-        return Decision("established", "open", False)
-    return Decision("reversed", "open", False)
-
-
-def _effect(evidence: Evidence) -> Effect | None:
-    """Return an effect moderated over its column; None with fewer than two seeds."""
-    if len(evidence.by_seed) < 2:
-        return None
-    own = contrast_of(list(evidence.by_seed.values()), evidence.item_variance, evidence.items)
-    return moderate([own, *_column(evidence)])[0]
-
-
-def _gap(evidence: Evidence) -> Interval | None:
-    """Return the gap that an effect is a share of, over the seeds of the effect; None where it is of none."""
-    gaps = [evidence.gaps[seed] for seed in evidence.by_seed if seed in evidence.gaps]
-    if len(gaps) < 2:
-        return None
-    return moderate([contrast_of(gaps)])[0].interval(level_of_a_look())
-
-
-def _column(evidence: Evidence) -> list[Contrast]:
-    """Return the contrasts of the other rows of a column."""
-    return [contrast_of(list(by_seed.values())) for by_seed in evidence.column]
-
-
-def _shares(evidence: Evidence) -> dict[str, Interval]:
-    """Return the share of the effect that each control has, with its interval, over the seeds that both have."""
-    shares = {}
-    for label, of_control in evidence.controls.items():
-        seeds = [seed for seed in evidence.by_seed if seed in of_control]
-        if len(seeds) < 2:
-            continue
-        effect = [evidence.by_seed[seed] for seed in seeds]
-        control = [of_control[seed] for seed in seeds]
-        column = [contrast_of(effect), *_column(evidence)]
-        shares[label] = share_of_effect(control, effect, column, level_of_a_look())
-    return shares
+def _stopped(verdict: Verdict) -> Verdict:
+    """Return a verdict with its word where something keeps the claim from being tested."""
+    if verdict.claim.out_of_reach:
+        return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
+    failed = dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "failed")
+    if failed:
+        return replace(verdict, word="not testable here", why=tuple(failed))
+    missing = dict.fromkeys(part.missing for part in verdict.parts if part.missing)
+    missing |= dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "not run")
+    if missing:
+        return replace(verdict, word="not run", why=tuple(missing))
+    few = {len(test.by_seed) for part in verdict.parts for test in part.contrasts if test.p is None}
+    if few:
+        return replace(verdict, why=(f"{min(few)} seeds, and an interval takes {MIN_SEEDS}",))
+    return verdict
 
 
 def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the same with what is decided, over all claims of the paper that are tested.
-
-    A claim that is stopped, or waits for a control, is not tested and costs the others nothing. Corrected comparisons
-    count as tests: they may turn a verdict.
-    """
-    places, measured = [], []
-    corrected: dict[int, MeasuredClaim] = {}
-    for place, verdict in enumerate(verdicts):
-        if verdict.effect is None or verdict.stopped or verdict.waits:
-            continue
-        places.append(place)
-        measured.append(_measured(verdict, verdict.effect))
-        if verdict.corrected is not None:
-            effect = _effect(verdict.corrected)
-            if effect is not None:
-                corrected[place] = MeasuredClaim(effect)
-    both = [*measured, *corrected.values()]
-    decisions, adjusted = decide_paper(both), adjusted_over_looks([one.effect.p for one in both])
-    after = list(verdicts)
-    for place, decision, p in zip(places, decisions, adjusted, strict=False):
-        after[place] = replace(verdicts[place], decision=_of_relation(verdicts[place], decision), p=p)
-    for place, decision in zip(corrected, decisions[len(measured) :], strict=True):
-        after[place] = replace(after[place], corrected_decision=decision)
-    return after
+    """Return the same with what is decided of all claims that are tested."""
+    tested = [place for place, verdict in enumerate(verdicts) if verdict.word == "open" and not verdict.why]
+    decided = list(verdicts)
+    for place, p in zip(tested, holm([_p(verdicts[place]) for place in tested]), strict=True):
+        verdict = replace(verdicts[place], p=p)
+        against = _against(verdict)
+        if p <= ALPHA and against:
+            verdict = replace(verdict, word="reversed here", why=(f"in {', '.join(against)}",))
+        elif p <= ALPHA:
+            verdict = replace(verdict, word="seen here")
+        decided[place] = verdict
+    return decided
 
 
-def _measured(verdict: Verdict, effect: Effect) -> MeasuredClaim:
-    """Return a claim as the rule takes it: with sizes only where they can be compared with the paper's."""
-    if verdict.off_scale:
-        return MeasuredClaim(effect)
-    return MeasuredClaim(effect, size_of(verdict.claim), verdict.claim.smallest or None)
+def _p(verdict: Verdict) -> float:
+    """Return the p of a claim: of all its tests together, or of those that point the other way."""
+    contrasts = [test for part in verdict.parts for test in part.contrasts]
+    assert all(test.p is not None for test in contrasts)
+    other_way = [test.p for test in contrasts if test.mean < 0 and test.p is not None]
+    if other_way:
+        return min(1.0, len(contrasts) * min(other_way))
+    return max(test.p for test in contrasts if test.p is not None)
 
 
-def _of_relation(verdict: Verdict, decision: Decision) -> Decision:
-    """Return what is decided of a claim; one that two rows are alike is established where they are equivalent."""
-    if verdict.claim.relation != "near" or verdict.interval is None:
-        return decision
-    if decision.equivalent:
-        return Decision("established", "open", False)
-    low, high, within = verdict.interval.low, verdict.interval.high, verdict.claim.smallest
-    outside = low is not None and high is not None and (low > within or high < -within)
-    if outside and decision.direction != "open":
-        return Decision("reversed", "open", False)
-    return Decision("open", "open", False)
+def _against(verdict: Verdict) -> list[str]:
+    """Return the comparisons that are reversed beyond the number of comparisons of the claim."""
+    n = sum(len(part.contrasts) for part in verdict.parts)
+    found = []
+    for part in verdict.parts:
+        if any(test.mean < 0 and test.p is not None and n * test.p <= ALPHA for test in part.contrasts):
+            found.append(f"{part.part.column} against {part.part.against.label}")
+    return found

@@ -1,152 +1,144 @@
-"""Replication report: the verdicts on the papers' claims, for a terminal and as Markdown."""
+"""The report on papers' claims: for a terminal, as Markdown, and as plain content for JSON and the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
-from bench.leaderboards.claim.claim_files import Claim
-from bench.leaderboards.claim.counts import check_states, check_summary, counted, share_stopped, summary
-from bench.leaderboards.claim.lines import (
-    check_line,
-    effect_text,
-    evidence_lines,
-    paper_line,
-    published_text,
-    sweep_lines,
-    verdict_line,
-)
-from bench.leaderboards.claim.verdicts import KINDS, Paper
-from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.claim.evidence import PartEvidence
+from bench.leaderboards.claim.judge import WORDS, Paper, Verdict
+from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, paper_text, verdict_text
+from bench.leaderboards.claim.scale import number, ranged
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.statistics.intervals import Interval
 
-__all__ = ["claim_cells", "markdown", "terminal"]
-
-EXPLAINED = (
-    "A claim is the paper's own sentence or cell; an effect is positive in its direction. Intervals are over seeds, by "
-    "a moderated t over all contrasts of the column, at the level of one of six looks; p is adjusted over the looks, "
-    "and by Holm over the paper's claims. Outside the paper's scale only directions and mechanisms are judged."
-)
+__all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 
 
-# Terminal ---------------------------------------------------------------------------------------------------------
+def abstract(papers: Sequence[Paper]) -> list[str]:
+    """Return six lines: what was run, on what, what follows, what does not, and how to read the numbers."""
+    verdicts = [verdict for paper in papers for verdict in paper.verdicts]
+    scales = [verdict.scale for verdict in verdicts if verdict.scale is not None]
+    tested = sum(1 for verdict in verdicts if verdict.p is not None)
+    at_scale = sum(1 for verdict in verdicts if verdict.parts and not verdict.off_scale)
+    run, on = "What was run: nothing is stored for these claims.", "On what: nothing."
+    if scales:
+        sizes = sorted(size for scale in scales for size in scale.parameters)
+        lengths = dict.fromkeys(length for scale in scales for length in scale.lengths)
+        texts = dict.fromkeys(scale.text for scale in scales)
+        weights = " and ".join(dict.fromkeys(scale.weights for scale in scales))
+        size = ranged([number(sizes[0]), number(sizes[-1])])
+        run = f"What was run: models of {size} parameters {weights}, trained for {', '.join(lengths)}."
+        on = f"On what: {'; '.join(texts)}."
+    return [
+        run,
+        on,
+        f"How much: all {len(verdicts)} claims that we found in the papers are listed; {tested} could be tested, "
+        f"{at_scale or 'none'} at the paper's own scale, which is larger models, longer training and other text.",
+        "What follows: `seen here` says that the claimed difference appears in these runs, at this size and on this "
+        "text, and `reversed here` that the opposite one does.",
+        "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could.",
+        "How to read: an effect is positive in the claimed direction; intervals are 95 % Student t over differences "
+        "paired by seed (three or more); a claim is tested as a whole, with Holm over a paper's tested claims.",
+    ]
+
+
+def counts(papers: Sequence[Paper]) -> list[list[str]]:
+    """Return the table of verdicts, with a column for each paper; every listed claim counts."""
+    of_papers = [Counter(verdict.word for verdict in paper.verdicts) for paper in papers]
+    lines = [["verdict", *(paper.file.name for paper in papers), "all"]]
+    for word in WORDS:
+        lines.append([word, *(str(found[word]) for found in of_papers), str(sum(found[word] for found in of_papers))])
+    totals = [sum(found.values()) for found in of_papers]
+    return [*lines, ["claims", *map(str, totals), str(sum(totals))]]
 
 
 def terminal(papers: Sequence[Paper]) -> str:
     """Return the report as plain text."""
-    return "\n\n".join([EXPLAINED, *map(_terminal_paper, papers), _terminal_counts(papers)])
-
-
-def _terminal_paper(paper: Paper) -> str:
-    lines = [f"{paper.file.name}: {summary(paper)}", *(f"  on {on}" for on in _boards(paper))]
-    if paper.file.rebuttal:
-        lines.append(f"  rebuttal: {paper.file.rebuttal}")
-    for verdict in paper.verdicts:
-        lines.append(f"  {verdict_line(verdict)}: {verdict.claim.says} ({verdict.claim.paper})")
-        lines.append(f"      paper: {paper_line(verdict.claim)}")
-        lines += [f"      {line}" for line in evidence_lines(verdict)]
-    for untested in paper.file.untested:
-        lines.append(f"  not for a small run: {untested.says} ({untested.paper}): {untested.why}")
-    lines += [f"  {line}" for line in paper.costs]
-    lines.append(f"  {check_summary(paper)}")
-    for check in paper.checks:
-        lines.append(f"      {check_line(check)}")
-        lines += [f"          {line}" for line in sweep_lines(check)]
-    return "\n".join(lines)
-
-
-def _terminal_counts(papers: Sequence[Paper]) -> str:
-    headings, *rows = counted(papers)
-    return "\n".join([*aligned(headings, rows), "", _stopped(papers), *_not_run(papers)])
-
-
-def _not_run(papers: Sequence[Paper]) -> list[str]:
-    """Say what `not run` means and where its runs are listed, where a verdict has it."""
-    of = [paper.file.short for paper in papers if any(verdict.kind == "not run" for verdict in paper.verdicts)]
-    if not of:
-        return []
-    files = ", ".join(f"leaderboards/claims/{name}.toml" for name in of)
-    return [f"not run: {KINDS['not run']}; the runs that make it are listed in {files}"]
-
-
-# Markdown ---------------------------------------------------------------------------------------------------------
+    blocks = ["\n".join(abstract(papers))]
+    for paper in papers:
+        lines = [paper.file.name]
+        for place, verdict in enumerate(paper.verdicts, start=1):
+            lines.append(f"  {place}. {verdict_text(verdict)}")
+            lines.append(f"      {verdict.claim.text} ({verdict.claim.where})")
+            if verdict.claim.says:
+                lines.append(f'      the paper: "{verdict.claim.quote}"')
+            numbers = [f"paper {paper_text(verdict)}"] if paper_text(verdict) else []
+            numbers += [f"here {here_text(verdict)}"] if here_text(verdict) else []
+            lines += [f"      {'; '.join(numbers)}"] if numbers else []
+            lines += [f"        {line}" for line in evidence_lines(verdict)]
+        blocks.append("\n".join(lines))
+    head, *rows = counts(papers)
+    files = ", ".join(f"leaderboards/claims/{paper.file.short}.toml" for paper in papers)
+    return "\n\n".join([*blocks, "\n".join(aligned(head, rows)), f"The runs that make the rows are listed in {files}."])
 
 
 def markdown(papers: Sequence[Paper]) -> str:
-    """Return the report as Markdown: the counts, then for each paper a table of verdicts and their evidence."""
-    return "\n\n".join([EXPLAINED, _markdown_counts(papers), *map(_markdown_paper, papers)])
+    """Return the report as Markdown: six lines, the counts, then for each paper a table and the evidence."""
+    head, *rows = counts(papers)
+    meanings = [f"- **{word}**: {meaning}." for word, meaning in WORDS.items()]
+    lines = [*(f"- {line}" for line in abstract(papers)), "", *markdown_table(head, rows, texts=1), "", *meanings]
+    return "\n\n".join(["\n".join(lines), *map(_markdown_paper, papers)])
 
 
 def _markdown_paper(paper: Paper) -> str:
-    lines = [f"## {paper.file.name}", "", _escaped(summary(paper))]
-    lines += [f"\n*On {_escaped(on)}*" for on in _boards(paper)]
-    if paper.file.rebuttal:
-        lines += ["", f"**Rebuttal.** {_escaped(paper.file.rebuttal)}"]
-    rows = []
-    for number, verdict in enumerate(paper.verdicts, start=1):
-        facts = [published_text(verdict.claim), effect_text(verdict), f"**{verdict_line(verdict)}**"]
-        rows.append([str(number), *claim_cells(verdict.claim), *_row(fact or "–" for fact in facts)])
-    lines += ["", *markdown_table(["", "claim", "where", "the paper", "here", "verdict"], rows)]
-    lines += ["", "What the paper says and what is here, by number:", ""]
-    for number, verdict in enumerate(paper.verdicts, start=1):
-        lines.append(f"{number}. {_escaped(_words(verdict.claim))}")
-        lines += [f"    - {_escaped(line)}" for line in evidence_lines(verdict)]
-    if paper.file.untested:
-        lines += ["", "Not for a small run:", ""]
-    lines += [f"- {untested.says} ({untested.paper}): {untested.why}" for untested in paper.file.untested]
-    if paper.costs:
-        lines += ["", "What it costs to train, by the paper's hours and by our seconds:", ""]
-    lines += [f"- {_escaped(line)}" for line in paper.costs]
-    return "\n".join([*lines, *_markdown_checks(paper)])
-
-
-def _markdown_checks(paper: Paper) -> Iterable[str]:
-    if not paper.checks:
-        return
-    yield from ["", f"{_escaped(check_summary(paper))}.", ""]
-    for check in paper.checks:
-        yield f"- {_escaped(check_line(check))}"
-        if sweep_lines(check):
-            yield from ["", "  ``", *(f"  {line}" for line in sweep_lines(check)), "  ``"]
-
-
-def _markdown_counts(papers: Sequence[Paper]) -> str:
-    head, *rows = counted(papers)
-    table = markdown_table(_row(head), map(_row, rows))
-    lines = ["## Counts", "", *table, "", f"{_stopped(papers)}.", ""]
-    lines += [f"- {kind}: {meaning}" for kind, meaning in KINDS.items()]
+    rows, evidence = [], []
+    for place, verdict in enumerate(paper.verdicts, start=1):
+        claim = verdict.claim
+        cells = [claim.text, claim.where, paper_text(verdict) or "–", here_text(verdict) or "–", verdict_text(verdict)]
+        rows.append([str(place), *map(escaped, cells)])
+        if claim.parts:
+            p = f" (p after Holm {escaped(p_text(verdict.p))})" if verdict.p is not None else ""
+            evidence.append(f'{place}. "{escaped(claim.quote)}"{p}')
+            evidence += [f"    - {escaped(line)}" for line in evidence_lines(verdict)]
+    lines = [f"## {paper.file.name}", "", *markdown_table(["", "claim", "where", "the paper", "here", "verdict"], rows)]
+    lines += ["", "The sentences that were tested, and the evidence:", "", *evidence] if evidence else []
     return "\n".join(lines)
 
 
-def _words(claim: Claim) -> str:
-    """Return the paper's sentence, or where its number stands."""
-    if claim.quote:
-        return f'"{claim.quote}" ({claim.paper})'
-    return f"a number, no sentence ({claim.paper})"
+def content(papers: Sequence[Paper]) -> list[dict[str, Any]]:
+    """Return the report as plain content."""
+    return [
+        {
+            "paper": paper.file.name,
+            "abstract": abstract([paper]),
+            "counts": {line[0]: int(line[1]) for line in counts([paper])[1:]},
+            "claims": [_claim(verdict) for verdict in paper.verdicts],
+        }
+        for paper in papers
+    ]
 
 
-def claim_cells(claim: Claim) -> list[str]:
-    """Return the cells of a claim's line behind its number: what it says and where, which no other claim has both."""
-    return _row([claim.says, claim.paper])
+def _claim(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "claim": verdict.claim.text,
+        "quote": verdict.claim.quote,
+        "where": verdict.claim.where,
+        "verdict": verdict.word,
+        "verdict_text": verdict_text(verdict),
+        "scale": verdict.scale.words if verdict.scale is not None else "",
+        "why": list(verdict.why),
+        "p": verdict.p,
+        "paper": paper_text(verdict),
+        "here": here_text(verdict),
+        "parts": list(map(_part, verdict.parts)),
+        "evidence": evidence_lines(verdict),
+    }
 
 
-def _row(cells: Iterable[str]) -> list[str]:
-    return [_escaped(cell) for cell in cells]
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("_", "\\_")
-
-
-# Both -------------------------------------------------------------------------------------------------------------
-
-
-def _boards(paper: Paper) -> list[str]:
-    """Return the leaderboards that the evidence is from, with what keeps them from being comparable."""
-    return sorted({verdict.evidence.on for verdict in paper.verdicts if verdict.evidence.by_seed})
-
-
-def _stopped(papers: Sequence[Paper]) -> str:
-    verdicts = [verdict for paper in papers for verdict in paper.verdicts]
-    checks = [check for paper in papers for check in paper.checks]
-    states = ", ".join(f"{n} {state}" for state, n in check_states(checks).items())
-    return f"{share_stopped(verdicts)}; {len(checks)} regression checks of ours are no claims and not counted: {states}"
+def _part(found: PartEvidence) -> dict[str, Any]:
+    part, effect = found.part, found.effect
+    interval = effect.interval if effect is not None else Interval(0.0, None, None)
+    return {
+        **{name: getattr(part, name) for name in ("column", "relation", "estimand")},
+        **{name: side.label for name, side in part.sides.items()},
+        "missing": found.missing,
+        "values": [found.ours, found.theirs] if effect is not None else None,
+        "effect": effect.mean if effect is not None else None,
+        **{"low": interval.low, "high": interval.high, "p": effect.p if effect is not None else None},
+        "p_items": found.p_items,
+        "by_seed": {str(seed): value for seed, value in (effect.by_seed if effect is not None else {}).items()},
+        "controls": {control.method: control.share for control in found.controls},
+    }

@@ -1,66 +1,124 @@
-"""Scale: whether stored rows are those of a paper's table, so that sizes of effects can be compared."""
+"""Scale: how large the models of a verdict are, how long they were trained and on what."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from bench.leaderboards.claim.claim_files import Claim, Run
-from bench.leaderboards.claim.estimands import printed_cell
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
+from bench.leaderboards.claim.evidence import PartEvidence
+from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.table import Table
+from bench.leaderboards.table import Table, task_title
+from bench.models.backbones import is_pretrained
 
-__all__ = ["at_papers_scale", "backbone_of", "off_scale"]
+__all__ = ["PAPER", "Scale", "at_papers_scale", "number", "off_scale", "scale_of"]
 
 PAPER = "paper"
 """The preset of the papers' own settings."""
 
 
-def backbone_of(claim: Claim) -> str:
-    """Return the backbone of a claim's cell, or nothing."""
-    if claim.cells is None:
-        return ""
-    return printed_cell(claim.cells, claim.cells.better).backbone
-
-
-def at_papers_scale(claim: Claim, run: Run, preset: str) -> tuple[Claim, Run]:
-    """Return a claim and its run as they are looked for in a preset.
-
-    A file's runs and settings are those of small runs. In the papers' preset a claim that has a cell is about the task
-    of that cell, with the settings of its recipe; a control that is only a setting falls away.
-    """
-    if preset != PAPER or claim.cells is None:
-        return claim, run
-    cell = printed_cell(claim.cells, claim.cells.better)
-    than = claim.than
-    if than is not None:
-        than = replace(than, where={})
-    controls = tuple(control for control in claim.controls if not control.where)
-    of_paper = replace(claim, better=replace(claim.better, where={}), than=than, controls=controls)
-    return of_paper, replace(run, task=cell.task, where={}, sets=())
-
-
-def off_scale(claim: Claim, table: Table, row: TableRow) -> str:
-    """Return why the size of a claim's effect cannot be compared with the paper's, or nothing.
-
-    Outside the paper's scale only direction and mechanism are judged. A row is on it where the claim prints a size, and
-    task, backbone, preset, data and split are those of its cell.
+@dataclass(frozen=True)
+class Scale:
+    """What the rows of a verdict are.
 
     Args:
-        claim: the claim.
-        table: where its rows are.
-        row: the row it is about.
+        parameters: of the models.
+        weights: `from scratch`, `pretrained` or both.
+        lengths: of the trainings, for people; that of a fine-tuned model with the one that it starts from.
+        text: the data that they were trained on.
+        seeds: of the comparisons.
     """
-    if claim.estimand == "sign" or claim.published is None:
-        return "the paper prints no size"
-    if claim.cells is None:
-        return "the size is not of a cell of a table"
-    cell = printed_cell(claim.cells, claim.cells.better)
-    if table.preset != PAPER:
-        return f"preset {table.preset}, not the paper's"
-    if cell.task != table.task:
-        return f"task {table.task}, and the paper's is {cell.task or 'not one of ours'}"
-    if cell.backbone != row.backbone:
-        return f"backbone {row.backbone}, and the paper's is {cell.backbone}"
-    if table.watermark:
-        return table.watermark
-    return cell.why_not
+
+    parameters: tuple[int, ...]
+    weights: str
+    lengths: tuple[str, ...]
+    text: str
+    seeds: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """It in one line.
+
+        >>> Scale((974336, 1487497), "from scratch", ("300 steps",), "King James Bible", (8, 5)).words
+        '974k to 1.49M parameters from scratch, 300 steps, King James Bible, 5 to 8 seeds'
+        """
+        sizes = ranged([number(size) for size in sorted(self.parameters)])
+        seeds = ranged([str(n) for n in sorted(self.seeds)])
+        return f"{sizes} parameters {self.weights}, {' and '.join(self.lengths)}, {self.text}, {seeds} seeds"
+
+
+def number(size: int) -> str:
+    """Return a number of parameters for people.
+
+    >>> number(459136), number(1487497), number(124_000_000)
+    ('459k', '1.49M', '124M')
+    """
+    return f"{size / 1000:.0f}k" if size < 10**6 else f"{size / 10**6:.3g}M"
+
+
+def ranged(texts: Sequence[str]) -> str:
+    """Return sorted texts as a range."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+
+
+def scale_of(parts: Sequence[PartEvidence]) -> Scale | None:
+    """Return the scale of the rows of a claim; None where nothing was compared or no row has a trained model."""
+    found = [(row, part.table) for part in parts if part.effect for row in part.rows if part.table and row.parameters]
+    if not found:
+        return None
+    weights = {"pretrained" if is_pretrained(row.backbone) else "from scratch" for row, _ in found}
+    return Scale(
+        tuple(dict.fromkeys(row.parameters for row, _ in found if row.parameters)),
+        " and ".join(sorted(weights)),
+        tuple(dict.fromkeys(_length(row) for row, _ in found)),
+        " and ".join(dict.fromkeys(_text(table) for _, table in found)),
+        tuple(dict.fromkeys(len(part.effect.by_seed) for part in parts if part.effect)),
+    )
+
+
+def _length(row: TableRow) -> str:
+    """Return how long a row was trained."""
+    trainer, start = row.config["trainer"], row.config.get("start")
+    own = f"{trainer['steps']:,}" if trainer["steps"] else f"{trainer.get('epochs', 0):g} epochs"
+    unit = " steps" if trainer["steps"] else ""
+    return f"{start['trainer']['steps']:,} + {own}{unit}" if start else f"{own}{unit}"
+
+
+def _text(table: Table) -> str:
+    """Return the name of what models were trained on, and whether that is all of it."""
+    title, status = task_title(table.task, table.data_title), table.status.get("train", "official")
+    if status == "official" or table.data_title:
+        return title
+    return {"own": "a text without a name", "subset": f"a subset of {title}"}.get(status, f"{title}, {status} data")
+
+
+# The paper's scale ------------------------------------------------------------------------------------------------
+
+
+def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, Run]]:
+    """Return a claim and its runs as they are looked for in the preset of the papers.
+
+    The runs of a file are small. In the papers' preset a claim is about the task of its table with the settings of its
+    recipe; the settings that tell small runs apart fall away.
+    """
+    runs = {name: replace(run, where={}, sets=()) for name, run in file.runs.items()}
+    if claim.table and (task := paper_table(claim.table).rows[0][0].task):
+        runs = {name: replace(run, task=task) for name, run in runs.items()}
+    parts = [replace(part, method=replace(part.method, where={}), against=replace(part.against, where={}))
+             for part in claim.parts]  # fmt: skip
+    return replace(claim, parts=tuple(parts)), runs
+
+
+def off_scale(claim: Claim, parts: Sequence[PartEvidence], preset: str) -> str:
+    """Return why the rows of a claim are not those of the paper's table, or nothing where they are."""
+    if preset != PAPER:
+        return f"preset {preset}, not the paper's"
+    if not claim.table:
+        return "no table of the paper has it"
+    for part in parts:
+        if part.table is None or part.table.watermark:
+            return part.table.watermark if part.table is not None else "nothing is stored"
+        if any(claim.backbone not in ("", row.backbone) for row in part.rows if row.backbone):
+            return f"the paper's backbone is {claim.backbone}"
+    return ""

@@ -1,4 +1,4 @@
-"""Student's t over seeds: a mean with its interval and p-value, differences paired by seed, and Holm's correction.
+"""Student's t over seeds: means and differences, paired by seed or not, with intervals and p-values; Holm's correction.
 
 A seed trains both methods of a pair from the same initial weights and in the same order of batches, so that their
 difference varies less between seeds than either value. Fewer than `MIN_SEEDS` seeds give no interval and no p-value.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from bench.leaderboards.statistics.intervals import Interval
 
-__all__ = ["MIN_SEEDS", "SeedEffect", "holm", "paired_difference", "seed_effect"]
+__all__ = ["MIN_SEEDS", "SeedEffect", "holm", "paired_difference", "seed_effect", "unpaired_difference"]
 
 LEVEL = 0.95
 MIN_SEEDS = 3
@@ -83,6 +83,27 @@ def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) ->
     if not by_seed:
         return None
     return seed_effect(by_seed)
+
+
+def unpaired_difference(ours: Sequence[float], theirs: Sequence[float], level: float = LEVEL) -> Interval:
+    """Return the mean of ours less that of theirs with the interval of Welch (1947), for rows that share no seeds.
+
+    >>> interval = unpaired_difference([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    >>> interval.value, round(interval.low, 3), round(interval.high, 3)
+    (2.0, -0.484, 4.484)
+    """
+    difference = statistics.fmean(ours) - statistics.fmean(theirs)
+    if min(len(ours), len(theirs)) < MIN_SEEDS:
+        return Interval(difference, None, None)
+    from scipy.special import stdtrit
+
+    errors = [statistics.variance(values) / len(values) for values in (ours, theirs)]
+    if not any(errors):
+        return Interval(difference, difference, difference)
+    parts = zip(errors, (ours, theirs), strict=True)
+    degrees = sum(errors) ** 2 / sum(error**2 / (len(values) - 1) for error, values in parts)
+    half = float(stdtrit(degrees, (1 + level) / 2)) * math.sqrt(sum(errors))
+    return Interval(difference, difference - half, difference + half)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

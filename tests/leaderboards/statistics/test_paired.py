@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from bench.leaderboards.statistics.paired import holm, paired_difference, seed_effect
+from bench.leaderboards.statistics.paired import holm, paired_difference, seed_effect, unpaired_difference
 
 
 def test_a_paired_difference_is_scipys_paired_t_test_over_the_seeds_in_common() -> None:
@@ -42,3 +42,12 @@ def test_holm_multiplies_the_smallest_p_by_the_number_of_tests() -> None:
     assert holm([0.02, 0.01]) == [0.02, 0.02]
     assert holm([0.6, 0.7, 0.8]) == [1.0, 1.0, 1.0]
     assert holm([]) == []
+
+
+def test_an_unpaired_difference_is_scipys_welch_interval() -> None:
+    ours, theirs = [5.0, 6.5, 5.9, 7.1], [1.0, 1.2, 0.9, 1.4, 4.0]
+    interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    found = unpaired_difference(ours, theirs)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert unpaired_difference(ours, [1.0, 2.0]).low is None
+    assert unpaired_difference([2.0] * 3, [1.0] * 3).low == 1.0

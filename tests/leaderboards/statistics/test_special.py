@@ -1,17 +1,10 @@
-"""Student's t against closed forms and values of mpmath at 30 digits; the inverse of trigamma against itself."""
+"""Student's t against closed forms and values of mpmath at 30 digits."""
 
 import math
 
-import numpy as np
 import pytest
 
-from bench.leaderboards.statistics.special import t_quantile, t_tail, trigamma, trigamma_inverse
-
-POINTS = [0.1, 0.5, 1.0, 1.5, 2.0, 6.9, 30.0, 1e4]
-
-
-def test_the_inverse_of_trigamma_goes_back():
-    assert np.allclose(trigamma_inverse(trigamma(POINTS)), POINTS, rtol=1e-12)
+from bench.leaderboards.statistics.special import t_quantile, t_tail
 
 
 @pytest.mark.parametrize("t", [0.0, 0.01, 0.7, 1.9, 4.3, 60.0])

@@ -1,0 +1,165 @@
+"""The claim files: what they compare is printed as claimed, every name is there, and every run makes its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.base.entries import all_names
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
+from bench.config.arguments import RunArguments
+from bench.leaderboards.claim.claim_files import HUMAN, Claim, ClaimFile, Part, Run, Side, claim_of, names, read
+from bench.leaderboards.claim.evidence import contrasts_of, printed_effect
+from bench.leaderboards.claim.lines import CONTROLS
+from bench.metrics import METRICS
+from bench.metrics.columns import is_named
+from bench.models import METHODS
+from bench.tasks import TASKS
+
+FILES = [read(name) for name in names()]
+NOT_AS_CLAIMED = {
+    ("HistAlign", "mean of acc@2/full, acc@5/full, acc@10/full, acc@25/full"): "holds in the mean, not at k = 2 and 5",
+}
+"""Where the paper's own cells differ from a part of its sentence."""
+
+
+def sides(claim: Claim, part: Part) -> list[Side]:
+    """Everything that a part compares: its sides, their controls, and those without a known fault."""
+    controls = [control for control in claim.controls if part.replaced_by(control)]
+    corrected = [claim.corrected[side.method] for side in part.sides.values() if side.method in claim.corrected]
+    return [side for side in (*part.sides.values(), *controls, *corrected) if side.method != HUMAN]
+
+
+def parts() -> list[Any]:
+    return [pytest.param(file, claim, part, id=f"{file.name}: {claim.text}: {part.column}, {part.against.label}")
+            for file in FILES for claim in file.claims for part in claim.parts]  # fmt: skip
+
+
+def test_there_are_the_three_papers() -> None:
+    assert names() == ["adadec", "f2softmax", "histalign"]
+
+
+@pytest.mark.parametrize(("file", "claim", "part"), parts())
+def test_what_a_claim_compares_is_printed_in_the_claimed_direction(file: ClaimFile, claim: Claim, part: Part) -> None:
+    printed = printed_effect(claim, part)
+    if printed is not None:
+        assert all(test.mean > 0 for test in contrasts_of(part, {0: printed}))
+    else:
+        assert "Figure" in claim.where
+
+
+@pytest.mark.parametrize(
+    ("paper", "begins", "printed"),
+    [
+        ("f2softmax", "F²-Softmax also improves KLD", [58.9, 19.1]),  # "by 59% and 19%": n = 2
+        ("f2softmax", "F²-Softmax improves Rep performance by 50%", [50.7]),
+        ("f2softmax", "MLE produces frequent tokens 34% more", [34.0, 40.0]),
+        ("adadec", "By using adaptive decoders", [1.5, 1.0, 1.2]),
+        ("histalign", "As a result, HISTALIGN outperforms both baselines", [13.47, 10.06, 20.91, 23.04, 17.04, 15.85,
+                                                                          13.24, 2.04]),
+    ],
+)  # fmt: skip
+def test_the_estimand_is_that_of_the_sentence(paper: str, begins: str, printed: list[float]) -> None:
+    (claim,) = (claim for claim in read(paper).claims if claim.quote.startswith(begins))
+    assert [printed_effect(claim, part) for part in claim.parts] == pytest.approx(printed, abs=0.06)
+
+
+@pytest.mark.parametrize("file", FILES, ids=names())
+def test_a_claim_is_one_sentence_and_stands_once(file: ClaimFile) -> None:
+    assert len({claim.quote for claim in file.claims}) == len({claim.text for claim in file.claims}) == len(file.claims)
+
+
+@pytest.mark.parametrize("file", FILES, ids=names())
+def test_names_are_there(file: ClaimFile) -> None:
+    known = set(all_names(METHODS))
+    for run in file.runs.values():
+        assert run.task in TASKS
+        assert {*run.methods, *run.controls} <= known
+    for claim in file.claims:
+        assert {control.method for control in claim.controls} <= set(CONTROLS)
+        for part in claim.parts:
+            task = TASKS[file.runs[part.run].task].load()
+            patterns = [pattern[1:] for metric in task.info.metrics for pattern in METRICS[metric].columns]
+            for column in (*part.columns, *filter(None, [part.gate])):
+                assert any(is_named(column, pattern) for pattern in patterns), column
+            assert {side.method for side in sides(claim, part)} <= known
+
+
+@pytest.mark.parametrize("file", FILES, ids=names())
+def test_every_comparison_has_trivial_controls_that_a_run_makes(file: ClaimFile) -> None:
+    for claim in file.claims:
+        for part in claim.parts:
+            run = file.runs[part.run]
+            of_task = [other.methods for other in file.runs.values() if other.task == run.task]
+            assert run.controls
+            assert set(run.controls) <= {method for methods in of_task for method in methods}
+
+
+@pytest.fixture(scope="module")
+def planned() -> dict[tuple[str, str], list[Cell]]:
+    """Cells of every run, by file and task, from built-in samples; nothing is trained."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCH_DATA", "")
+        patch.setenv("BENCH_CACHE", "nowhere")
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        for file in FILES:
+            for run in file.runs.values():
+                asked = RunArguments((run.task,), run.methods, (run.seeds[0],), preset="small", sets=run.sets,
+                                     decode=run.decode or None, results="nowhere")  # fmt: skip
+                plan = make_plan(asked)
+                assert not plan.skips, plan.skips
+                found.setdefault((file.name, run.task), []).extend(plan.cells)
+    return found
+
+
+@pytest.mark.parametrize(("file", "claim", "part"), parts())
+def test_runs_make_every_row_that_claims_read(
+    file: ClaimFile, claim: Claim, part: Part, planned: dict[tuple[str, str], list[Cell]]
+) -> None:
+    run = file.runs[part.run]
+    for side in sides(claim, part):
+        assert any(makes(side, run, cell) for cell in planned[file.name, run.task]), side.label
+
+
+def makes(side: Side, run: Run, cell: Cell) -> bool:
+    """Whether a cell gives the row of a side."""
+    trainer = (cell.parent or cell).config.trainer
+    settings = {f"trainer.{name}": value for name, value in vars(trainer).items()}
+    settings |= {f"method.{name}": value for name, value in cell.config.method_options.items()}
+    decodings = [what.decoding.text for what in cell.evaluations.values() if what.decoding] or [""]
+    return (
+        cell.method.name == side.method
+        and any(text.partition("+")[0].rpartition(":")[2] == run.decoding for text in decodings)
+        and all(settings.get(name) == value for name, value in {**run.where, **side.where}.items())
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"relation": "lover"}, "expected a relation from higher, .* got 'lover'"),
+        ({"estimand": "sine"}, "expected a estimand from difference, percent, got 'sine'"),
+        ({"relation": "near"}, "`margin` above 0 and `margin_why` go with the relations 'near' and 'no_higher' alone"),
+        ({"margin": 1.0, "margin_why": "ours"}, "`margin` above 0 and `margin_why` go with"),
+        ({"relation": "near", "margin": 1.0}, "`margin` above 0 and `margin_why` go with"),
+        ({"columns": ["kld", "rep"], "printed": "KLD", "mean": True}, "expected a printed heading for each of"),
+        ({"quote": ""}, "a claim has a `quote` and says `where` it stands"),
+        ({"out_of_reach": "needs more"}, "a claim has `parts` or says why it is `out_of_reach`"),
+    ],
+)
+def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], said: str) -> None:
+    good = {"quote": "q", "where": "w", "method": "f2softmax", "against": "mle", "columns": "kld", "relation": "lower",
+            "run": "r"}  # fmt: skip
+    claim_of(good)
+    with pytest.raises(ValueError, match=said):
+        claim_of(good | given)
+
+
+def test_a_run_that_the_file_does_not_have_is_refused() -> None:
+    one = claim_of({"quote": "q", "where": "w", "method": "f2softmax", "against": "mle", "columns": "kld",
+                    "relation": "lower", "run": "long"})  # fmt: skip
+    with pytest.raises(ValueError, match="P: expected a run from short, got 'long'"):
+        ClaimFile("P", "p", {"short": Run(name="short", task="text", methods=("mle",), seeds=(0,))}, (one,))
