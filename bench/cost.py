@@ -31,6 +31,7 @@ from bench.errors import BenchError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
+from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import byte_count
 from bench.tasks.encode.words import word_tokenizer
 
@@ -147,7 +148,7 @@ TEXTS = SimpleNamespace(
     word_tokenizer=tokenizer_of,
     reference_embeddings=lambda words, width, seed: torch.empty(len(words), width),
 )
-"""A task whose tokenizers have exactly the requested number of tokens."""
+"""A task whose tokenizers have exactly the requested number of tokens, as those that are trained on much text have."""
 
 
 def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Parameter]:
@@ -163,7 +164,10 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     config, markers, asked = cell.config, len(cell.task.markers), cell.config.asked("backbone")
     options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
     glove = bool(config.backbone_options.get("glove"))
-    key = key_of([asked, config.own_code().get("backbone", {}), options, markers, glove])
+    texts = TEXTS
+    if type(cell.task).tokenizer is not Task.tokenizer:  # a vocabulary of the task's own, known without training one
+        texts = SimpleNamespace(**{**vars(TEXTS), "tokenizer": cell.task.tokenizer})
+    key = key_of([asked, config.own_code().get("backbone", {}), options, markers, glove, cell.task.name])
     entry = find_backbone(asked).value
     with torch.device("meta"):
         if key not in bodies and is_pretrained(asked):
@@ -171,7 +175,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
 
             bodies[key] = without_weights(asked, tokenizer_of, markers, options)
         elif key not in bodies:
-            bodies[key] = entry.load()(config.backbone, TEXTS, config.seed, **options)
+            bodies[key] = entry.load()(config.backbone, texts, config.seed, **options)
             if glove:
                 bodies[key].embedding().requires_grad_(False)
         words = bodies[key].tokenizer

@@ -308,6 +308,13 @@ class OurTables:
         notes = [level.text() for level in table.levels]
         if table.note:
             notes.append(table.note)
+        paper = paper_of(table)
+        if paper is not None:
+            notes += [
+                f"the paper contradicts itself: {one['says']}: printed {one['printed']}, computed {one['computed']}"
+                for one in paper.inconsistencies
+                if table.name in one["where"].split(", ")
+            ]
         if not needs([table], self.preset):
             return notes
         if self.preset == "small":

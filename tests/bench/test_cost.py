@@ -34,6 +34,12 @@ def test_parameters_are_those_that_a_training_begins_with(method, tmp_path):
     assert (cost.gradients, cost.moments) == (4 * cost.trained_parameters, 8 * cost.trained_parameters)
 
 
+def test_a_vocabulary_of_the_tasks_own_is_counted_as_it_is(tmp_path):
+    (cost,) = costs("ambiguous_template", "mle", sets=(), results=str(tmp_path))
+    objective, _ = suite.make("ambiguous_template", "mle", results=tmp_path)
+    assert cost.parameters == sum(map(torch.numel, objective.parameters())) < 500_000
+
+
 @pytest.mark.parametrize("task", ["logicnlg", "text"])
 def test_every_method_is_counted(task, tmp_path):
     names = [name for name, entry in METHODS.items() if not entry.baseline]

@@ -23,6 +23,7 @@ SIZES = {
     "f2softmax/table2": (12, 13, 146, 130, 191917.42),
     "f2softmax/table3": (3, 4, 12, 12, 70588.98),
     "f2softmax/table5": (3, 3, 9, 0, 114669239),
+    "f2softmax/table6": (1, 2, 2, 0, 145500000),
     "f2softmax/table8": (2, 4, 8, 4, 49382.3),
     "f2softmax/table9a": (20, 2, 40, 0, 140),
     "f2softmax/table9b": (5, 3, 15, 0, 54),
@@ -139,7 +140,7 @@ def test_a_comparable_cell_names_everything_a_run_needs():
 
 
 def test_a_cell_that_is_not_comparable_says_why():
-    assert Counter(cell.comparable for cell in CELLS) == {True: 863, False: 265}
+    assert Counter(cell.comparable for cell in CELLS) == {True: 863, False: 267}
     assert all(len(cell.why_not) > 10 for cell in CELLS if not cell.comparable)
 
 

@@ -33,7 +33,8 @@ AFTER = {  # what stands before a table, where it is not the caption of the one 
 NUMBER = re.compile(r"[0-9][0-9,]*(\.[0-9]+)?[kKM]?")
 SPREAD = re.compile(r"(?:_\{|\{\\scriptstyle ?)\s*\\pm ?([0-9.]+)\s*\}")
 GARBLED = "f2softmax/table10"  # its second half is one line of columns, printed many times over
-WHOLE = [table.address for paper in papers() for table in paper.tables]
+ONE_ROW = "f2softmax/table6"  # of which its last row alone is transcribed
+WHOLE = [table.address for paper in papers() for table in paper.tables if table.address != ONE_ROW]
 
 
 def text_of(short):
@@ -82,6 +83,11 @@ def stored(address, what="printed", part=""):
 
 def test_every_table_is_checked():
     assert len(WHOLE) == 19
+
+
+def test_the_row_of_a_table_that_is_transcribed_in_part():
+    assert "Total # of parameters\t69.0M\t76.5M" in text_of("f2softmax")
+    assert stored(ONE_ROW) == ["69.0M", "76.5M"]
 
 
 @pytest.mark.parametrize("address", WHOLE)

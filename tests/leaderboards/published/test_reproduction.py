@@ -377,6 +377,12 @@ def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
     assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
 
 
+def test_where_a_paper_contradicts_itself_stands_under_the_table():
+    found = reproduce(chosen(["f2softmax/table6"])[0], [], "paper")
+    (note,) = [note for note in found.notes if note.startswith("the paper contradicts itself: in millions")]
+    assert note.endswith("with tied weights it would be 73.9: printed 76.5, computed 78.98")
+
+
 def test_departures_of_one_task_of_several_say_which(tmp_path):
     def of_task(cell):
         return (LENGTH, REDUCTION) if cell.task == "xsum" else (REDUCTION,)
