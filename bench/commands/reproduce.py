@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.cells.paper_preset import PAPER
 from bench.cli_options import (
     data_dir_option,
     json_option,
@@ -241,6 +240,8 @@ class Made:
 
 def data_lines(plan: Any) -> list[str]:
     """Return what data a plan has, a line a task, and how that differs from the published rows."""
+    from bench.cells.paper_preset import PAPER
+
     lines = [f"data of {line}" for line in plan.data]
     for task in {cell.task.name: cell.task for cell in plan.cells}.values():
         status, published = task.split("train").status, task.info.sizes.get("train")
