@@ -1,8 +1,19 @@
 """Human evaluation: stored texts as a blinded table for an annotation tool, and its answers as results by method.
 
-The table is CSV, one item a row, as Label Studio, Potato and Mechanical Turk import it. Two texts of one prompt are a
-pair, A and B, of which a rater prefers one or says "tie"; or each text is an item of its own and gets a number. Items
-have names that say nothing, in an order that is drawn; `key.json` says which method wrote which text.
+The table is CSV with one item a row. Two texts of one prompt are a pair, A and B, of which a rater prefers one or says
+"tie"; or each text is an item of its own and gets a number. Items have names that say nothing and stand in a random
+order; `key.json` says which method wrote which text.
+
+Answers are CSV or TSV, one line for each item and rater, in the forms that two tools document:
+
+- Label Studio (guide "Export annotations", formats CSV and TSV; its SDK, converter/exports/csv2.py): the columns of the
+  imported table, so `item`; `annotator`; and a column for each control of the interface, named after it. One choice is
+  its text; a rating or number is JSON, `[{"rating": 4}]`.
+- Potato 2 (docs "Export Formats", `python -m potato.export --format csv`; potato/export/tabular_exporter.py):
+  `instance_id`, `user_id`, and for each label that a rater chose a column `<scheme>.<label>`, else empty.
+
+Neither was tried with the tool itself. Any other file will do that has columns `item`, `rater` and one for each
+question.
 """
 
 from __future__ import annotations
@@ -30,10 +41,9 @@ __all__ = ["KINDS", "TIE", "Judgement", "read_answers", "read_key", "results", "
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
 """By kind of study, what is asked of each item where nothing else is said (HistAlign, appendix B)."""
 TIE = "tie"
-SIDES = {"a": 0, "left": 0, "b": 1, "right": 1}
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-ITEM_COLUMNS = ("item", "Input.item", "instance_id")
-RATER_COLUMNS = ("rater", "annotator", "WorkerId", "user")
+ITEM_COLUMNS = ("item", "instance_id")
+RATER_COLUMNS = ("rater", "annotator", "user_id")
 KEY = ("study", "kind", "methods", "questions", "items")
 
 
@@ -98,7 +108,7 @@ def write_study(
     Args:
         folder: where.
         items, key: of `study`.
-        as_html: texts with markup escaped and `<br>` for line ends, for tools that show them as HTML.
+        as_html: texts with markup escaped and `<br>` for line ends, for tools that show texts as HTML, as Potato does.
 
     Raises:
         UsageError: the folder has the key of another study, whose answers nobody could read any more.
@@ -174,8 +184,6 @@ def _judgements(path: Path, key: Mapping[str, Any]) -> Iterator[tuple[str, Judge
     for number, line in enumerate(lines, 2):
         where = f"{path}, line {number}"
         item, rater = _first(line, ITEM_COLUMNS, where), _first(line, RATER_COLUMNS, where)
-        if (line.get("AssignmentStatus") or "").lower() == "rejected":
-            continue
         if item not in key["items"]:
             raise DataError(f"{where}: '{item}' is no item of study {key['study']}")
         for question, answer in _answered(line, key["questions"]):
@@ -191,31 +199,26 @@ def _first(line: Mapping[str, str | None], columns: Sequence[str], where: str) -
 
 
 def _answered(line: Mapping[str, str | None], questions: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield questions and answers of a line: of a column NAME, or of one for each answer that a rater could choose.
-
-    Mechanical Turk has columns Answer.NAME, or Answer.NAME.A that are true or false; Potato has NAME:::A.
-    """
+    """Yield questions and answers of a line: of a column NAME, or of columns NAME.ANSWER that are not empty."""
     for column, text in line.items():
-        question, _, choice = (column or "").removeprefix("Answer.").replace(":::", ".").partition(".")
-        if question in questions and text and text.strip():
-            if not choice:
-                yield question, text.strip()
-            elif text.strip().lower() not in ("false", "0"):
-                yield question, choice
+        question, _, choice = (column or "").partition(".")
+        if question in questions and text and text.strip() not in ("", "False", "false"):
+            yield question, choice or text.strip()
 
 
 def _value(answer: str, kind: str, where: str) -> str | float:
     """Return an answer as it counts: the side of a pair, or a number."""
-    word = answer.lower().removeprefix("text_")
     if kind == "pairs":
-        if word == TIE:
-            return TIE
-        if word in SIDES:
-            return "AB"[SIDES[word]]
+        if answer in ("A", "B", TIE):
+            return answer
         raise DataError(f"{where}: expected A, B or {TIE}, not '{answer}'")
     try:
+        if answer.startswith("[{"):  # of one control of Label Studio
+            ((number,),) = (region.values() for region in json.loads(answer))
+            return float(number)
+        word = answer.lower()
         return WORDS[word] if word in WORDS else float(word)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DataError(f"{where}: expected a number, yes or no, not '{answer}'") from error
 
 

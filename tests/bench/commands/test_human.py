@@ -17,7 +17,10 @@ def store(root, method, seed=0, n=10, decoding="greedy", task="text", rows=None,
     cell = trained(root, method, seed, task=task, **changes)
     content = {"kind": "generation", "split": "test", "decoding": {"name": decoding}, "split_sha256": sha256}
     rows = rows or [{"id": f"r{i:02}", "prompt": f"Once, {i}.", "text": f"text {i} by {method[0]}"} for i in range(n)]
-    cell.write_rows(key_of([content, rows]), content, rows, PROVENANCE)
+    key = key_of([content, rows])
+    cell.write_rows(key, content, rows, PROVENANCE)
+    of = {**content, "status": "official", "batch_size": 1, "whole_split": True, "ids": {"n": len(rows)}}
+    cell.write_scores(key_of([key]), {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE)
     return cell
 
 
@@ -211,42 +214,37 @@ def test_ratings_are_means_with_intervals_and_differences(bench, ratings, tmp_pa
 
 
 def label_studio(item, rater, answer):
-    return {"id": "7", "annotator": rater, "item": item, "text_A": "x", "fluency": answer, "lead_time": "3.1"}
+    more = {"annotation_id": "9", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+    return {"annotator": rater, "fluency": answer, "id": "7", "item": item, "lead_time": "3.1", "text_A": "x", **more}
 
 
 def potato(item, rater, answer):
-    return {
-        "user": rater,
-        "instance_id": item,
-        **{f"fluency:::{one}": "true" * (one == answer) for one in ("A", "B", "tie")},
-    }
+    labels = {f"fluency.{one}": one if one == answer else "" for one in ("A", "B", "tie")}
+    return {"instance_id": item, "user_id": rater, **labels}
 
 
-def turk(item, rater, answer):
-    return {"WorkerId": rater, "Input.item": item, "AssignmentStatus": "Approved", "Answer.fluency": answer}
-
-
-def turk_radio(item, rater, answer):
-    choices = {f"Answer.fluency.{one}": str(one == answer).lower() for one in ("A", "B", "tie")}
-    return {"WorkerId": rater, "Input.item": item, "AssignmentStatus": "Submitted", **choices}
-
-
-@pytest.mark.parametrize("tool", [label_studio, potato, turk, turk_radio])
+@pytest.mark.parametrize("tool", [label_studio, potato])
 def test_answers_of_each_tool_are_the_same(bench, pairs, tmp_path, tool):
     rows = [tool(item["item"], "anna", side(pairs, item["item"], "trime")) for item in items_of(pairs)]
     found = json.loads(read(bench, pairs, write(tmp_path / "a.csv", rows)).out)
     assert {one["method"]: one["value"] for one in found["results"]} == {"histalign": 0, "trime": 100, "tie": 0}
 
 
-def test_rejected_assignments_do_not_count_and_files_are_joined(bench, pairs, tmp_path):
+def test_files_are_joined(bench, pairs, tmp_path):
     first, second, *_ = items_of(pairs)
-    bad = {**turk(first["item"], "bo", "A"), "AssignmentStatus": "Rejected"}
-    files = [write(tmp_path / "a.csv", [turk(first["item"], "anna", "tie"), bad]),
+    files = [write(tmp_path / "a.csv", [potato(first["item"], "anna", "tie")]),
              write(tmp_path / "b.csv", [label_studio(second["item"], "cy", "tie")]),
              write(tmp_path / "c.csv", [label_studio(second["item"], "cy", "tie")])]  # fmt: skip
     found = json.loads(read(bench, pairs, *files).out)
     assert (found["raters"], found["items"]) == (2, [2, 6])
     assert {one["n"] for one in found["results"]} == {2}
+
+
+@pytest.mark.parametrize(("answer", "value"), [('[{"rating": 4}]', 4), ("no", 0), ("2.5", 2.5)])
+def test_ratings_of_each_form_are_numbers(bench, ratings, tmp_path, answer, value):
+    rows = [{"item": item["item"], "annotator": "anna", "faithfulness": answer} for item in items_of(ratings)]
+    found = json.loads(read(bench, ratings, write(tmp_path / "a.csv", rows)).out)
+    assert {one["value"] for one in found["results"]} == {value}
 
 
 @pytest.mark.parametrize(
