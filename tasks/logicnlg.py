@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.mid_recipes import MID
+from bench.tasks.core.news_recipes import BART
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.hub_copies import HUB
@@ -78,7 +79,7 @@ class LogicNLG(Task):
         "paper": {
             "backbone": "bart-large",
             "methods": "mle,trime,histalign",
-            "decode": "beam=4",
+            "decode": BART,
             "trainer.epochs": 10,
             "trainer.batch_size": 64,
             "trainer.lr": 5e-5,

@@ -20,6 +20,7 @@ from bench.cells.plan_checks import (
     check_shares,
     unchoosable,
     undecodable,
+    unlike_own_files,
     unshardable,
 )
 from bench.config.arguments import RunArguments
@@ -57,12 +58,13 @@ class Skip:
 
 @dataclass
 class Plan:
-    """Cells in running order, skips, and a line about each task's data."""
+    """Cells in running order, skips, a line about each task's data, and what a reader must know of the runs."""
 
     preset: str
     cells: list[Cell] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def place(self, cell: Cell) -> None:
         """Add a cell; one that a younger cell has wanted until now gets its evaluations where it stands."""
@@ -81,6 +83,7 @@ class Plan:
         for cell in other.cells:
             self.place(cell)
         self.skips += other.skips
+        self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 
 
 def make_plan(
@@ -224,7 +227,16 @@ class PlanBuilder:
         for ancestor in older:
             self.plan.place(replace(ancestor, evaluations={}))
         self.plan.place(cell)
+        if "generation" in kind.info.evaluations:
+            self.note(unlike_own_files(cell.config))
         return None
+
+    def note(self, lines: Sequence[str]) -> None:
+        """Add what a reader must know of the runs, and say it, once."""
+        for line in lines:
+            if line not in self.plan.notes:
+                self.plan.notes.append(line)
+                self.say(line)
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
         """Return the cells of a method and of those it needs, each behind those that it needs itself."""

@@ -30,6 +30,7 @@ __all__ = [
     "is_to_do",
     "unchoosable",
     "undecodable",
+    "unlike_own_files",
     "unshardable",
 ]
 
@@ -199,6 +200,39 @@ def check_precision(config: CellConfig) -> None:
             f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "
             f"weights and multiplies in bfloat16"
         )
+
+
+def unlike_own_files(config: CellConfig) -> list[str]:
+    """Return a line for each decoding of a cell that the files of its pretrained backbone do not have so.
+
+    The library's `generate` would take their settings without a word; here a decoding has the settings that it states.
+    """
+    if not is_pretrained(config.asked("backbone")):
+        return []
+    from bench.models.backbones.hub import generation_settings
+
+    options, lines = config.backbone_options, []
+    theirs = generation_settings(config.asked("backbone"), str(options["path"]), str(options["revision"]))
+    for decoding in config.decodings:
+        ours = {
+            "num_beams": 1,
+            "do_sample": decoding.samples,
+            "no_repeat_ngram_size": decoding.no_repeat_ngram,
+            "repetition_penalty": decoding.repetition_penalty,
+            "min_length": 0,
+            **decoding.library(),
+        }
+        unlike = [
+            f"{name}={theirs[name]} (here {ours[name]})"
+            for name in theirs
+            if ours.get(name, theirs[name]) != theirs[name]
+        ]
+        if unlike:
+            lines.append(
+                f"{config.task}: {config.backbone}'s own generation settings are not read; they have "
+                f"{', '.join(unlike)}, and this run writes by '{decoding.text}', as --decode or the recipe says"
+            )
+    return lines
 
 
 # Why a method is left out -------------------------------------------------------------------------------------------

@@ -252,6 +252,7 @@ def plan_text(plan: Any) -> str:
         n_stored = len(cell.evaluations) - len(lacking_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
+    lines += [f"  note: {note}" for note in plan.notes]
     return "\n".join(lines)
 
 
@@ -266,4 +267,5 @@ def plan_content(plan: Any) -> dict[str, Any]:
         }
         for cell in plan.cells
     ]
-    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips]}
+    skips = [vars(skip) for skip in plan.skips]
+    return {"preset": plan.preset, "cells": cells, "skips": skips, "notes": plan.notes}

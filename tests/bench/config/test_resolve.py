@@ -9,6 +9,7 @@ from bench.models.backbones import backbone_factory
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
+from bench.tasks.core.news_recipes import BART
 from bench.tasks.gigaword import Gigaword
 from bench.tasks.logicnlg import LogicNLG
 from bench.tasks.nyt import NYT
@@ -141,7 +142,7 @@ def test_limit_and_decodings():
     found = config(task=LogicNLG, decode="greedy,topk=3,beam=4+length_penalty=2")
     assert [d.text for d in found.decodings] == ["greedy", "topk=3", "beam=4+length_penalty=2.0"]
     assert config(task=LogicNLG).as_dict()["decodings"] == ["greedy"]
-    assert [d.text for d in config(task=LogicNLG, preset="paper").decodings] == ["beam=4"]
+    assert [d.text for d in config(task=LogicNLG, preset="paper").decodings] == [BART]
 
 
 def test_an_option_of_another_method_or_backbone_is_left_to_it():

@@ -278,6 +278,8 @@ def test_needs_of_known_tables():
     assert [need.methods for need in lyrics] == [("f2softmax",), ("f2softmax.posterior",), ("mle",)]
     k_20 = "topk=20+max_new_tokens=100"
     assert [need.decodings for need in lyrics] == [(k_20, f"f2_released:{k_20}"), (f"posterior:{k_20}",), (k_20,)]
+    faithful = needs(chosen(["histalign/table5", "histalign/table7"]), "paper")
+    assert {need.decodings for need in faithful} == {("beam=4+no_repeat_ngram=3+early_stopping",)}
     assert needs(chosen(["histalign/table4", "f2softmax/table5"]), "paper") == []
     assert needs(chosen(["f2softmax/table9"]), "paper") == needs(chosen(["f2softmax/table2"]), "paper")
     assert key_of_cell(chosen(["adadec/table2"])[0].rows[-1][0], "small") == ("gigaword", "adadec", "")
