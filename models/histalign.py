@@ -6,8 +6,9 @@
     eq. 6    loss   = l_base + alpha * l_cont
 
 A positive is an entry that holds the target itself, a negative any other; entries are ranked by the cosine between
-their token's embedding and the target's. Wan et al. 2023, sections 3.2 and 4. The functions are in
-`bench.models.functional.cache`, `bench.models.functional.ranks` and `bench.models.functional.ranking`.
+their token's embedding and the target's. l_base is the cross-entropy of the head in the paper, and TRIME's loss in the
+authors' code. Wan et al. 2023, sections 3.2 and 4. The functions are in `bench.models.functional.cache`,
+`bench.models.functional.ranks` and `bench.models.functional.ranking`.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
 entries.
@@ -37,8 +38,9 @@ from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, r
 from bench.models.trime import cache_terms
 
 DEFAULTS = {
-    "paper": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},
+    "paper": {"base": "mle", "reduction": "sum", "rank_scope": "cache"},
     "released": {"base": "trime", "reduction": "authors", "rank_scope": "sequence"},
+    "mean": {"base": "mle", "reduction": "pair_mean", "rank_scope": "cache"},
 }
 """Options of each variant, where they are not set."""
 
@@ -48,18 +50,17 @@ class HistAlign(Objective):
 
     Source: Wan et al. 2023, eq. 3 (distribution), eq. 5 (l_cont) and eq. 6 (sum). At test time eq. 3 is used.
 
-    Where paper and released code differ, `variant` chooses; these three options may override it:
+    `variant` chooses all three of these options, and each of them may be set by itself:
 
-    | option | `paper` | `released` |
-    |---|---|---|
-    | base | `mle`: l_xe of eq. 6 | `trime`: with the released comparison of labels |
-    | reduction | `pair_mean`, see below | `authors`: means of the pairs of each rank offset, added as below |
-    | rank_scope | `cache`: ranks over readable entries | `sequence`: ranks also count unreadable positions |
+    | option | `paper`: the equations | `released`: the authors' code | `mean`: our own, not published |
+    |---|---|---|---|
+    | base | `mle`: cross-entropy | `trime`: TRIME's loss, with the code's comparison of labels | `mle` |
+    | reduction | `sum` over the pairs of a position | `authors` | `pair_mean`: mean over the pairs of a position |
+    | rank_scope | `cache`: ranks among readable entries | `sequence`: unreadable positions count too | `cache` |
 
-    `authors` takes the mean over the pairs of each rank offset, and of these the mean on decoder-only models and the
-    sum on encoder-decoders. `reduction="sum"` is eq. 5 to the letter. It was measured at 20 to 500,000 times the
-    cross-entropy, so the alpha and margin of the paper cannot have been meant for it. `pair_mean` takes the mean over a
-    position's pairs instead.
+    `authors` takes the mean over all pairs of a micro-batch that are as many ranks apart, for each such distance, and
+    then the mean of these on decoder-only models and their sum on encoder-decoders. With `variant="paper"` and
+    `base="trime"` the base is TRIME's loss as its equation says.
 
     Args:
         backbone: any.
@@ -75,12 +76,14 @@ class HistAlign(Objective):
         r"\max\left(0, \mathrm{sim}(h, h_j) - \mathrm{sim}(h, h_i) + (r_j - r_i) \lambda\right)",
         r"\ell = \ell_{\text{base}} + \alpha \ell_{\text{cont}}",
     )
+    version: ClassVar[int] = 3
+    reads_cache: ClassVar[bool] = True
 
     def __init__(
         self,
         backbone: Backbone,
         *,
-        variant: Literal["paper", "released"] = "paper",
+        variant: Literal["paper", "released", "mean"] = "paper",
         base: Literal["mle", "trime"] | None = None,
         reduction: Literal["sum", "pair_mean", "authors"] | None = None,
         rank_scope: Literal["cache", "sequence"] | None = None,
@@ -93,7 +96,7 @@ class HistAlign(Objective):
         self.base = base or defaults["base"]
         self.reduction = reduction or defaults["reduction"]
         self.rank_scope = rank_scope or defaults["rank_scope"]
-        # The authors' mean is over a micro-batch, and ranks over a sequence count its padding.
+        # The authors' means are over a micro-batch, and ranks over a sequence count its padding.
         self.batch_invariant = self.reduction != "authors" and self.rank_scope == "cache"
 
     @classmethod

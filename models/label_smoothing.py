@@ -45,7 +45,7 @@ class LabelSmoothing(Objective):
         r"\ell_t = -\sum_w q(w) \log p(w)",
         r"q(w) = (1 - \varepsilon)\, [w = x_t] + \varepsilon\, u(w)",
     )
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     counts: Tensor  # [V] of each token as a target, of `distribution=unigram` alone
 
@@ -68,7 +68,8 @@ class LabelSmoothing(Objective):
         """Cross-entropy with the smoothed target, [n], and its two parts."""
         eps, weights = self.eps, None
         if self.distribution == "unigram":
-            weights = self.counts / self.counts.sum()
+            counts = self.counts.double()  # whole numbers would be divided in float32
+            weights = counts / counts.sum()
         if self.distribution == "others":
             vocabulary = self.backbone.vocabulary_size
             eps = eps * vocabulary / (vocabulary - 1)

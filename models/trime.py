@@ -41,6 +41,7 @@ class TRIME(Objective):
         r"P(w) \propto e^{z_w} + \sum_{i:\, m_i = w} e^{\mathrm{sim}(h, h_i)}",
         r"\ell_t = -\log P(x_t)",
     )
+    reads_cache: ClassVar[bool] = True
 
     def __init__(self, backbone: Backbone, *, variant: Literal["paper", "released"] = "paper") -> None:
         super().__init__(backbone)

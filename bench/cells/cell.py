@@ -16,6 +16,7 @@ from bench.config.resolve import Method
 from bench.errors import MissingError
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.recurrent.glove import HOW_TO_GET
+from bench.store.former import former_method
 from bench.store.store import TOKENIZER, CellFolder, Store, cell_at
 from bench.tasks.core.task import Task
 
@@ -163,7 +164,7 @@ def key_of_training(
     content: dict[str, Any] = {
         "schema": KEY_SCHEMA,
         "task": task,
-        "method": method,
+        "method": former_method(method),
         "backbone": backbone,
         "trainer": trainer,
         "seed": seed,

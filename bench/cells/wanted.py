@@ -38,6 +38,8 @@ class Evaluation:
         references: whether generated rows carry the true continuation's tokens too, as open-ended tasks want.
         cut: where rows are cut from running text, which the tokenizer decides, how many of them; 0 for all. `ids` is
             empty then, and known once the model is.
+        full: what `full` of a probe is for a method of the user's own, `head` or `cache`; empty for built-in methods,
+            whose older probes are read as today's (`bench.store.former`).
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Evaluation:
     shown_as: str = ""
     references: bool = False
     cut: int | None = None
+    full: str = ""
 
 
 def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
@@ -68,6 +71,8 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
     if what.cut is None:
         del content["cut"]
+    if not what.full:
+        del content["full"]
     if what.decoding is not None:
         content["decoding"] = {"name": what.decoding.text, **what.decoding.as_dict()}
     return content
@@ -101,6 +106,8 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
     evaluations = []
     for kind in kinds_of(method, task):
         what = replace(shared, kind=kind, ids=ids_of(kind, config, task, examples))
+        if kind == "probe" and "source_sha256" in method.code:
+            what = replace(what, full="cache" if getattr(method.kind, "reads_cache", False) else "head")
         if kind != "generation":
             evaluations.append(what)
             continue

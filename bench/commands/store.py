@@ -95,7 +95,7 @@ def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, 
 
     known = set[Path]()
     for run in summaries(store, tasks):
-        folder = store.root / run["task"] / run["method"] / run["key"]
+        folder = store.cell(run["task"], run["method"], run["key"]).path
         known.add(folder)
         if holder := holder_of(folder):
             run = {**run, "status": "running", "error": holder}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import write_atomic
 from bench.base.keys import sha256
 from bench.base.version import __version__
+from bench.store.former import present_record
 from bench.store.records import SCHEMA
 from bench.store.snapshot import MANIFEST, RUNS, SCORES, STATISTICS, TRAINED, VALUE, is_snapshot
 from bench.store.store import CellFolder, Store
@@ -105,7 +106,7 @@ def write_snapshot(path: Path, records: Mapping[str, Record], statistics: Mappin
     lists = _Lists()
     runs, scores = list[Row](), list[Row]()
     for run, named in by_run.items():
-        trained = named[TRAINED]["content"]
+        trained = present_record("trained", "", named[TRAINED]["content"])  # for the columns; the record stays as it is
         about = {field: trained["config"].get(field) for field in ("task", "method", "backbone", "seed")}
         searches = [{"name": name, "record": _run_text(named[name])} for name in named if name.startswith("grid-")]
         runs.append({**about, "run": run, "record": _run_text(named[TRAINED]), "searches": searches})

@@ -15,12 +15,14 @@ from bench.base.keys import canonical, sha256
 from bench.base.version import __version__
 from bench.errors import DamagedError
 from bench.store.files import DISK, Files
+from bench.store.former import present_predictions, present_record
 
 __all__ = [
     "SCHEMA",
     "NewerSchema",
     "StoredRows",
     "check_schema",
+    "method_of",
     "read_record",
     "read_rows",
     "record_bytes",
@@ -67,6 +69,11 @@ def rows_name(key: str) -> str:
     return f"rows-{key}.jsonl.gz"
 
 
+def method_of(path: Path) -> str:
+    """Return the method whose run a file `<root>/<task>/<method>/<key>/<name>` is of."""
+    return path.absolute().parent.parent.name
+
+
 def record_bytes(record: Mapping[str, Any]) -> bytes:
     """Return a JSON record as its file has it."""
     text = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
@@ -74,19 +81,21 @@ def record_bytes(record: Mapping[str, Any]) -> bytes:
 
 
 def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
-    """Return the content of a JSON record whose hash is right; None when the file is not there.
+    """Return the content of a JSON record whose hash is right, as this version writes it; None when it is not there.
 
     Raises:
         DamagedError: it is damaged, or of a later schema.
     """
-    held = files.content(path)
-    if held is not None:
-        return held
-    record = whole_record(path, kind, files)
-    if record is None:
-        return None
-    content: dict[str, Any] = record["content"]
-    return content
+    content = files.content(path)
+    if content is None:
+        record = whole_record(path, kind, files)
+        if record is None:
+            return None
+        content = record["content"]
+    try:
+        return present_record(kind, method_of(path), content)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise _damaged(path, error, files) from error
 
 
 def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
@@ -109,7 +118,7 @@ def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] |
 
 
 def read_rows(path: Path, files: Files = DISK) -> StoredRows:
-    """Read a rows file and check it line by line against its closing hash.
+    """Read a rows file, check it line by line against its closing hash, and return its rows as this version makes them.
 
     Raises:
         DamagedError: it is damaged, or of a later schema.
@@ -123,7 +132,7 @@ def read_rows(path: Path, files: Files = DISK) -> StoredRows:
             raise ValueError("its lines do not have the hash they were stored with")
         if path.name != rows_name(header["key"]):
             raise ValueError(f"it is schema {header['schema']}, key {header['key']}")
-        rows = [json.loads(line) for line in lines[1:-1]]
+        rows = present_predictions(method_of(path), header["content"], [json.loads(line) for line in lines[1:-1]])
         return StoredRows(header["key"], header["content"], rows, digest)
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error, files) from error

@@ -33,7 +33,17 @@ from bench.base.keys import canonical, sha256
 from bench.base.redaction import redacted, refuse_secrets
 from bench.errors import DamagedError, MissingError
 from bench.store.files import DISK, Disk, Files
-from bench.store.records import SCHEMA, StoredRows, read_record, read_rows, record_bytes, rows_name, whole_record
+from bench.store.former import former_folder, present_columns
+from bench.store.records import (
+    SCHEMA,
+    StoredRows,
+    method_of,
+    read_record,
+    read_rows,
+    record_bytes,
+    rows_name,
+    whole_record,
+)
 from bench.store.snapshot import files_at
 from bench.store.sums_header import column_names
 
@@ -223,10 +233,12 @@ class CellFolder:
         from bench.store.sums_file import SumsFile
 
         path = self.sums_path(digest)
-        held = self.files.sums_file(path)
-        if held is None and self.has(path.name):
-            return SumsFile.parsed(self.checked_sums(digest), str(path))
-        return held
+        file = self.files.sums_file(path)
+        if file is None and self.has(path.name):
+            file = SumsFile.parsed(self.checked_sums(digest), str(path))
+        if file is None:
+            return None
+        return SumsFile(file.tensors, present_columns(method_of(path), file.columns), file.where)
 
     def sum_columns(self, digest: str) -> list[str] | None:
         """Return the names of the columns in a file of sums; None where it is not there.
@@ -312,8 +324,13 @@ class Store:
         return [self]
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
-        """Return a cell's folder, whether or not it is there."""
-        return CellFolder(self.root / task / method / key, self.files)
+        """Return a cell's folder, whether or not it is there; where only an earlier version trained it, that one's."""
+        cell = CellFolder(self.root / task / method / key, self.files)
+        if former := former_folder(method):
+            stored = CellFolder(self.root / task / former / key, self.files)
+            if stored.has("trained.json") and not cell.has("trained.json"):
+                return stored
+        return cell
 
     def cells(self) -> Iterator[CellFolder]:
         """Yield every cell folder there is, in name order."""

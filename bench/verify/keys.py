@@ -15,6 +15,7 @@ from bench.base.keys import key_of
 from bench.cells.cell import key_of_training, pretrained_weights
 from bench.cells.wanted import VERSION
 from bench.store.fields import is_imported
+from bench.store.former import former_folder
 from bench.store.store import CellFolder, StoredRows
 from bench.tasks import find_task
 
@@ -40,10 +41,10 @@ def key_differences(folder: CellFolder, record: Record, rows: Sequence[StoredRow
         MissingError: the key names a task or weights that are not on this machine.
         DamagedError: a file cannot be read.
     """
-    named = "/".join((record["config"]["task"], record["config"]["method"], record["key"]))
+    task, method, key = record["config"]["task"], record["config"]["method"], record["key"]
     place = Path(os.path.abspath(folder.path)).relative_to(folder.root).as_posix()
-    if named != place:
-        yield f"the record is of {named}, but it lies in {place}"
+    if place not in (f"{task}/{method}/{key}", f"{task}/{former_folder(method)}/{key}"):
+        yield f"the record is of {task}/{method}/{key}, but it lies in {place}"
     if is_imported(record):  # its key is that of a file, which no store holds
         return
     keys = trained_keys(record)

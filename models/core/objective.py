@@ -107,6 +107,7 @@ class Objective(Trainable):
     runs_on_copying: ClassVar[bool] = True
     min_target_tokens: ClassVar[int] = 0
     two_passes: ClassVar[bool] = False  # `loss` looks at whole rows before it sums: a position alone has another loss
+    reads_cache: ClassVar[bool] = False  # predicts by head and memory as trained (eq. 3 of HistAlign), not by the head
     smoothed_likelihood: ClassVar[bool] = False  # perplexity depends on what probabilities are raised by: not ranked
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
     uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`
@@ -363,12 +364,14 @@ class Objective(Trainable):
     def components(self, rows: Rows) -> dict[str, Tensor]:
         """Log-scores of the next token by where they come from, each [n, V] and not normalised.
 
-        `head` is the softmax head, `cache` the memory alone (-inf for a token it does not hold), `full` the logarithm
-        of their sum, eq. 3 of HistAlign. Every method has all three, so that methods can be compared part by part.
+        `head` is the softmax head and `cache` the memory alone (-inf for a token it does not hold), which every method
+        has. `full` is what the method predicts by: the logarithm of their sum, eq. 3 of HistAlign, where it was trained
+        with a cache (`reads_cache`), else its head.
         """
         head = self.logits(rows)
         cache = cache_scores(rows.similarity(), rows.memory_tokens, rows.readable, head.shape[-1])
-        return {"head": head, "cache": cache, "full": torch.logaddexp(head, cache.to(head.dtype))}
+        full = torch.logaddexp(head, cache.to(head.dtype)) if self.reads_cache else head
+        return {"head": head, "cache": cache, "full": full}
 
     @cached_property
     def classes(self) -> Tensor:

@@ -56,7 +56,8 @@ def ranked_hinge(
         positive: `[n, C]` bool, which of `entries` do, each once; only candidates count.
         candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
         margin: the lambda of eq. 5, per step of rank.
-        reduction: `sum` as eq. 5 is written, or `pair_mean`, which divides by the position's number of pairs.
+        reduction: `sum` as eq. 5 is written, or `pair_mean`, which divides by the position's number of pairs and is
+            not published.
         stops: `[n]`, falling, such that every positive of a row is among so many first columns of `entries`;
             without it all columns are looked at in all rows.
 

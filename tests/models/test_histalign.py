@@ -114,6 +114,38 @@ def xe_gradients(name: str) -> dict[str, np.ndarray]:
     return {key: value.numpy() for key, value in zip(names, found, strict=True)}
 
 
+def by_the_equations(name: str, base: str, reduction: str) -> tuple[Tensor, dict[str, np.ndarray]]:
+    """Eq. 3, 5 and 6 position by position in float64, with none of our functions: loss and gradients by the states."""
+    case = golden_cases.load(name)
+    unit = torch.nn.functional.normalize(case.embedding, dim=1)
+    total = case.hidden.sum() * 0.0
+    if case.encoder is not None:
+        total = total + case.encoder.sum() * 0.0
+    rows = case.at_labels(case.logits, case.targets, case.similarity, case.memory_tokens, case.readable)
+    for logits, target, similarity, tokens, readable in zip(*rows, strict=True):
+        entries = readable.nonzero().flatten().tolist()
+        positives = [i for i in entries if tokens[i] == target]
+        negatives = [i for i in entries if tokens[i] != target]
+        terms, of_target = logits.exp().sum(), logits[target].exp()
+        if base == "trime":
+            terms = terms + sum(similarity[i].exp() for i in entries)
+            of_target = of_target + sum(similarity[i].exp() for i in positives)
+        total = total + terms.log() - of_target.log()
+        cosine = {i: round(float(unit[target] @ unit[tokens[i]]), 12) for i in negatives}
+        ranked = positives + sorted(negatives, key=lambda i: (-cosine[i], i))
+        rank = {i: place for place, i in enumerate(ranked)}
+        pairs = [
+            torch.relu(similarity[j] - similarity[i] + (rank[j] - rank[i]) * case.margin)
+            for i in positives
+            for j in negatives
+        ]
+        ranking = sum(pairs, start=similarity.new_zeros(()))
+        if reduction == "pair_mean" and pairs:
+            ranking = ranking / len(pairs)
+        total = total + case.alpha * ranking
+    return total.detach(), case.gradients(total)
+
+
 class TestTrime:
     @pytest.mark.parametrize("dtype", EXACT)
     @pytest.mark.parametrize("name", golden_cases.NAMES)
@@ -141,12 +173,12 @@ class TestTrime:
 
 
 class TestHistAlignPaper:
-    """`reduction=sum` is eq. 5 and 6 to the letter."""
+    """`variant=paper` is eq. 5 and 6 to the letter."""
 
     @pytest.mark.parametrize("dtype", EXACT)
     @pytest.mark.parametrize("name", sorted(set(golden_cases.NAMES) - TIED_WRITTEN))
     def test_value(self, name: str, dtype: torch.dtype) -> None:
-        found, _ = computed(HistAlign, name, dtype, reduction="sum", **settings(name))
+        found, _ = computed(HistAlign, name, dtype, **settings(name))
         scalars, alpha = golden_cases.INDEX[name]["scalars"], settings(name)["alpha"]
         close(found.total, scalars["xe_sum"] + alpha * scalars["cont_sum"], dtype)
         close(found.total, scalars["as_written_total_sum"], dtype)
@@ -157,24 +189,47 @@ class TestHistAlignPaper:
     @pytest.mark.parametrize("name", sorted(set(golden_cases.NAMES) - TIED_WRITTEN))
     def test_gradients(self, name: str, dtype: torch.dtype) -> None:
         """Cross-entropy by autograd plus alpha times the golden gradient of the ranking term."""
-        _, gradients = computed(HistAlign, name, dtype, reduction="sum", **settings(name))
+        _, gradients = computed(HistAlign, name, dtype, **settings(name))
         base, ranking = xe_gradients(name), plain_gradients(name, "as_written_cont")
         for kind, gradient in gradients.items():
             close(gradient, base[kind] + settings(name)["alpha"] * ranking[kind], dtype)
 
     def test_ties_follow_the_function(self) -> None:
         """d08: two tokens with one embedding; the class agrees with the function that TestTies holds."""
-        found, _ = computed(HistAlign, "d08_ties", torch.float64, reduction="sum", **settings("d08_ties"))
+        found, _ = computed(HistAlign, "d08_ties", torch.float64, **settings("d08_ties"))
         case = golden_cases.load("d08_ties")
         similarity, positive, readable = case.at_labels(case.similarity, case.positive, case.readable)
         expected = golden_cases.hinge_of(similarity, case.ranks("cache"), positive, readable, case.margin).sum()
         assert found.terms["ranking"].item() == pytest.approx(expected.item(), rel=1e-12)
         assert found.terms["ranking"].item() != pytest.approx(case.scalars["cont_sum"], rel=1e-6)
 
-    def test_pair_mean_is_the_default(self) -> None:
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_on_the_trime_loss(self, name: str) -> None:
+        """`base=trime`: the base of the released code with the paper's comparison of tokens and eq. 5."""
+        found, gradients = computed(HistAlign, name, torch.float64, base="trime", **settings(name))
+        total, expected = by_the_equations(name, "trime", "sum")
+        close(found.total, total.numpy(), torch.float64)
+        close(found.terms["trime"], golden_cases.INDEX[name]["scalars"]["trime_sum"], torch.float64)
+        for kind, gradient in gradients.items():
+            close(gradient, expected[kind], torch.float64)
+
+
+class TestHistAlignMean:
+    """`variant=mean`, our own: eq. 5 of each position divided by its number of pairs."""
+
+    @pytest.mark.parametrize("dtype", EXACT)
+    @pytest.mark.parametrize("name", golden_cases.NAMES)
+    def test_golden(self, name: str, dtype: torch.dtype) -> None:
+        found, gradients = computed(HistAlign, name, dtype, variant="mean", **settings(name))
+        total, expected = by_the_equations(name, "mle", "pair_mean")
+        close(found.total, total.numpy(), dtype)
+        for kind, gradient in gradients.items():
+            close(gradient, expected[kind], dtype)
+
+    def test_a_position_with_four_pairs(self) -> None:
         """One position, by hand: eq. 5 divided by the number of its pairs."""
-        full, _ = computed(HistAlign, "e08_nan", torch.float64, reduction="sum", **settings("e08_nan"))
-        mean, _ = computed(HistAlign, "e08_nan", torch.float64, **settings("e08_nan"))
+        full, _ = computed(HistAlign, "e08_nan", torch.float64, **settings("e08_nan"))
+        mean, _ = computed(HistAlign, "e08_nan", torch.float64, variant="mean", **settings("e08_nan"))
         assert full.terms["ranking"].item() / 4 == pytest.approx(mean.terms["ranking"].item(), rel=1e-12)
 
 
@@ -195,7 +250,7 @@ class TestHistAlignReleased:
         assert (found.total / found.n_target_tokens).item() == pytest.approx(expected, rel=2e-2)
         assert gradients["grad_hidden"].isfinite().all()
 
-    @pytest.mark.parametrize("variant", ["paper", "released"])
+    @pytest.mark.parametrize("variant", ["paper", "released", "mean"])
     def test_no_positive_at_all(self, variant: str) -> None:
         """d05: the authors' code raises. Ours adds a 0, and the base loss keeps its gradient."""
         name = "d05_nopos_at_all"
@@ -219,8 +274,8 @@ class TestHistAlignReleased:
         assert all(gradient.isfinite().all() and gradient.any() for gradient in gradients.values())
 
     def test_no_target_at_all(self) -> None:
-        """A micro-batch of empty rows: a finite 0 with a live gradient, for both reductions."""
-        for variant in ("paper", "released"):
+        """A micro-batch of empty rows: a finite 0 with a live gradient, for every reduction."""
+        for variant in ("paper", "released", "mean"):
             backbone = Golden("d01_basic", torch.float64)
             backbone.labels = torch.full_like(backbone.labels, IGNORED)
             found = HistAlign(backbone, variant=variant).loss(backbone.states({}))  # type: ignore[arg-type]
@@ -247,7 +302,7 @@ def test_options_override_the_variant() -> None:
         ({"margin": float("inf")}, "'margin' is a finite number, not 'inf'"),
         ({"reduction": "mean"}, "sum, pair_mean, authors, not 'mean'; did you mean 'pair_mean'?"),
         ({"base": "xe"}, "'base' is one of mle, trime, not 'xe'; did you mean 'mle'?"),
-        ({"variant": "relased"}, "'variant' is one of paper, released, not 'relased'; did you mean 'released'?"),
+        ({"variant": "relased"}, "'variant' is one of paper, released, mean, not 'relased'; did you mean 'released'?"),
         ({"margn": 1.0}, "has no option 'margn'; did you mean 'margin'?"),
     ],
 )

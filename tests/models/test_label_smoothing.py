@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -87,6 +88,17 @@ def test_only_the_unigram_distribution_counts_tokens() -> None:
     assert objective.uses_token_counts
     objective.prepare(torch.arange(backbone.vocabulary_size))
     assert torch.equal(objective.state_dict()["counts"], torch.arange(backbone.vocabulary_size))
+
+
+def test_weights_of_whole_counts_are_exact() -> None:
+    """One of twelve targets has the weight 1/12 in float64; in float32 it would be 0.0833333358."""
+    logits = torch.zeros(1, 4, dtype=torch.float64)
+    logits[0, 3] = 1.0
+    objective = LabelSmoothing(GivenLogits(logits), eps=0.5, distribution="unigram")
+    objective.prepare(torch.tensor([3, 4, 4, 1]))
+    loss = objective.step_loss(batch_of(torch.tensor([[0]]))).total.item()
+    lse = math.log(3 + math.e)
+    assert loss == pytest.approx(0.5 * lse + 0.5 * (lse - 1 / 12), rel=1e-15)
 
 
 def test_a_share_below_one() -> None:
