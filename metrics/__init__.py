@@ -52,7 +52,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "cache_accuracy": MetricEntry(
         "bench.metrics.likelihood.cache_accuracy:cache_accuracy_scores",
-        "Acc@k of head, cache and both on two-word prompts",
+        "Acc@k of the head, of the whole model (full) and of the cache alone on two-word prompts",
         "HistAlign section 5.3",
         columns=("+acc@{1,2,5,10,25}/{head,full,cache}",),
         kind="probe",

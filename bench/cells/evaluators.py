@@ -82,7 +82,7 @@ def hits(rows: Rows) -> Tensor:
 
 
 def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
-    """Best next tokens after each prompt, by the head alone, by both (eq. 3) and by the cache alone."""
+    """Best next tokens after each prompt, by the head alone, by the cache alone and by the whole model."""
     codec = context.codec
     reads_source = codec.architecture == "encoder-decoder"
     before = 0

@@ -1,4 +1,4 @@
-"""Former records: what an earlier version stored, read as this version stores the same, and the keys it stored it under.
+"""Former records: what an earlier version stored, in the form of this version, and the keys it was stored under.
 
 Every reader of a store goes through here (`records.py` and `store.py` ask), so no other module knows of these changes:
 

@@ -90,7 +90,7 @@ def _cells_behind(tables: Iterable[PublishedTable]) -> list[PublishedCell]:
             table = paper_table(COUNTED[table.address])
         for row in table.rows:
             cells += [cell for cell in row if _is_scored(cell)]
-    return cells + [released for cell in cells if (released := cell.as_released) is not None]
+    return cells + [other for cell in cells if (other := cell.other) is not None]
 
 
 def _is_scored(cell: PublishedCell) -> bool:

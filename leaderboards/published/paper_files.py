@@ -3,11 +3,11 @@
 A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]`, `[[training]]` and, at its
 end, `[search]`. A setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of
 them makes its cells not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
-cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `released` names the
-variant of its method that stands beside ours, because paper and released code have different objectives, and
-`released_decoding` the decoding, where these differ. `level` and `level_why`, at a table or its parts, say how near our
-own rows can come to it (`LEVELS`). `[[table.check]]` is what the text says of it
-(`bench.leaderboards.published.checks`).
+cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `method` is what made
+the printed numbers; where paper and released code have different objectives, `variant` names the other one, whose
+numbers stand beside ours, and where their decodings differ, `released_decoding` names that of the code. `level` and
+`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the
+text says of it (`bench.leaderboards.published.checks`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ OPTIONAL = {
     "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
-    "row": {"method", "released", "released_decoding", "than", "spreads", *SETTINGS},
+    "row": {"method", "variant", "released_decoding", "than", "spreads", *SETTINGS},
     "samples": {"decoding", "modes"},
     "inconsistency": set[str](),
 }
@@ -77,7 +77,7 @@ class PublishedCell:
         method: ours.
         metric: the column of ours.
         than: the method a comparison is with; empty where it is none.
-        released: the variant of the method whose numbers stand beside ours; empty for none.
+        variant: the other variant of the method, whose numbers stand beside ours; empty for none.
         released_decoding: the decoding of the released code, by which numbers stand beside ours; empty for none.
         split, preset: of the task that it is of.
         backbone: ours, or empty.
@@ -101,7 +101,7 @@ class PublishedCell:
     method: str
     metric: str
     than: str = ""
-    released: str = ""
+    variant: str = ""
     released_decoding: str = ""
     split: str = "test"
     preset: str = "paper"
@@ -115,11 +115,11 @@ class PublishedCell:
     beside: bool = True
 
     @property
-    def as_released(self) -> PublishedCell | None:
-        """The same number, for a comparison with ours as the released code makes it; None where a row names none."""
-        if not (self.released or self.released_decoding):
+    def other(self) -> PublishedCell | None:
+        """The same number, for a comparison with ours by the other variant or decoding; None where a row names none."""
+        if not (self.variant or self.released_decoding):
             return None
-        return replace(self, method=self.released or self.method, decoding=self.released_decoding or self.decoding)
+        return replace(self, method=self.variant or self.method, decoding=self.released_decoding or self.decoding)
 
     @property
     def comparable(self) -> bool:
@@ -289,10 +289,10 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
     settings = _settings(levels)
     task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
     method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
-    released = row.get("released", "")
+    variant = row.get("variant", "")
     _check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
     _check_name("backbone", backbone, ["", *BACKBONES], where)
-    for name in (method, than, released):
+    for name in (method, than, variant):
         _check_name("method", name, ["", *all_names(METHODS)], where)
     higher_is_better = _direction(task, column, where)
     why_not = _why_not(levels, printed)
@@ -320,7 +320,7 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
         method=method,
         metric=metric,
         than=than,
-        released=released,
+        variant=variant,
         released_decoding=row.get("released_decoding", ""),
         backbone=backbone,
         spread=spread_value,

@@ -186,8 +186,8 @@ def reproduce(
 
 
 def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Departing) -> Beside | None:
-    """Return what stands beside a row of a paper as its released code makes it, or None."""
-    cells = [released for cell in row if (released := cell.as_released) is not None]
+    """Return our cells of the other variant or decoding, which stand beside a row of a paper, or None."""
+    cells = [other for cell in row if (other := cell.other) is not None]
     if not cells:
         return None
     name = cells[0].method

@@ -44,8 +44,9 @@ class SearchAxis:
     chosen_on: str = ""
 
     def tried_for(self, method: str) -> int:
-        """Return how many values were tried for a method by its own numbers."""
-        if method not in self.methods or self.chosen_on not in ("", method):
+        """Return how many values were tried for a method, or the method of a variant, by its own numbers."""
+        base = method.partition(".")[0]
+        if base not in self.methods or self.chosen_on not in ("", base):
             return 1
         return len(self.values)
 
@@ -120,7 +121,7 @@ def selection_notes(
         methods: ours, of a table.
         seed_sds: of a method, the standard deviation over our seeds by column.
     """
-    shown = [method for method in dict.fromkeys(methods) if method in search.methods]
+    shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
     if not shown:
         return []
     baseline = search.settings_of(search.baseline)
@@ -140,7 +141,7 @@ def selection_notes(
 def ahead(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
     """Return, each once, the methods that had more settings to choose from than the baseline of a search."""
     least = search.settings_of(search.baseline)
-    searched = [method for method in dict.fromkeys(methods) if method in search.methods]
+    searched = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
     return [method for method in searched if method != search.baseline and search.settings_of(method) > least]
 
 

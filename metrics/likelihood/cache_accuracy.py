@@ -2,7 +2,8 @@
 
 HistAlign, section 5.3. A prompt names two words and may go on with either, so it counts as right only when both are
 among the k best next tokens. Three rankings are scored, each stored in the probe row under its own name: `head` (the
-softmax alone), `full` (softmax and cache combined, eq. 3) and `cache` (similarities to the history alone).
+softmax alone), `cache` (similarities to the history alone) and `full`, what the model predicts by: softmax and cache
+combined (eq. 3) where it was trained with a cache, else the softmax.
 
 A word is found through the first token of its spelling with or without a leading space, as in the authors' evaluation;
 a first token that both words share therefore finds both.

@@ -8,7 +8,6 @@ import pytest
 
 from bench.base.entries import all_names
 from bench.board.board import load
-from bench.cells.cell import key_of_training
 from bench.cells.wanted import rows_key_of
 from bench.config.resolve import find_method
 from bench.leaderboards.table import tables

@@ -328,7 +328,7 @@ def departing(cell):
 
 def with_released(root, preset):
     """The table above, with the released form beside its last method."""
-    text = PAPER.replace('method = "histalign"', 'method = "histalign", released = "histalign.released"')
+    text = PAPER.replace('method = "histalign"', 'method = "histalign", variant = "histalign.released"')
     table = read(text, "papers/paper.toml").tables[0]
     return reproduce(table, tables(Store(root), None, "all", False)[0], preset, departing=departing)
 
