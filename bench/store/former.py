@@ -94,17 +94,17 @@ def present_columns(method: str, columns: Mapping[str, Any]) -> Mapping[str, Any
 
 def _present_run(content: dict[str, Any]) -> dict[str, Any]:
     """Return the record of a training as this version writes it."""
-    method, config = content.get("method"), content.get("config")
-    match method, config:
-        case {"class": "histalign", "version": 1 | 2 as version}, {"method_options": options}:
-            if (options.get("variant"), options.get("reduction")) == ("paper", None):
-                name = "histalign.mean" if config["method"] == "histalign" else config["method"]
-                config = {**config, "method": name, "method_options": {**options, "variant": "mean"}}
-            method = {**method, "version": {2: 3}.get(version, version)}
-        case {"class": "label_smoothing", "version": 1}, {"method_options": {"distribution": "uniform" | "others"}}:
-            method = {**method, "version": 2}
-        case _:
-            return content
+    method, config = content.get("method", {}), content.get("config", {})
+    options, code = config.get("method_options", {}), (method.get("class"), method.get("version"))
+    if code in (("histalign", 1), ("histalign", 2)):
+        if (options.get("variant"), options.get("reduction")) == ("paper", None):
+            name = "histalign.mean" if config["method"] == "histalign" else config["method"]
+            config = {**config, "method": name, "method_options": {**options, "variant": "mean"}}
+        method = {**method, "version": {1: 1, 2: 3}[method["version"]]}
+    elif code == ("label_smoothing", 1) and options.get("distribution") != "unigram":
+        method = {**method, "version": 2}
+    else:
+        return content
     return {**content, "method": method, "config": config}
 
 

@@ -17,7 +17,7 @@ from bench.leaderboards.statistics.sums_reader import SumsReader, may_be_tested
 
 __all__ = ["SignificanceCache", "cache_file"]
 
-VERSION = 2
+VERSION = 3
 """In the key of what is kept; raise it when a test or an interval would come out otherwise."""
 
 LARGEST = 2**25
