@@ -85,7 +85,7 @@ def test_the_board_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "leaderboards").symlink_to(ROOT / "leaderboards")
     names: dict[str, Any] = {}
     exec(compile(code, "python.md", "exec"), names)
-    assert {"histalign", "mle"} <= set(names["frame"].method)
+    assert {"trime", "mle"} <= set(names["frame"].method)
     assert not names["differences"].only_the_objective.any()  # each was tuned, and has a learning rate of its own
     assert (tmp_path / "bleu-3.svg").is_file()
     assert (tmp_path / "board.html").is_file()

@@ -94,7 +94,9 @@ def present_columns(method: str, columns: Mapping[str, Any]) -> Mapping[str, Any
 
 def _present_run(content: dict[str, Any]) -> dict[str, Any]:
     """Return the record of a training as this version writes it."""
-    method, config = content.get("method", {}), content.get("config", {})
+    method, config = content.get("method"), content.get("config")
+    if not isinstance(method, Mapping) or not isinstance(config, Mapping):
+        return content
     options, code = config.get("method_options", {}), (method.get("class"), method.get("version"))
     if code in (("histalign", 1), ("histalign", 2)):
         if (options.get("variant"), options.get("reduction")) == ("paper", None):

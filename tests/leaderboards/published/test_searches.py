@@ -44,9 +44,9 @@ def test_every_paper_has_one() -> None:
 
 def test_what_selection_yields_stands_under_a_reproduction() -> None:
     notes = reproduce(paper_table("histalign/table1"), [], "small").notes
-    (line,) = [note for note in notes if note.startswith("histalign could use 18 settings, mle 3")]
+    (line,) = [note for note in notes if note.startswith("histalign.released could use 18 settings, mle 3")]
     assert "0.97 standard deviations" in line
-    assert line.endswith("control: bench run --trials histalign=18,mle=18")
+    assert line.endswith("control: bench run --trials histalign.released=18,mle=18")
 
 
 def test_in_the_unit_of_a_column() -> None:

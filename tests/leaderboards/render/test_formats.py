@@ -65,8 +65,7 @@ def test_markdown_is_a_table_that_reads_back(root):
 
 def test_published_rows_follow_the_method_they_are_of_once(root):
     (_, *rows), _ = markdown_cells(rendered(root, "markdown"))
-    assert [row[0] for row in rows] == ["mle", "  HistAlign Table 7", "trime", "  HistAlign Table 7", "histalign",
-                                        "  HistAlign Table 7"]  # fmt: skip
+    assert [row[0] for row in rows] == ["mle", "  HistAlign Table 7", "trime", "  HistAlign Table 7", "histalign"]
     assert rows[1] == ["  HistAlign Table 7", "bart-large", "", "56.27", "25.63", ""]
 
 

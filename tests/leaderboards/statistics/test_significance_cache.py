@@ -74,8 +74,8 @@ def test_p_and_difference_are_kept_in_one_file_by_what_decides_them(values, tmp_
         sides.append({str(seed): [items.digest, items.name] for seed, items in value.sums.items()})
     expected = compare(loaded(ours), loaded(theirs), ROUNDS)
     test, interval = (json.loads(line) for line in path.read_text().splitlines())
-    assert test == [key_of([2, "test", ROUNDS, sides]), expected.p, expected.difference]
-    assert interval == [key_of([2, "interval", ROUNDS, sides]), *SignificanceCache(ROUNDS).interval(ours, theirs)]
+    assert test == [key_of([3, "test", ROUNDS, sides]), expected.p, expected.difference]
+    assert interval == [key_of([3, "interval", ROUNDS, sides]), *SignificanceCache(ROUNDS).interval(ours, theirs)]
 
 
 def test_a_cut_line_costs_its_own_numbers_and_a_file_that_is_full_begins_anew(tmp_path, monkeypatch):
