@@ -24,8 +24,8 @@ class AdaDec(Seq2Seq):
     otherwise.
 
     Controls: `adadec.const`, the same decoder with one learned lambda for all rows, and `adadec.swapped`, another row's
-    exemplar at test time. At small scale `adadec.const` has the whole gain over Seq2Seq on real text: the gain need not
-    come from the exemplar.
+    exemplar at test time. In the kept runs on Gigaword (10,000 pairs, 1.3M parameters, 1,500 steps, 5 seeds) there is
+    no gain over Seq2Seq for them to explain: ROUGE-1 is 22.2 for AdaDec, 22.4 for both controls, 23.1 for Seq2Seq.
 
     Args:
         backbone: `bilstm` with `exemplar=adapt`.

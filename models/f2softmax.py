@@ -58,7 +58,8 @@ class F2Softmax(Objective):
     class; greedy and beam search take the most probable class, and a beam is scored by log p2 in it. Sampling without
     a cut is the same under eq. 7 and eq. 2. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
 
-    Where the released code differs:
+    Where the released code differs, which is the first commit, 211c53a, of a later repository of its authors
+    (FadedCosine/POS-Guided-Neural-Text-Generation):
 
     - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.
     - its "decoupled" sampling keeps the classes of the upper 0.9 of p1, and fills up a class of fewer than k tokens

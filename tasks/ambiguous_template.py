@@ -6,7 +6,8 @@ Source: HistAlign section 5.1 and A.1; word pairs of the Google analogy set. One
     prompt "I went to Athens and Iraq before, and I love one of the places more, which is", target "Iraq"
 
 The loss is on the target word only. The published recipe leaks: its five lists are split independently although two of
-them hold the same words, so that a third of the test diagonals are training diagonals too. `split=clean` does not.
+them hold the same words, so that 1,506 of 5,148 test diagonals (29 %) are training diagonals too. `split=clean` does
+not.
 """
 
 from __future__ import annotations

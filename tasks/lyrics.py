@@ -6,7 +6,7 @@ plain text a line of the file, with tabs between the lines of the song:
     비가 오는 창가에 앉아<tab>너의 이름을 불러 본다<tab>비가 오는 창가에 앉아<tab>아직 너를 기다린다
 
 Its text has an empty line at the end. A model learns blocks of consecutive tokens, and is evaluated on blocks of the
-whole split and on stretches of 150 tokens, of which it is given 50. The authors' code has blocks and one stretch of
+whole split and on stretches of 150 tokens, of which it is given 50. F2-Softmax's code has blocks and one stretch of
 each song by itself, and leaves out songs of fewer than 50 tokens in training and of 150 or fewer in generation; the
 paper says only that the test set is batchified. A word is what stands between spaces (eojeol).
 """
@@ -36,7 +36,7 @@ class Lyrics(Task):
     Args:
         prefix: tokens a generation starts from.
         continuation: tokens after them that it is compared with.
-        columns: the evaluated text is laid out in so many columns before it is cut. The authors' code takes 32 times
+        columns: the evaluated text is laid out in so many columns before it is cut. F2-Softmax's code takes 32 times
             the batch size, in which the paper has 16 (Table 7).
     """
 

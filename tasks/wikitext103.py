@@ -46,7 +46,7 @@ class WikiText103(Task):
             are marked as such.
         prefix: tokens a generation starts from.
         continuation: tokens after them that it is compared with.
-        columns: the evaluated text is laid out in so many columns before it is cut. The authors' code takes 32 times
+        columns: the evaluated text is laid out in so many columns before it is cut. F2-Softmax's code takes 32 times
             the batch size, in which the paper has 8 (Table 7).
     """
 

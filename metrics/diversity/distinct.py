@@ -2,10 +2,10 @@
 
 Definitions of Distinct-n, all in percent:
 
-`f2_code`: different n-grams over the number of TOKENS of a text, mean over texts of more than 5 tokens, as in the
-F2-Softmax authors' code; at most (L-n+1)/L. `per_text`: over the number of n-grams of a text, mean over texts that have
-one; 1 - seq-rep-n. `original`: different n-grams of all texts together over all their tokens, so that it falls with the
-number of texts.
+`f2_code`: different n-grams over the number of TOKENS of a text, mean over texts of more than 5 tokens, as in
+F2-Softmax's code (the first commit of a later repository: tasks/papers/f2softmax.toml); at most (L-n+1)/L. `per_text`:
+over the number of n-grams of a text, mean over texts that have one; 1 - seq-rep-n. `original`: different n-grams of all
+texts together over all their tokens, so that it falls with the number of texts.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Definition = Literal["f2_code", "per_text", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "per_text", "original")
 MAX_N = 3
 SHORT = 5
-"""Tokens of the longest text that the F2-Softmax authors' code leaves out."""
+"""Tokens of the longest text that F2-Softmax's code leaves out."""
 
 
 def distinct(texts: Texts, n: int, definition: Definition = "f2_code") -> float | None:
     """Return Distinct-n in percent; higher means more diverse.
 
-    None when no text has an n-gram, or none is long enough for the definition (the authors' code divides by zero).
+    None when no text has an n-gram, or none is long enough for the definition (F2-Softmax's code divides by zero).
 
     Args:
         texts: token ids.
@@ -62,7 +62,7 @@ def distinct(texts: Texts, n: int, definition: Definition = "f2_code") -> float 
 def seq_rep(texts: Texts, n: int = 4) -> float | None:
     """Return seq-rep-n, the share of a text's n-grams that are not new in it, mean over texts; lower is better.
 
-    A text without an n-gram is left out (the authors' code divides by zero); None when all are.
+    A text without an n-gram is left out (F2-Softmax's code divides by zero); None when all are.
 
     >>> seq_rep([[1, 2, 1, 2, 1], [1, 2, 3], [1]], 2)  # half of 12 21 12 21 is not new; nothing of 12 23
     0.25

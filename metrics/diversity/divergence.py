@@ -28,9 +28,10 @@ MISSING = 1e-10
 def kld(texts: Texts, references: Texts) -> float | None:
     """Return the Kullback-Leibler divergence KL(true || generated) of the frequencies of tokens, in nats.
 
-    The paper does not say which way round, nor what a token counts that one side lacks; this is its authors' code: its
-    frequency there is 1e-10. So a token never generated costs about 23 nats times its true frequency, which is most of
-    a poor model's value, and one that is only generated about -2e-9. None when either side has no token.
+    The paper does not say which way round, nor what a token counts that one side lacks; this is F2-Softmax's code (the
+    first commit of a later repository: tasks/papers/f2softmax.toml): its frequency there is 1e-10. So a token never
+    generated costs about 23 nats times its true frequency, which is most of a poor model's value, and one that is only
+    generated about -2e-9. None when either side has no token.
 
     Args:
         texts: token ids of the generated texts.

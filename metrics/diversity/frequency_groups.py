@@ -1,8 +1,9 @@
 """Frequency groups: how many generated tokens are frequent, medium, rare and very rare in the training text.
 
 F2-Softmax section 4.3 and Figure 2. Tokens in the order of their training counts make up 40 %, 30 %, 20 % and 10 % of
-the training text. The paper does not say where a token on a border belongs; in the authors' code it is the rarer group,
-so that the first three hold at most their share together.
+the training text. The paper does not say where a token on a border belongs; in its code (the first commit of a later
+repository: tasks/papers/f2softmax.toml) it is the rarer group, so that the first three hold at most their share
+together.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ orders 1 to n, in percent.
 Definitions, which differ in what a count is relative to:
 
 `original`: the number of texts, so that longer texts count as unlike. `f2_code`: all n-grams of the side; and, as in
-the F2-Softmax authors' code, each text is padded with n-1 symbols at both ends, leaves n-1 shorter and n-1 empty slices
-of padding behind, equal for all texts, and an n-gram that a side lacks has frequency 1e-10. That padding raises
-MS-Jaccard-3 of 100-token texts by several points.
+F2-Softmax's code (the first commit of a later repository: tasks/papers/f2softmax.toml), each text is padded with n-1
+symbols at both ends, leaves n-1 shorter and n-1 empty slices of padding behind, equal for all texts, and an n-gram that
+a side lacks has frequency 1e-10. That padding raises MS-Jaccard-3 of 100-token texts by several points.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def ms_jaccard(
 ) -> list[float | None]:
     """Return MS-Jaccard-1 to -`max_n` in percent; 100 for equal sets, 0 without a shared n-gram (`f2_code`: near 0).
 
-    None from the first order on that no text or no reference is long enough for: nothing is compared there (the
-    authors' codes divide by zero, or compare padding). The two sets need not have equally many texts.
+    None from the first order on that no text or no reference is long enough for: nothing is compared there
+    (F2-Softmax's and the inventors' code divide by zero, or compare padding). The two sets need not have equally many
+    texts.
 
     Args:
         texts: token ids of the generated texts.

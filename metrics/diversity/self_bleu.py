@@ -6,9 +6,10 @@ it most, or, where it is that text itself, as the one that has it second most.
 
 Definitions, which differ where no n-gram of an order is shared:
 
-`f2_code`: the precision is 1e-100 over the number of n-grams, as in the F2-Softmax authors' code, so that such a text
-scores nearly 0. `original`: 0.1 over the number of n-grams, and 0 without a shared token, as nltk's method1, which the
-inventors' package Texygen calls (on its first 500 texts; here on all).
+`f2_code`: the precision is 1e-100 over the number of n-grams, as in F2-Softmax's code (the first commit of a later
+repository: tasks/papers/f2softmax.toml), so that such a text scores nearly 0. `original`: 0.1 over the number of
+n-grams, and 0 without a shared token, as nltk's method1, which the inventors' package Texygen calls (on its first 500
+texts; here on all).
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ ZERO = {"f2_code": 1e-100, "original": 0.1}
 def self_bleu(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") -> list[float | None]:
     """Return Self-BLEU-1 to -`max_n` in percent, each with equal weights; lower means more diverse.
 
-    None with fewer than two texts (the authors' codes raise), and for orders that no text is long enough for (they
-    score smoothing alone). An empty text scores 0, and one shorter than n has no shared n-gram.
+    None with fewer than two texts (F2-Softmax's code and Texygen raise), and for orders that no text is long enough
+    for (they score smoothing alone). An empty text scores 0, and one shorter than n has no shared n-gram.
 
     Args:
         texts: token ids.

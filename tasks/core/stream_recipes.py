@@ -38,7 +38,7 @@ def small() -> Mapping[str, Any]:
 def f2_korean() -> Mapping[str, Any]:
     """Return the settings of F2-Softmax for Melo-Lyrics (Tables 1, 6 and 7).
 
-    Its epochs are not given; 10 is what the authors' code has for text generation.
+    Its epochs are not given; 10 is what F2-Softmax's code has for text generation.
     """
     return {
         "backbone": "f2-decoder",
