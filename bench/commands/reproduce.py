@@ -22,11 +22,9 @@ from bench.cli_options import (
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS
 from bench.errors import MissingError, UsageError
-from bench.figures import figure_list, is_figure, reproduce_figures
 from bench.hours import CPU, DEVICES, hours_content, hours_text, missing_weights
 from bench.leaderboards.published.paper_files import LEVELS, Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
-from bench.reproduced import asks_before, confirm_to_do, only_planned
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "tables",
         nargs="*",
         metavar="PAPER/TABLE",
-        help="e.g. histalign/table1 or f2softmax/figure3, a paper, or 'all'; without one, the list",
+        help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
     )
     parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
@@ -50,14 +48,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     data_dir_option(parser)
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw a figure, such as f2softmax/figure3, there")
     json_option(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the tables that were asked for, or the list of them; return the exit code."""
     if not given.tables:
-        every = [*listed(), *figure_list()]
+        every = listed()
         if given.json:
             print(json.dumps(every, indent=1))
         else:
@@ -65,8 +62,6 @@ def run(given: argparse.Namespace) -> int:
         return 0
     if given.device and not given.dry_run:
         raise UsageError("--device says what a plan takes on a device, and belongs to --dry-run")
-    if any(map(is_figure, given.tables)) or given.svg:
-        return reproduce_figures(given.tables, given)
     from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
@@ -84,6 +79,29 @@ def run(given: argparse.Namespace) -> int:
         return 0
     sys.stdout.write(rendered(tables, made, given))
     return STRICT_EXIT if given.strict and made.short_of else made.code
+
+
+def asks_before(given: argparse.Namespace) -> bool:
+    """Return whether runs would be made, and nobody has said that they may be many."""
+    return bool(given.run) and not given.dry_run and not given.yes
+
+
+def only_planned(given: argparse.Namespace) -> argparse.Namespace:
+    """Return the same command without its work, to count what it would make."""
+    return argparse.Namespace(**{**vars(given), "run": False, "quiet": True})
+
+
+def confirm_to_do(to_do: set[str], given: argparse.Namespace) -> None:
+    """Ask once whether so many runs are to be begun; return where they are, or are few.
+
+    Raises:
+        UsageError: the answer was no, or there is no terminal to ask on.
+    """
+    from bench.cells.plan_checks import confirm_number
+    from bench.cells.progress import Progress
+
+    with Progress(given.quiet) as progress:
+        confirm_number(len(to_do), progress)
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:

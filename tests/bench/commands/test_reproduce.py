@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 
-from bench.leaderboards.figures.figure_files import figures
 from bench.leaderboards.published.papers import papers
 from bench.leaderboards.published.reproduction import STRICT_EXIT
 from bench.store.export import export
@@ -191,7 +190,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     ended = bench("reproduce", "--json")
     assert ended.code == 0
     found = {one["address"]: one for one in json.loads(ended.out)}
-    assert len(found) == sum(len(paper.tables) + len(paper.samples) for paper in papers()) + len(figures())
+    assert len(found) == sum(len(paper.tables) + len(paper.samples) for paper in papers())
     assert (found["histalign/table1"]["cells"], found["histalign/table1"]["comparable"]) == (54, 32)
     assert found["histalign/table4"]["how"] == "bench human"
     assert found["histalign/table9"]["how"] == "bench samples histalign/table9"
