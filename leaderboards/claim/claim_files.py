@@ -25,13 +25,9 @@ __all__ = ["HUMAN", "RELATIONS", "Claim", "ClaimFile", "Part", "Run", "Side", "c
 FOLDER = Path(__file__).parents[1] / "claims"
 RELATIONS = ("higher", "lower", "nearer", "near", "no_higher")
 ESTIMANDS = ("difference", "percent")
-HUMAN = "human"
-"""The name of what people wrote, as a side of a comparison."""
-OWN = ("histalign.mean",)
-"""Objectives of this suite that no paper and no released code has."""
-
-Settings = Mapping[str, Any]
-"""By `section.name`, as in --set, the value of a setting."""
+HUMAN = "human"  # what people wrote, as a side of a comparison
+OWN = ("histalign.mean",)  # objectives of this suite, which no paper and no released code has
+Settings = Mapping[str, Any]  # by `section.name`, as in --set
 
 
 @dataclass(frozen=True)
@@ -66,10 +62,8 @@ class Run:
     """One `bench run` that makes rows.
 
     Args:
-        name: by which claims refer to it.
-        task: one task.
-        methods: their names.
-        seeds: one trained model of each method for each.
+        name, task: claims refer to it by its name.
+        methods, seeds: a model is trained for each pair.
         decode: decodings as after --decode; empty for those of the task.
         decoding: the decoding that its claims read, without options; empty where nothing is generated.
         sets: as typed after --set.
@@ -96,8 +90,7 @@ class Part:
         columns: the metric; of several the mean is compared.
         relation: `higher`, `lower`; `nearer` to human text; `near` the other row, by at most `margin`; `no_higher` than
             it, or by at most `margin`.
-        method: the row that the claim is about.
-        against: the row it is compared with.
+        method, against: the row that the claim is about, and the one it is compared with.
         run: the name of the run that makes the rows.
         estimand: `difference`, or `percent` of the other row's value. With `nearer` it is the difference of the two
             gaps to human text, each in per cent of the human value.

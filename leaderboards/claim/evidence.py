@@ -1,7 +1,4 @@
-"""Evidence: what stored rows show of a claim, part by part, with the gates of both sides and the controls.
-
-No verdict is drawn here; `judge.py` does that.
-"""
+"""Evidence: what stored rows show of a claim, part by part, with the gates of both sides and the controls."""
 
 from __future__ import annotations
 
@@ -144,60 +141,45 @@ def contrasts_of(part: Part, by_seed: BySeed) -> tuple[SeedEffect, ...]:
     return (seed_effect(by_seed),)
 
 
-# The paper's own numbers ------------------------------------------------------------------------------------------
-
-
-def printed_value(claim: Claim, heading: str, method: str) -> float:
-    """Return the number that the paper prints of a method.
-
-    Raises:
-        DataError: there is not exactly one such cell, or it has no number.
-    """
-    label = claim.rows.get(method, "")
+def printed(claim: Claim, part: Part, method: str) -> list[float]:
+    """Return the numbers that the paper prints of a method in a part's columns; none where one is not printed."""
     found = []
-    for row in paper_table(claim.table).rows:
-        for cell in row:
-            named = (cell.row, cell.column, cell.part) == (label, heading, claim.table_part)
-            if named and claim.backbone in ("", cell.backbone):
-                found.append(cell.value)
-    if len(found) != 1 or found[0] is None:
-        raise DataError(f"expected one number '{heading}' of row '{label}' in {claim.table}, got {found}")
-    return found[0]
+    for heading in part.printed:
+        place = (claim.rows.get(method, ""), heading, claim.table_part)
+        cells = [cell for row in paper_table(claim.table).rows for cell in row]
+        cells = [cell for cell in cells if (cell.row, cell.column, cell.part) == place]
+        values = [cell.value for cell in cells if claim.backbone in ("", cell.backbone)]
+        if len(values) == 1 and values[0] is not None:
+            found.append(values[0])
+    return found if len(found) == len(part.printed) else []
 
 
 def printed_effect(claim: Claim, part: Part) -> float | None:
     """Return the paper's own effect of a part, from the cells of its table or as its sentence states it.
 
     Raises:
-        DataError: a cell that the paper's file does not have.
+        DataError: a cell that the paper's file does not have, or has not once.
     """
     if not part.printed:
         return part.stated
-    ours, theirs = (
-        [{0: printed_value(claim, heading, side.method)} for heading in part.printed]
-        for side in (part.method, part.against)
-    )
-    human: list[float | None] = [None] * len(ours)
-    if part.relation == "nearer":
-        human = [printed_value(claim, heading, HUMAN) for heading in part.printed]
-    return effects(part, ours, theirs, human)[0]
+    wanted = [part.method.method, part.against.method, *([HUMAN] if part.relation == "nearer" else [])]
+    found = [printed(claim, part, method) for method in wanted]
+    if not all(found):
+        raise DataError(f"expected numbers of {', '.join(wanted)} in {claim.table}, {', '.join(part.printed)}")
+    ours, theirs = ([{0: number} for number in numbers] for numbers in found[:2])
+    return effects(part, ours, theirs, found[2] if len(found) > 2 else ())[0]
 
 
-# Our rows ---------------------------------------------------------------------------------------------------------
-
-
-def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], sums: SumsReader | None) -> PartEvidence:
+def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], sums: SumsReader | None = None) -> PartEvidence:
     """Return the evidence on one part, from the first leaderboard and backbone that has both sides.
 
     Args:
-        claim: of the part.
-        part: the comparison.
-        run: that makes its rows.
-        tables: of the run's task and of one preset.
+        claim, part, run: of the claim, and the run that makes its rows.
+        tables: of one preset.
         sums: reads the statistics of test items; None for no test over them.
     """
     found = PartEvidence(part, missing=f"{part.method.label}, {part.against.label}")
-    for table in tables:
+    for table in (table for table in tables if table.task == run.task):
         for backbone in sorted(table.blocks, key=lambda name: name != claim.backbone):  # backbones are not compared
             rows = [table.rows[place] for place in table.blocks[backbone]]
             evidence = _Board(claim, run, replace(table, rows=rows), sums).evidence(part)
@@ -288,13 +270,12 @@ class _Board:
             if not replaced:
                 continue
             values = self.values([row, other], part.columns) if isinstance(other, TableRow) else []
-            its = by_seed(values[1]) if values else []
-            of_both = (its, theirs) if replaced == "method" else (ours, its)
-            shown = effects(part, *of_both, human) if its else {}
-            effect = effects(part, ours, theirs, human)
+            its = by_seed(values[1]) if values else [{} for _ in ours]
+            sides = (its, theirs) if replaced == "method" else (ours, its)
+            effect, shown = effects(part, ours, theirs, human), effects(part, *sides, human)
             rest = paired_difference(effect, shown)
             if rest is None or rest.p is None:
-                missing.append(f"{MIN_SEEDS} seeds of {control.label}" if its else control.label)
+                missing.append(f"{MIN_SEEDS} seeds of {control.label}" if values else control.label)
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
             found.append(ControlEffect(control.method, of_control / whole if whole else 0.0, rest))
@@ -319,29 +300,26 @@ class _Board:
                 yield Gate(f"the trivial control {method}", "not run")
             for other in others:
                 values = self.values([row, other], columns)
-                if not values or values[0][0].higher_is_better is None:  # neither way is better, as of a rank
+                if not values:
+                    yield Gate(f"{', '.join(columns)} of {row.method} and of {method}", "not run")
+                    continue
+                if values[0][0].higher_is_better is None:  # neither way is better, as of a rank
                     continue
                 sign = 1 if values[0][0].higher_is_better else -1
-                ours, theirs = ([sign * number for number in over_columns(of_row)] for of_row in values)
+                ours, theirs = ([sign * value for value in over_columns(of_row)] for of_row in values)
                 low = unpaired_difference(ours, theirs).low
                 if low is None:
                     yield Gate(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
                 elif low <= 0:
-                    mine, its = (sign * statistics.fmean(numbers) for numbers in (ours, theirs))
+                    mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     name = TRIVIAL.get(method, method)
                     why = f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not beat {name} ({its:.2f})"
-                    printed = None if part.gate else self.printed(part, row.method)
-                    if printed is not None and sign * printed <= sign * its:
-                        yield Gate(f"{why}, and neither does the paper's own {printed:g}", "excused")
+                    numbers = [] if part.gate else printed(self.claim, part, row.method)
+                    if numbers and sign * statistics.fmean(numbers) <= sign * its:
+                        own = f"{statistics.fmean(numbers):g}"
+                        yield Gate(f"{why}, and neither does the paper's own {own}", "excused")
                     else:
                         yield Gate(why)
-
-    def printed(self, part: Part, method: str) -> float | None:
-        """Return what the paper prints of a method in a part's columns; None where it prints nothing."""
-        try:
-            return statistics.fmean(printed_value(self.claim, heading, method) for heading in part.printed)
-        except (DataError, statistics.StatisticsError):
-            return None
 
 
 def by_seed(values: Sequence[Value]) -> Sequence[BySeed]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Part, Run
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile
 from bench.leaderboards.claim.evidence import PartEvidence, gather
 from bench.leaderboards.claim.scale import PAPER, Scale, at_papers_scale, off_scale, scale_of
 from bench.leaderboards.statistics.paired import MIN_SEEDS, holm
@@ -80,23 +80,15 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
         tables: of any tasks, with all columns.
         preset: tables of another preset are left out.
     """
-    sums = SumsReader()
+    tables, sums = [table for table in tables if table.preset == preset], SumsReader()
     verdicts = []
-    for claim in file.claims:
-        claim, runs = at_papers_scale(claim, file) if preset == PAPER else (claim, file.runs)
-
-        parts = tuple(_evidence(claim, part, runs[part.run], tables, preset, sums) for part in claim.parts)
-        corrected = [_evidence(claim, part, runs[part.run], tables, preset, None) for part in claim.corrected_parts]
+    for listed in file.claims:
+        claim, runs = at_papers_scale(listed, file) if preset == PAPER else (listed, file.runs)
+        parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in claim.parts)
+        corrected = tuple(gather(claim, part, runs[part.run], tables) for part in claim.corrected_parts)
         off = off_scale(claim, parts, preset)
-        verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, tuple(corrected), scale_of(parts), off)))
+        verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, corrected, scale_of(parts), off)))
     return Paper(file, _decided(verdicts))
-
-
-def _evidence(
-    claim: Claim, part: Part, run: Run, tables: Sequence[Table], preset: str, sums: SumsReader | None
-) -> PartEvidence:
-    of_run = [table for table in tables if (table.task, table.preset) == (run.task, preset)]
-    return gather(claim, part, run, of_run, sums)
 
 
 def _stopped(verdict: Verdict) -> Verdict:
@@ -133,19 +125,19 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def _p(verdict: Verdict) -> float:
     """Return the p of a claim: of all its tests together, or of those that point the other way."""
-    contrasts = [test for part in verdict.parts for test in part.contrasts]
-    assert all(test.p is not None for test in contrasts)
-    other_way = [test.p for test in contrasts if test.mean < 0 and test.p is not None]
-    if other_way:
-        return min(1.0, len(contrasts) * min(other_way))
-    return max(test.p for test in contrasts if test.p is not None)
+    signed = _signed(verdict)
+    other_way = [p for _, mean, p in signed if mean < 0]
+    return min(1.0, len(signed) * min(other_way)) if other_way else max(p for _, _, p in signed)
 
 
 def _against(verdict: Verdict) -> list[str]:
     """Return the comparisons that are reversed beyond the number of comparisons of the claim."""
-    n = sum(len(part.contrasts) for part in verdict.parts)
-    found = []
-    for part in verdict.parts:
-        if any(test.mean < 0 and test.p is not None and n * test.p <= ALPHA for test in part.contrasts):
-            found.append(f"{part.part.column} against {part.part.against.label}")
-    return found
+    signed = _signed(verdict)
+    parts = [part.part for part, mean, p in signed if mean < 0 and len(signed) * p <= ALPHA]
+    return [f"{part.column} against {part.against.label}" for part in parts]
+
+
+def _signed(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
+    """Return the mean and the p of everything that must be above 0, with the part that it is of."""
+    pairs = [(part, test) for part in verdict.parts for test in part.contrasts]
+    return [(part, test.mean, test.p) for part, test in pairs if test.p is not None]

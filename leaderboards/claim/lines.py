@@ -8,6 +8,7 @@ from bench.leaderboards.claim.claim_files import Part
 from bench.leaderboards.claim.evidence import PartEvidence, printed_effect
 from bench.leaderboards.claim.judge import Verdict
 from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.value_statistics import ALPHA
 
 __all__ = ["control_text", "evidence_lines", "here_text", "paper_text", "verdict_text"]
 
@@ -32,17 +33,12 @@ def shown(part: Part, effect: float) -> str:
     >>> shown(part, 68.49), shown(part, 1247.2)
     ('+68.5 %', '+1,247 %')
     """
-    return f"{_number(effect)}{_unit(part)}"
+    unit = " points" if part.relation == "nearer" else " %" if part.estimand == "percent" else ""
+    return f"{_number(effect)}{unit}"
 
 
 def _number(effect: float) -> str:
     return f"{effect:+,.0f}" if abs(effect) >= 1000 else f"{effect:+.1f}" if abs(effect) >= 10 else f"{effect:+.2f}"
-
-
-def _unit(part: Part) -> str:
-    if part.relation == "nearer":
-        return " points"
-    return " %" if part.estimand == "percent" else ""
 
 
 def with_interval(part: Part, interval: Interval) -> str:
@@ -126,18 +122,17 @@ def evidence_lines(verdict: Verdict) -> list[str]:
 def _part_line(found: PartEvidence) -> str:
     """Return one comparison: both values, the effect, its seeds and tests, and what is beyond each control."""
     assert found.effect is not None
-    part, n = found.part, len(found.effect.by_seed)
+    part = found.part
     values = f"{found.ours:.2f} against {found.theirs:.2f}"
     if part.relation == "nearer":
         values = f"gap to human text {found.ours:.1f} % against {found.theirs:.1f} %"
-    tests = [f"{n} seeds"]
+    tests = [f"{len(found.effect.by_seed)} seeds"]
     tests += [f"p {p_text(found.effect.p)}"] if found.effect.p is not None else []
     tests += [f"p over test items {p_text(found.p_items)}"] if found.p_items is not None else []
     for control in found.controls:
-        rest, low, high = control.rest, control.rest.interval.low, control.rest.interval.high
-        beyond = f"beyond {control.method} {with_interval(part, rest.interval)}"
-        is_open = low is not None and high is not None and low <= 0 <= high
-        tests.append(f"{beyond}, which may be all of it" if is_open and found.effect.mean > 0 else beyond)
+        beyond = f"beyond {control.method} {with_interval(part, control.rest.interval)}"
+        may_be_all = found.effect.mean > 0 and control.rest.p is not None and control.rest.p > ALPHA
+        tests.append(f"{beyond}, which may be all of it" if may_be_all else beyond)
     sides = f"{part.method.label} against {part.against.label}"
     return f"{part.column}, {sides}: {values}; {with_interval(part, found.effect.interval)}; {'; '.join(tests)}"
 

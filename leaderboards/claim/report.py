@@ -12,7 +12,6 @@ from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, pa
 from bench.leaderboards.claim.scale import number, ranged
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.text.aligned import aligned
-from bench.leaderboards.statistics.intervals import Interval
 
 __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 
@@ -61,14 +60,10 @@ def terminal(papers: Sequence[Paper]) -> str:
     for paper in papers:
         lines = [paper.file.name]
         for place, verdict in enumerate(paper.verdicts, start=1):
-            lines.append(f"  {place}. {verdict_text(verdict)}")
-            lines.append(f"      {verdict.claim.text} ({verdict.claim.where})")
-            if verdict.claim.says:
-                lines.append(f'      the paper: "{verdict.claim.quote}"')
-            numbers = [f"paper {paper_text(verdict)}"] if paper_text(verdict) else []
-            numbers += [f"here {here_text(verdict)}"] if here_text(verdict) else []
-            lines += [f"      {'; '.join(numbers)}"] if numbers else []
-            lines += [f"        {line}" for line in evidence_lines(verdict)]
+            claim, here = verdict.claim, here_text(verdict)
+            lines += [f"  {place}. {verdict_text(verdict)}", f"      {claim.text} ({claim.where})"]
+            facts = [f'the paper: "{claim.quote}" {paper_text(verdict)}'.rstrip(), *([f"here: {here}"] if here else [])]
+            lines += [f"        {line}" for line in (*facts, *evidence_lines(verdict))]
         blocks.append("\n".join(lines))
     head, *rows = counts(papers)
     files = ", ".join(f"leaderboards/claims/{paper.file.short}.toml" for paper in papers)
@@ -100,15 +95,12 @@ def _markdown_paper(paper: Paper) -> str:
 
 def content(papers: Sequence[Paper]) -> list[dict[str, Any]]:
     """Return the report as plain content."""
-    return [
-        {
-            "paper": paper.file.name,
-            "abstract": abstract([paper]),
-            "counts": {line[0]: int(line[1]) for line in counts([paper])[1:]},
-            "claims": [_claim(verdict) for verdict in paper.verdicts],
-        }
-        for paper in papers
-    ]
+    found = []
+    for paper in papers:
+        of_words = {line[0]: int(line[1]) for line in counts([paper])[1:]}
+        claims = list(map(_claim, paper.verdicts))
+        found.append({"paper": paper.file.name, "abstract": abstract([paper]), "counts": of_words, "claims": claims})
+    return found
 
 
 def _claim(verdict: Verdict) -> dict[str, Any]:
@@ -130,15 +122,16 @@ def _claim(verdict: Verdict) -> dict[str, Any]:
 
 def _part(found: PartEvidence) -> dict[str, Any]:
     part, effect = found.part, found.effect
-    interval = effect.interval if effect is not None else Interval(0.0, None, None)
+    shown: dict[str, Any] = dict.fromkeys(("values", "effect", "low", "high", "p", "by_seed"))
+    if effect is not None:
+        by_seed = {str(seed): value for seed, value in effect.by_seed.items()}
+        shown |= {"values": [found.ours, found.theirs], "effect": effect.mean, "p": effect.p, "by_seed": by_seed}
+        shown |= {"low": effect.interval.low, "high": effect.interval.high}
     return {
         **{name: getattr(part, name) for name in ("column", "relation", "estimand")},
         **{name: side.label for name, side in part.sides.items()},
+        **shown,
         "missing": found.missing,
-        "values": [found.ours, found.theirs] if effect is not None else None,
-        "effect": effect.mean if effect is not None else None,
-        **{"low": interval.low, "high": interval.high, "p": effect.p if effect is not None else None},
         "p_items": found.p_items,
-        "by_seed": {str(seed): value for seed, value in (effect.by_seed if effect is not None else {}).items()},
         "controls": {control.method: control.share for control in found.controls},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, Side
 from bench.leaderboards.claim.evidence import PartEvidence
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.row import TableRow
@@ -93,9 +93,6 @@ def _text(table: Table) -> str:
     return {"own": "a text without a name", "subset": f"a subset of {title}"}.get(status, f"{title}, {status} data")
 
 
-# The paper's scale ------------------------------------------------------------------------------------------------
-
-
 def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, Run]]:
     """Return a claim and its runs as they are looked for in the preset of the papers.
 
@@ -105,8 +102,7 @@ def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, 
     runs = {name: replace(run, where={}, sets=()) for name, run in file.runs.items()}
     if claim.table and (task := paper_table(claim.table).rows[0][0].task):
         runs = {name: replace(run, task=task) for name, run in runs.items()}
-    parts = [replace(part, method=replace(part.method, where={}), against=replace(part.against, where={}))
-             for part in claim.parts]  # fmt: skip
+    parts = [replace(part, method=Side(part.method.method), against=Side(part.against.method)) for part in claim.parts]
     return replace(claim, parts=tuple(parts)), runs
 
 
