@@ -2,7 +2,7 @@
 
 A seed trains both methods of a pair from the same initial weights and in the same order of batches, so that their
 difference varies less between seeds than either value. Fewer than `MIN_SEEDS` seeds give no interval and no p-value.
-SciPy is imported inside the functions: its import takes a fifth of a second, and a board of one seed needs none of it.
+SciPy is imported inside the functions, since a board of one seed needs none of it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,6 @@ def seed_effect(by_seed: Mapping[int, float], level: float = LEVEL) -> SeedEffec
     """Return the mean over seeds with its t interval, `mean +- t(n - 1) * s / sqrt(n)`, and its p-value.
 
     Where no seed differs from another, both ends are the mean, and p is 0 unless the mean is 0.
-
-    Args:
-        by_seed: one number for each seed.
-        level: of the interval.
 
     Raises:
         ValueError: no seed, or a number that is not finite.
