@@ -20,6 +20,8 @@ from bench.store.reading import read_cells
 from bench.store.store import Store
 from bench.tasks import TASKS
 
+FORGETTING = ("forgetting/nll", "forgetting/kl")
+"""Columns that every task shows of fine-tuned models."""
 FEWEST_SEEDS = 3
 """Seeds that most rows of a table have where it comes first."""
 LeftOut = Mapping[str, Mapping[str, int]]
@@ -297,7 +299,7 @@ def _table(group: Group, columns: str) -> Table:
     preferred, primary = columns_of(shared["task"], group.own_task)
     wanted: Sequence[str] = ()
     if preferred:
-        wanted = [*preferred, *group.own_metrics]
+        wanted = [*preferred, *FORGETTING, *group.own_metrics]
     shown, lacking = _shown_columns(wanted, rows, columns)
     first = _primary_column(primary, rows, shown)
     rows = _in_blocks(rows, first)

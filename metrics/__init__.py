@@ -19,7 +19,7 @@ class MetricEntry(Entry):
     stands below `shouts_scores` in a file, and `--metrics file.py:shouts` finds it. See metrics/README.md.
 
     Args:
-        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        kind: `likelihood`, `probe`, `spectrum`, `generation` or `forgetting`.
         version: raise it when the same rows would score otherwise.
         gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
         columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
@@ -72,6 +72,14 @@ METRICS: dict[str, MetricEntry] = {
         "HistAlign section 4.1",
         columns=("=rank/{float32,float64}",),
         kind="spectrum",
+        inputs="stored",
+    ),
+    "forgetting": MetricEntry(
+        "bench.metrics.likelihood.forgetting:forgetting_scores",
+        "likelihood of WikiText-103 after fine-tuning, and divergence from the model before it, in nats per token",
+        columns=("-forgetting/{nll,kl}",),
+        kind="forgetting",
+        gold=(),
         inputs="stored",
     ),
     "table_bleu": MetricEntry(
@@ -328,7 +336,7 @@ CLASSES = {
 """Name of a torchmetrics class -> its family and columns. Each family also has a class of its own name: `CacheHits`."""
 
 
-KINDS = ("likelihood", "probe", "spectrum", "generation")
+KINDS = ("likelihood", "probe", "spectrum", "generation", "forgetting")
 """Kinds of rows that a metric reads."""
 
 

@@ -19,7 +19,7 @@ def example_rows(kind: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, A
     """Return rows of a kind and what they are compared with, by id.
 
     Args:
-        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        kind: `likelihood`, `probe`, `spectrum`, `generation` or `forgetting`.
 
     >>> rows, gold = example_rows("likelihood")
     >>> rows[0]["nll_sum"], sorted(gold)[:2]
@@ -27,7 +27,7 @@ def example_rows(kind: str) -> tuple[list[dict[str, Any]], dict[str, dict[str, A
     """
     if kind == "spectrum":
         return [{"id": "singular_values", "shape": [3, 2], "values": [2.0, 0.5], "rows": 1}], {"singular_values": {}}
-    make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation}[kind]
+    make = {"likelihood": _likelihood, "probe": _probe, "generation": _generation, "forgetting": _forgetting}[kind]
     rows = [{"id": f"test/{i}", **make(text, true)} for i, (text, true) in enumerate(TEXTS)]
     gold = {}
     for row, (text, true) in zip(rows, TEXTS, strict=True):
@@ -52,6 +52,11 @@ def _likelihood(text: str, true: str) -> dict[str, Any]:
         "n_cached": len(words) // 2,
         "n_cache_hits": len(words) % 3,
     }
+
+
+def _forgetting(text: str, true: str) -> dict[str, Any]:
+    words = len(true.split())
+    return {"nll_sum": 3.0 * words, "kl_sum": 0.25 * words, "n_tokens": words}
 
 
 def _probe(text: str, true: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import torch
 
 from bench.base.autocast import autocast
 from bench.cells.evaluators import EVALUATORS, Context, Examples
+from bench.cells.forgetting import FORGETTING, general_rows, whole_texts
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
 from bench.launch.signals import between_steps
@@ -35,6 +36,7 @@ def evaluate(
     rank: int = 0,
     world: int = 1,
     kept: PartialRows | None = None,
+    start: Objective | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield this rank's rows of an evaluation, in batch order.
 
@@ -46,14 +48,18 @@ def evaluate(
         rank: this process.
         world: number of processes.
         kept: batches that are finished already, and where others are kept.
+        start: the pretrained model before fine-tuning, which forgetting is measured against.
 
     Raises:
         Stopped: between two batches, when a signal came.
     """
+    groups = None
+    if what.kind == FORGETTING:
+        codec = whole_texts(codec)
     examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
-    context = Context(examples, codec, what)
     if what.references:
-        context = Context(examples, codec, what, groups_of(task, codec))
+        groups = groups_of(task, codec)
+    context = Context(examples, codec, what, groups, start)
     size = what.batch_size
     if what.kind == "spectrum":  # one row: the singular values of all of them together
         size = max(1, len(encoded))
@@ -81,6 +87,8 @@ def wanted_rows(
     """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
     if what.cut is not None:
         return {}, cut_rows(task, codec, what)[0]
+    if what.kind == FORGETTING:
+        return {}, general_rows(codec)
     wanted = set(what.ids)
     examples = {e.id: e for e in task.split(what.split).examples if e.id in wanted}
     read = exemplars_of(task, what, equal_targets)

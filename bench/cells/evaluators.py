@@ -38,12 +38,14 @@ class Context:
         codec: of the backbone.
         what: the evaluation.
         groups: [V] frequency group of each token id, where rows of texts count them.
+        start: the pretrained model before fine-tuning, for `forgetting`.
     """
 
     examples: Examples
     codec: Codec
     what: Evaluation
     groups: Integers | None = None
+    start: Objective | None = None
 
 
 def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
@@ -207,6 +209,21 @@ def spectrum_of(objective: Objective, slices: list[Rows]) -> tuple[tuple[int, in
     return (n, v), singular_values_of_product(left, right)
 
 
+def forgetting(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Negative log-likelihood of each passage, and KL(P_start || P) at its positions, summed in float64, in nats."""
+    assert context.start is not None
+    inputs = to_device(context.codec.train_batch(batch), objective.device)
+    states, before = objective.states(inputs), context.start.states(inputs)  # type: ignore[arg-type]
+    sums = torch.zeros(2, len(batch), dtype=torch.float64, device=objective.device)
+    for rows, start_rows in zip(slices(states), slices(before), strict=True):
+        log_probs, start = objective.log_probs(rows).double(), context.start.log_probs(start_rows).double()
+        nll = -log_probs.gather(1, rows.targets[:, None]).squeeze(1)
+        divergence = torch.nn.functional.kl_div(log_probs, start, reduction="none", log_target=True).sum(1)
+        sums.index_add_(1, rows.start + rows.group, torch.stack([nll, divergence]))
+    for row, nll_sum, kl_sum in zip(batch, *sums.tolist(), strict=True):
+        yield {"id": row.id, "nll_sum": nll_sum, "kl_sum": kl_sum, "n_tokens": len(row.target)}
+
+
 def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
     """Move a batch's tensors; it keeps the arrays they were made of."""
     tensors = {name: value.to(device) for name, value in batch.items() if isinstance(value, Tensor)}
@@ -218,4 +235,5 @@ EVALUATORS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dic
     "probe": probe,
     "generation": generation,
     "spectrum": spectrum,
+    "forgetting": forgetting,
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
+from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import check_loggers
 from bench.cells.paper_preset import PAPER, why_unpublished, why_without_data
 from bench.cells.plan_checks import (
@@ -23,6 +24,7 @@ from bench.cells.plan_checks import (
     unlike_own_files,
     unshardable,
 )
+from bench.cells.wanted import can_forget
 from bench.config.arguments import RunArguments
 from bench.config.config import CellConfig, Override, parse_sets
 from bench.config.resolve import (
@@ -116,6 +118,8 @@ def make_plan(
         raise UsageError("nothing to run")
     if not builder.plan.cells and builder.without_data:
         raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
+    if not general_text() and any(can_forget(cell.config) for cell in builder.plan.cells):
+        say(MISSING)
     return builder.plan
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.base.entries import Loaded
 from bench.cells.cell import Cell
+from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric
 from bench.store.store import CellFolder
 
@@ -18,7 +19,10 @@ __all__ = ["has_only_numbers", "is_merged", "lacking_evaluations", "merged_in_th
 
 def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
     """Return the metric families of a cell: those of its task, and more by name."""
-    return [find_metric(name) for name in dict.fromkeys([*cell.task.info.metrics, *metrics])]
+    of_task = list(cell.task.info.metrics)
+    if any(what.kind == FORGETTING for what in cell.evaluations.values()):
+        of_task.append(FORGETTING)
+    return [find_metric(name) for name in dict.fromkeys([*of_task, *metrics])]
 
 
 def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:

@@ -8,11 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.base.keys import key_of
+from bench.cells.forgetting import FORGETTING, general_text
 from bench.config.config import CellConfig
 from bench.config.resolve import EvaluationVariant, Method
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.topk import TopK
 from bench.errors import UsageError
+from bench.models.backbones import is_pretrained
+from bench.models.backbones.hub import architecture
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen
@@ -29,7 +32,7 @@ class Evaluation:
     """One evaluation of one trained cell.
 
     Args:
-        kind: `likelihood`, `probe`, `spectrum` or `generation`.
+        kind: `likelihood`, `probe`, `spectrum`, `generation` or `forgetting`.
         ids: the rows, a declared subset or a whole split.
         decoding: for generation only.
         of_rows: hash of the ids of the subset or split this belongs to (a probe takes one row a prompt of them).
@@ -40,6 +43,7 @@ class Evaluation:
             empty then, and known once the model is.
         full: what `full` of a probe is for a method of the user's own, `head` or `cache`; empty for built-in methods,
             whose older probes are read as today's (`bench.store.former`).
+        other_text: hash of the rows where they are not of the task; empty for rows of the task.
     """
 
     kind: str
@@ -56,6 +60,7 @@ class Evaluation:
     references: bool = False
     cut: int | None = None
     full: str = ""
+    other_text: str = ""
 
 
 def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
@@ -73,6 +78,8 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
         del content["cut"]
     if not what.full:
         del content["full"]
+    if not what.other_text:
+        del content["other_text"]
     if what.decoding is not None:
         content["decoding"] = {"name": what.decoding.text, **what.decoding.as_dict()}
     return content
@@ -115,7 +122,17 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
         for decoding in decodings_of(config, variant):
             longest = decoding.max_new_tokens or config.trainer.max_target
             evaluations.append(replace(what, decoding=decoding, max_new_tokens=longest))
+    if can_forget(config) and any(what.kind == "likelihood" for what in evaluations) and (rows := general_text()):
+        ids, digest = tuple(row.id for row in rows), key_of([[row.id, row.target] for row in rows])
+        evaluations.append(replace(shared, kind=FORGETTING, ids=ids, cut=None, exemplars="", other_text=digest))
     return evaluations
+
+
+def can_forget(config: CellConfig) -> bool:
+    """Return whether a run starts from a pretrained language model, whose knowledge of general text it may lose."""
+    if "backbone" in config.own or not is_pretrained(config.backbone):
+        return False
+    return architecture(config.backbone, str(config.backbone_options.get("path", ""))) == "decoder-only"
 
 
 def ids_of(kind: str, config: CellConfig, task: Task, examples: Sequence[Example]) -> tuple[str, ...]:

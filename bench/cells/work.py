@@ -17,6 +17,7 @@ from bench.cells.build import build, exemplars_of, start
 from bench.cells.cell import Cell, described, is_validated
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.execution import Execution, device_of
+from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.paper_preset import PAPER
 from bench.cells.progress import TRAINING, WRITING, OnBeat, OnStage, beating, no_beat, no_stage
 from bench.cells.validation import measure_of
@@ -188,7 +189,10 @@ def make_rows(
     if what.cut is not None:
         cut = ids_of_cut(*cut_rows(cell.task, codec, what))
     kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
-    rows = list(beating(evaluate(objective, cell.task, codec, what, rank, world, kept), stage, on_beat))
+    before = None
+    if what.kind == FORGETTING:
+        before = start_model(cell.config, cell.task).to(objective.device)
+    rows = list(beating(evaluate(objective, cell.task, codec, what, rank, world, kept, before), stage, on_beat))
     if scratch is None:
         store_rows(cell, key, [rows], started, cut)
     else:
@@ -223,7 +227,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
     if what.kind == "spectrum":
         ids = ("singular_values",)
     rows = merge(parts, ids, f"{cell.label}, {what.kind}")
-    is_whole = len(ids) == n_all or what.kind == "spectrum"
+    is_whole = len(ids) == n_all or what.kind in ("spectrum", FORGETTING)
     content = {
         "trained": cell.key,
         **evaluation_content(what),

@@ -85,6 +85,26 @@ def cache_hits_case() -> Case:
     )
 
 
+def forgetting_case() -> Case:
+    sums = [(3.5, 0.5, 2), (20.0, 1.25, 8), (9.0, 0.0, 5), (7.0, 2.0, 3), (4.0, 0.75, 4), (1.0, 0.0, 1)]
+    rows = [
+        {"id": f"test/{n * 5 % 6}", "nll_sum": nll, "kl_sum": kl, "n_tokens": tokens}
+        for n, (nll, kl, tokens) in enumerate(sums)
+    ]
+
+    def functions(rows: Rows, gold: Gold) -> Values:
+        tokens = sum(row["n_tokens"] for row in rows)
+        return {f"forgetting/{name}": sum(row[f"{name}_sum"] for row in rows) / tokens for name in ("nll", "kl")}
+
+    return Case(
+        rows,
+        {row["id"]: {} for row in rows},
+        functions,
+        best=lambda rows, gold: ([{**row, "nll_sum": 0.0, "kl_sum": 0.0} for row in rows], gold),
+        perfect={"forgetting/nll": 0.0, "forgetting/kl": 0.0},
+    )
+
+
 def matrix_rank_case() -> Case:
     torch.manual_seed(0)
     matrix = (torch.randn(9, 4, dtype=torch.float64) @ torch.randn(4, 12, dtype=torch.float64)).log_softmax(dim=-1)

@@ -135,7 +135,7 @@ def test_every_task_names_metrics_and_columns_that_there_are():
         assert set(info.metrics) <= set(METRICS), name
         assert {METRICS[family].kind for family in info.metrics} == set(info.evaluations), name
         assert entry.primary in entry.columns, name
-        assert set(entry.load().recipes) == {"small", "paper"}, name
+        assert set(entry.load().recipes) - {"mid"} == {"small", "paper"}, name
 
 
 @pytest.mark.parametrize("name", all_names(METHODS))

@@ -43,7 +43,7 @@ def test_what_is_not_of_its_kind_is_refused(files, file, old, new, says):
 
 
 def test_a_recipe_that_is_not_there_is_refused(files):
-    with pytest.raises(BenchError, match="task 'towns' has no recipe 'paper'; there are: small"):
+    with pytest.raises(BenchError, match="task 'towns' has no recipe for the preset 'paper', only for: small"):
         make_plan(arguments(preset="paper"))
 
 

@@ -1,0 +1,66 @@
+"""Forgetting: a fine-tuned model is evaluated on text that it was not fine-tuned on, beside the model it started from.
+
+The rows are 200 passages of 40 words of WikiText-103's test split, the same for every run. Where WikiText-103 is not on
+this machine the evaluation is not made, and a plan says so: other text would give another number under the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from bench.config.config import CellConfig
+from bench.models.backbones import find_backbone
+from bench.models.core.objective import Objective
+from bench.models.mle import MLE
+from bench.tasks.core.example import Example
+from bench.tasks.core.task import Task
+from bench.tasks.encode.batches import chosen
+from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.fetch.sources import Source, resolve
+from bench.tasks.files.expected_files import find
+from bench.tasks.text import Text
+from bench.tasks.wikitext103 import WikiText103, names
+
+__all__ = ["FORGETTING", "MISSING", "general_rows", "general_text", "start_model", "whole_texts"]
+
+FORGETTING = "forgetting"
+"""Kind of the evaluation, and name of the metric family over its rows."""
+
+ROWS = 200
+WORDS = 40
+MAX_TOKENS = 128
+MISSING = "forgetting is not measured: WikiText-103 is not on this machine (bench list --data wikitext103 --fetch)"
+
+
+def general_text() -> Sequence[Example]:
+    """Return the passages; none where WikiText-103 is not on this machine."""
+    folder = resolve(WikiText103.name, None, None, WikiText103.info.folders).folder
+    file = None if folder is None else find(folder, names("test"))
+    return () if file is None else _passages(file)
+
+
+@cache
+def _passages(file: Path) -> Sequence[Example]:
+    task = Text(path=str(file), test_path=str(file), words=WORDS, prompt_words=WORDS - 8)
+    task.load(Source(file, str(file)))
+    examples = {example.id: example for example in task.split("test").examples}
+    return [examples[name] for name in chosen(list(examples), ROWS)]
+
+
+def whole_texts(codec: Codec) -> Codec:
+    """Return a codec of the same tokenizer that does not cut the passages, however short the task's own rows are."""
+    return Codec(codec.tokenizer, codec.architecture, MAX_TOKENS, MAX_TOKENS)
+
+
+def general_rows(codec: Codec) -> list[Encoded]:
+    """Return the passages as a model reads them."""
+    return Text().encode(general_text(), codec)
+
+
+def start_model(config: CellConfig, task: Task) -> Objective:
+    """Return the pretrained model that a run starts from, without adapters, in evaluation mode."""
+    load = find_backbone(config.asked("backbone")).value.load()
+    options = {**config.backbone_options, "lora_rank": 0}
+    return MLE(load(config.backbone, task, config.seed, **options)).eval()

@@ -1,0 +1,50 @@
+"""Forgetting: how far fine-tuning has moved a pretrained model on general text, and what that costs.
+
+Both numbers are of the same tokens, in nats for each of them: the negative log-likelihood under the method's own
+distribution P, and the divergence KL(P_start || P) from the distribution of the model before fine-tuning. A method that
+changes nothing on general text has a KL of 0 and the likelihood of the model that it started from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench.metrics import sums
+from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
+
+__all__ = ["forgetting_scores", "signature"]
+
+COLUMNS = {"nll": "nll_sum", "kl": "kl_sum"}
+
+
+def signature(column: str) -> str:
+    """Name everything the score depends on, for the store and the leaderboard.
+
+    >>> signature("kl")
+    'forgetting|kl|of:start to tuned|per:token|pooled|base:e|text:wikitext-103 test|version:1'
+    """
+    of = {"nll": "of:tuned", "kl": "of:start to tuned"}[column]
+    return f"forgetting|{column}|{of}|per:token|pooled|base:e|text:wikitext-103 test|version:1"
+
+
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    return [{name: (float(row[field]), row["n_tokens"]) for name, field in COLUMNS.items()} for row in rows]
+
+
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    return [
+        score_of_sums(
+            f"forgetting/{name}",
+            sums.ratio(1.0),
+            [row[name] for row in counts],
+            signature(name),
+            unit="nats",
+            higher_is_better=False,
+            why="the rows have no token",
+        )
+        for name in COLUMNS
+    ]
+
+
+forgetting_scores = Family(_count, _scores)
+"""Likelihood and divergence from the start; rows are `{"id", "nll_sum", "kl_sum", "n_tokens"}`, in nats."""
