@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.leaderboards.published.costs import BASELINE, shared
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 from bench.store.reading import readable
@@ -14,6 +13,9 @@ from bench.store.store import Store
 
 __all__ = ["RATIO", "SECONDS", "add_costs", "costs_of"]
 
+BASELINE = "mle"
+SAME_MACHINE = ("platform", "gpu", "cuda", "threads", "torch", "tf32", "deterministic")
+"""Of the environment, what two trainings have to share for their seconds to be compared."""
 RATIO, SECONDS = "training/mle", "training s"
 """Columns of the page: seconds over those of the baseline's cell of the same seed, and seconds."""
 SIGNATURES = {
@@ -21,7 +23,7 @@ SIGNATURES = {
     SECONDS: "wall-clock seconds of training|of one machine, comparable on it alone",
 }
 Conditions = tuple[Any, ...]
-"""What two trainings share where their seconds may be compared (`costs.shared`)."""
+"""What two trainings share where their seconds may be compared (`shared`)."""
 
 
 def costs_of(store: Store, table: Table) -> dict[str, dict[str, dict[int, float]]]:
@@ -62,6 +64,25 @@ def _times(store: Store, table: Table, row: TableRow) -> list[tuple[Conditions, 
         if seconds:
             found.append((tuple(shared(record, provenance)), int(record["config"]["seed"]), float(seconds)))
     return found
+
+
+def shared(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what two trainings have to share for their seconds to be compared; task and backbone first."""
+    config, environment = record["config"], provenance.get("environment", {})
+    trainer = config["trainer"]
+    yield config["task"]
+    yield config["backbone"]
+    yield config["preset"]
+    yield config["seed"]
+    yield record["data"]["train"]["sha256"]
+    for name in ("batch_size", "precision", "max_source", "max_target", "limit"):
+        yield trainer[name]
+    yield record["train"]["steps"]
+    yield provenance.get("host")
+    for name in ("world", "accumulate"):
+        yield provenance.get(name)
+    for name in SAME_MACHINE:
+        yield environment.get(name)
 
 
 def add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:

@@ -10,7 +10,6 @@ different about it. Such a number is never counted as reproduced.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -322,7 +321,10 @@ class OurTables:
                 "preset small has another backbone and other sizes than the paper: only the order of methods says "
                 "something"
             )
-        return notes + self.watermarks(rows) + search_notes(table, rows)
+        notes += self.watermarks(rows)
+        if paper is not None and paper.search is not None:
+            notes += selection_notes(paper.search, [row[0].cell.method for row in rows if row])
+        return notes
 
     def watermarks(self, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
         """Return what keeps the data of our rows from being the published one, a line a task."""
@@ -332,20 +334,6 @@ class OurTables:
             if ours.watermark and any(id(row) in used for row in ours.rows):
                 found.add(f"{ours.task}: {ours.watermark}")
         return sorted(found)
-
-
-def search_notes(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
-    """Return what the paper of a table tried for its methods, and what of a gain that alone may be."""
-    paper = paper_of(table)
-    if paper is None or paper.search is None:
-        return []
-    sds: dict[str, dict[str, float]] = {}
-    for row in rows:
-        for reproduced in row:
-            if len(reproduced.by_seed) > 1:
-                of_method = sds.setdefault(reproduced.cell.method, {})
-                of_method[reproduced.cell.column] = statistics.stdev(reproduced.by_seed.values())
-    return selection_notes(paper.search, [row[0].cell.method for row in rows if row], sds)
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:

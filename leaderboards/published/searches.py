@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.base.entries import all_names
 from bench.errors import DataError, did_you_mean
-from bench.leaderboards.statistics.tuning import expected_maximum, selection_gain
+from bench.leaderboards.statistics.tuning import expected_maximum
 from bench.models import METHODS
 
 __all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_notes"]
@@ -111,16 +111,8 @@ def published_search(paper: str, entry: Mapping[str, Any] | None, file: str) -> 
     return PublishedSearch(paper, **{**entry, "axes": tuple(axes)})
 
 
-def selection_notes(
-    search: PublishedSearch, methods: Iterable[str], seed_sds: Mapping[str, Mapping[str, float]]
-) -> list[str]:
-    """Return the search of a paper and, of each method that had more settings than its baseline, what that yields.
-
-    Args:
-        search: of the paper.
-        methods: ours, of a table.
-        seed_sds: of a method, the standard deviation over our seeds by column.
-    """
+def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
+    """Return the search of a paper and, for each method of a table with more settings than its baseline, the gain."""
     shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
     if not shown:
         return []
@@ -129,12 +121,11 @@ def selection_notes(
     for method in ahead(search, shown):
         tried = search.settings_of(method)
         more = expected_maximum(tried) - expected_maximum(baseline)
-        line = (
+        lines.append(
             f"{method} could use {tried} settings, {search.baseline} {baseline}: were all alike, the better pick alone "
-            f"would gain {more:.2f} standard deviations over seeds"
+            f"would gain {more:.2f} standard deviations over seeds; control: bench run --trials "
+            f"{method}={tried},{search.baseline}={tried}"
         )
-        line += in_columns(seed_sds.get(method, {}), tried, baseline)
-        lines.append(f"{line}; control: bench run --trials {method}={tried},{search.baseline}={tried}")
     return lines
 
 
@@ -143,14 +134,6 @@ def ahead(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
     least = search.settings_of(search.baseline)
     searched = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
     return [method for method in searched if method != search.baseline and search.settings_of(method) > least]
-
-
-def in_columns(sds: Mapping[str, float], tried: int, baseline: int) -> str:
-    """Return what selection yields in the unit of each column whose spread over seeds is known."""
-    if not sds:
-        return ""
-    gains = [f"{selection_gain(tried, baseline, sd):.3g} {column}" for column, sd in sds.items()]
-    return f" (by ours {', '.join(gains)})"
 
 
 def check_keys(entry: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:

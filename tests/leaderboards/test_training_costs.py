@@ -1,14 +1,30 @@
 """Costs as columns of the page: seconds against the baseline's on the same machine, seed by seed."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from bench.base.keys import canonical, sha256
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.extras import extras_of
 from bench.leaderboards.training_costs import RATIO, SECONDS
-from bench.store.store import Store
-from tests.leaderboards.handmade import leaderboards_of, scored
-from tests.leaderboards.published.test_costs import timed
+from bench.store.store import CellFolder, Store
+from tests.leaderboards.handmade import leaderboards_of, scored, trained
 from tests.leaderboards.render.test_board import fits
+
+
+def timed(root: Path, method: str, seed: int, seconds: float, host: str = "one") -> CellFolder:
+    """Store a cell that took some seconds on a machine."""
+    cell = trained(root, method, seed, trainer__batch_size=4, trainer__precision="32-true",
+                   trainer__max_source=9, trainer__max_target=9)  # fmt: skip
+    path = cell.path / "trained.json"
+    record = json.loads(path.read_text())
+    record["content"]["train"] = {"steps": 10, "curve": []}
+    record["sha256"] = sha256(canonical(record["content"]))
+    record["provenance"] = {"wall_s": seconds, "host": host, "world": 1, "environment": {"threads": 1}}
+    path.write_text(json.dumps(record))
+    return cell
 
 
 def made(root):

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from bench.base.departure import Departure
-from bench.leaderboards.published.costs import CostClaim, MeasuredCost, cost_notes
 from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.papers import PublishedCell, paper_table
 from bench.leaderboards.published.reproduction import Reproduction, reproduce
@@ -64,11 +63,3 @@ def test_the_order_of_methods_is_one_note_for_each_block_of_rows() -> None:
     orders = (Order("Acc@2", "gpt2", 3, 3, 3, 1.0), Order("Acc@5", "gpt2", 3, 3, 1, None))
     found = notes(replace(shown(), orders=orders))
     assert "pairs of rows in the paper's order, gpt2 (tau-b): Acc@2 3/3 (+1.00), Acc@5 1/3 (all equal)" in found
-
-
-def test_training_times_are_compared_by_method_and_backbone() -> None:
-    claims = [CostClaim("HistAlign", "xsum", "trime", "gpt2", 1.5, "A.1", 1.0, 0.5)]
-    measured = [MeasuredCost("xsum", "trime", "small-causal", 1.05, 1, 1.05, 1.05)]
-    (note,) = cost_notes(claims, measured)
-    assert "trime 1.50 times mle on gpt2" in note
-    assert "here" in note
