@@ -2,7 +2,7 @@
 
 A training's FLOP over its stated hours, cards and their peak is the share of the peak that the authors had, with all
 that their hours contain: attention, validation, reading of data. `tests/bench/test_hours.py` computes it again from the
-plans of their recipes.
+plans of their recipes, for WritingPrompts with a story a row.
 """
 
 from __future__ import annotations

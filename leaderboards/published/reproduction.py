@@ -316,10 +316,10 @@ class OurTables:
             ]
         if not needs([table], self.preset):
             return notes
-        if self.preset == "small":
+        if self.preset != "paper":
             notes.append(
-                "preset small has another backbone and other sizes than the paper: only the order of methods says "
-                "something"
+                f"preset {self.preset} has another backbone and other sizes than the paper: only the order of methods "
+                "says something"
             )
         notes += self.watermarks(rows)
         if paper is not None and paper.search is not None:

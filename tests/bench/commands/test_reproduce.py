@@ -125,15 +125,15 @@ def test_a_plan_says_what_data_it_has_which_weights_are_missing_and_the_hours_on
     assert "data of wikitext103: train 1 (subset), test 1 (subset); " in ended.out
     assert "steps and costs are for the subset rows that are here, not for the 28,475 published rows" in ended.out
     assert "data of lyrics is not here: the number of steps is not known" in ended.out
-    ended = bench("reproduce", "histalign/table3", *where)
+    ended = bench("reproduce", "histalign/table7", *where)
     assert ended.code == 0, ended.err
-    assert "data of writingprompts is not here: steps and costs are for its 272,600 published rows" in ended.out
-    assert "the weights of gpt2 are not on this machine; bench models get gpt2 brings them\n" in ended.out
-    assert "no hours: its weights are not here; HistAlign A.2: 1.5 h on 2 A100 (80 GB)" in ended.out
-    plan = json.loads(bench("reproduce", "histalign/table3", *where, "--json").out)[0]
-    assert plan["data"][0].startswith("writingprompts: train ")
+    assert "data of logicnlg is not here: steps and costs are for its 28,450 published rows" in ended.out
+    assert "the weights of bart-large are not on this machine; bench models get bart-large brings them\n" in ended.out
+    assert "no hours: its weights are not here; HistAlign A.4: 2 h on 2 A100 (80 GB)" in ended.out
+    plan = json.loads(bench("reproduce", "histalign/table7", *where, "--json").out)[0]
+    assert plan["data"][0].startswith("logicnlg: train ")
     assert [found["hours"] for found in plan["hours"].values()] == [None] * 4
-    assert bench("reproduce", "histalign/table3", "--device", "h100").code == 2
+    assert bench("reproduce", "histalign/table7", "--device", "h100").code == 2
 
 
 def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeypatch):
