@@ -191,7 +191,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     All weights are new, also those that a run would read from another one: they take the same time.
     """
     from bench.cells.build import build, exemplars_of
-    from bench.launch.memory import micro_batches_of
+    from bench.cells.memory import micro_batches_of
     from bench.training.training import train
 
     marks: list[float] = []

@@ -104,7 +104,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--micro-batch",
         metavar="ROWS",
-        help="most rows of a micro-batch; auto: all rows of a step, halved where memory is too small",
+        help="most rows of a micro-batch; auto: all rows of a step, in one process halved where memory is too small",
     )
     group.add_argument(
         "--strategy",

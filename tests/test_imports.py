@@ -19,9 +19,8 @@ LAYERS = (
     ("bench.board",),
 )
 """Rooms from the ground up. A room imports itself and rooms of lower layers; what stands in none is above all."""
-EXTRA = {  # a run locks its folder, asks for the group of its process, and is tried again where memory is short
-    "bench.cells.run": {f"bench.launch.{name}" for name in ("lock", "member", "memory", "schedule")},
-    "bench.cost": {"bench.launch.memory"},  # three timed steps begin with the micro-batches that a run begins with
+EXTRA = {  # a run locks its folder, and asks for the group of its process
+    "bench.cells.run": {f"bench.launch.{name}" for name in ("group", "lock", "schedule")},
 }
 
 

@@ -17,7 +17,7 @@ from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
 from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
-from bench.launch.member import membership
+from bench.launch.group import current_group
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
-    from bench.launch.local import Submits
+    from bench.launch.jobs import Submits
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
@@ -196,17 +196,14 @@ def executed(plan: Plan, arguments: RunArguments, progress: Progress, executor: 
     Without any that are kept, each goes as soon as no other run of the plan needs it, where one is executed at a time.
     """
     from bench.board.checkpoints import drop_checkpoints
+    from bench.launch.jobs import execute_jobs, jobs_of
 
     def drop(outcome: Outcome) -> None:
         drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
 
     if executor is None:
-        from bench.launch.jobs import jobs_of
-
         arguments = replace(arguments, jobs=jobs_of(plan, arguments))
-    if executor is not None or ((arguments.jobs != 1 or arguments.devices > 1) and membership() is None):
-        from bench.launch.local import execute_jobs
-
+    if executor is not None or ((arguments.jobs != 1 or arguments.devices > 1) and current_group() is None):
         outcome = execute_jobs(plan, arguments, progress, executor)
     else:
         from bench.cells.run import execute

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast, overload
 
@@ -16,7 +16,7 @@ from bench.cells.cell import Cell
 from bench.cells.evaluators import to_device
 from bench.cells.execution import device_of
 from bench.cells.progress import OnBeat, no_beat
-from bench.errors import BenchError, UsageError
+from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.store.store import CellFolder
@@ -101,20 +101,12 @@ class SplitBatches(Sequence[Batch]):
         return cast("Batch", to_device(batch, self.device))
 
 
-def stored_by_first(folder: CellFolder, first_has_ended: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+def stored_by_first(folder: CellFolder) -> dict[str, Any]:
     """Return what is stored of the training, waiting for the first process to store it.
 
-    Every process evaluates what is stored. The wait is outside of the process group, so it may be long.
-
-    Args:
-        folder: of the run.
-        first_has_ended: whether the first process has ended its work, so that it will store nothing more.
-
-    Raises:
-        BenchError: the first process has ended, and nothing is stored.
+    Every process evaluates what is stored. The wait is outside of the process group, so it may be long; when the first
+    process fails, torchrun's agent ends this one.
     """
     while (content := folder.trained()) is None:
-        if first_has_ended() and folder.trained() is None:
-            raise BenchError("the first process has ended before it stored the training")
         time.sleep(LOOK_S)
     return content

@@ -97,7 +97,8 @@ class Progress:
             disable=not self.live,
         )
         self.task = self.bar.add_task("", total=1, note="")
-        self.rows_shown: dict[str, TaskID] = {}
+        self.rows_shown: dict[str, TaskID] = {}  # by the label of a run that is executed now
+        self.last_lines: dict[str, str] = {}  # that were printed of these runs
         self.label, self.number = "", ""
         self.started = clock()
         self.current = Stage("", 0, clock)
@@ -216,30 +217,27 @@ class Progress:
 
     # Several runs at once -------------------------------------------------------------------------------------------
 
-    def cells(self, done: int, of: int, running: Mapping[str, tuple[int, int, str]]) -> None:
-        """Show how many runs are settled, and a row for each that is executed now.
+    def cells(self, done: int, of: int, running: Mapping[str, str]) -> None:
+        """Show how many runs are settled, and a row for each that is executed now; without a terminal, its new lines.
 
         Args:
             done: runs that are settled.
             of: all of them.
-            running: by label: steps or rows done and wanted of its stage, 0 where unknown, and a text.
+            running: by label: the last line about how far it is, empty where there is none yet.
         """
         self.number, self.label = "", ""
         note = f"{done} of {of} runs done, {len(running)} running"
         self.bar.update(self.task, description="", completed=done, total=of, note=note)
         for label in set(self.rows_shown) - set(running):
             self.bar.remove_task(self.rows_shown.pop(label))
-        for label, (step, steps, text) in running.items():
+            self.last_lines.pop(label, None)
+        for label, line in running.items():
             if label not in self.rows_shown:
-                self.rows_shown[label] = self.bar.add_task("", note="")
-            self.bar.update(
-                self.rows_shown[label],
-                description=f" · {printable(label)}",
-                completed=step,
-                total=steps or None,
-                note=printable(text),
-            )
-            self.tell(label, step, steps, f"{label}: {text}")
+                self.rows_shown[label] = self.bar.add_task("", total=None, note="")
+            self.bar.update(self.rows_shown[label], note=printable(line or f"{label}: starting"))
+            if line and not self.live and self.last_lines.get(label) != line:
+                self.last_lines[label] = line
+                self.say(line)
 
 
 class Line(NamedTuple):

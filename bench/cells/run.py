@@ -16,6 +16,7 @@ from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.execution import Execution
 from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
+from bench.cells.memory import micro_batches_of, within_memory
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
@@ -23,16 +24,13 @@ from bench.cells.standing import lacking_evaluations
 from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError, StoreError
+from bench.launch.group import GroupError, current_group, world_of
 from bench.launch.lock import LOCK, LockedError, locked
-from bench.launch.member import membership, world_of
-from bench.launch.memory import Attempt, micro_batches_of, within_memory
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
 from bench.tasks.fetch.location import DataLocation
-from bench.training.recorder import OnStep
-from bench.training.selection import OnValidation
 
 LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
@@ -149,11 +147,12 @@ def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, 
 
     Raises:
         KeyboardInterrupt: when the command is interrupted.
-        LockedError: another process works on it. Whatever else the run raises fails it.
+        LockedError: another process works on it.
+        GroupError: the processes that share it cannot go on. Whatever else the run raises fails it.
     """
     try:
         run_cell(cell, arguments, progress, logs, outcome)
-    except (KeyboardInterrupt, LockedError):
+    except (KeyboardInterrupt, LockedError, GroupError):
         raise
     except BaseException as error:  # also an objective's SystemExit: it ends its run, not the command
         fail(cell, error, outcome, progress)
@@ -226,11 +225,23 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
         progress.step(step, steps, values)
         opened.train(step, values)
 
+    def alone(accumulate: int, out_of_memory: bool) -> None:
+        work(cell, missing, execution=Execution.of(arguments).cut_into(accumulate, out_of_memory), **told)
+
     check_can_write(cell.folder.path)
     is_new = cell.folder.trained() is None
-    make = attempt_of(cell, missing, arguments, progress, on_step, opened.validation)
-    world = world_of(arguments.devices)
-    within_memory(cell, world, micro_batches_of(cell, world, arguments), make, progress.warn)
+    told: dict[str, Any] = {
+        "on_step": on_step,
+        "on_validation": opened.validation,
+        "on_stage": progress.stage,
+        "on_note": progress.warn,
+        "on_beat": progress.beat,
+    }
+    accumulate, group = micro_batches_of(cell, world_of(arguments.devices), arguments), current_group()
+    if group is None or cell.method.is_baseline:
+        within_memory(cell, accumulate, alone, progress.warn)
+    else:
+        group.share(cell, missing, arguments, accumulate, told)
     progress.stage(SCORING)
     scores = score_cell(cell, arguments.metrics, progress.beat)
     trained = cell.folder.trained()
@@ -240,34 +251,6 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
         opened.curves(trained["train"])
     opened.scores(scores, trained["train"]["steps"])
     opened.samples(cell)
-
-
-def attempt_of(
-    cell: Cell,
-    missing: list[str],
-    arguments: RunArguments,
-    progress: Reports,
-    on_step: OnStep,
-    on_validation: OnValidation,
-) -> Attempt:
-    """Return what executes a run with a number of micro-batches: alone, or as the first process of a group."""
-    member = membership()
-    if member is not None and not cell.method.is_baseline:
-        return partial(member.share, cell, missing, arguments, progress, on_step, on_validation)
-
-    def alone(accumulate: int, out_of_memory: bool) -> None:
-        work(
-            cell,
-            missing,
-            execution=Execution.of(arguments).cut_into(accumulate, out_of_memory),
-            on_step=on_step,
-            on_validation=on_validation,
-            on_stage=progress.stage,
-            on_note=progress.warn,
-            on_beat=progress.beat,
-        )
-
-    return alone
 
 
 def check_needed(cell: Cell, outcome: Outcome) -> None:

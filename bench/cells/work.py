@@ -57,7 +57,6 @@ def work(
     on_stage: OnStage = no_stage,
     on_note: Callable[[str], None] = lambda note: None,
     on_beat: OnBeat = no_beat,
-    first_has_ended: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train a cell unless it is trained, then make the rows it misses.
 
@@ -73,7 +72,6 @@ def work(
         on_stage: told what comes next, and how many steps or rows it has.
         on_note: told what a user should know.
         on_beat: told of single rows.
-        first_has_ended: whether the first process has ended its work, for those that wait for what it stores.
     """
     if cell.method.is_baseline:
         write_baseline(cell, rows_keys, on_stage)
@@ -88,7 +86,7 @@ def work(
             if rank == 0 and (note := objective.training_note()):
                 on_note(f"{cell.label}: {note}")
             train_cell(cell, objective, codec, execution, rank, world, on_step, on_validation, on_beat)
-            content = stored_by_first(cell.folder, first_has_ended)
+            content = stored_by_first(cell.folder)
             if rank == 0 and content["train"].get("after_training", {}).get("at_edge"):
                 on_note(f"{cell.label}: what was chosen is the last that was tried, and the best may lie beyond")
             for remark in content.get("remarks", ()):

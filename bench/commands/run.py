@@ -15,7 +15,7 @@ from bench.base.redaction import one_line
 from bench.cli_options import yes_option
 from bench.config.arguments import RunArguments, collect
 from bench.errors import BenchError, StoreError, UsageError
-from bench.launch.member import membership, world_of
+from bench.launch.group import current_group, world_of
 from bench.run_options import (
     TIMED,
     how_options,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.run import Outcome
     from bench.cells.search.search import Search
-    from bench.launch.slurm import Group, SlurmOptions
+    from bench.launch.slurm import Part, SlurmOptions
     from bench.leaderboards.leaderboards import Leaderboards
 
 
@@ -44,27 +44,23 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
-    arguments, slurm, group = collect(given), None, None
+    arguments, slurm, part = collect(given), None, None
     if given.slurm:
-        from bench.launch.slurm import SlurmOptions, group_of_element
+        from bench.launch.slurm import SlurmOptions, part_of_element
 
-        slurm, group = SlurmOptions.of(list(chain(*given.slurm))), group_of_element()
+        slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
     arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
     refuse_options(given, arguments)
-    member = membership()
-    if group is None:
+    group = current_group()
+    if part is None:
         act = partial(run_here, given, arguments, slurm)
     else:
-        act = partial(run_group, given, arguments, group)
-    if member is None:
-        return act()
+        act = partial(run_part, given, arguments, part)
     if group is None:
+        return act()
+    if part is None:
         refuse_as_member(given, arguments)
-    if member.rank:
-        return member.follow()
-    with member.leading() as end:
-        end.code = act()
-    return end.code
+    return group.follow() if group.rank else group.lead(act)
 
 
 def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None = None) -> int:
@@ -122,7 +118,7 @@ def search_of(given: argparse.Namespace) -> Search | None:
     return read_trials(given.trials)
 
 
-def run_group(given: argparse.Namespace, arguments: RunArguments, group: Group) -> int:
+def run_part(given: argparse.Namespace, arguments: RunArguments, part: Part) -> int:
     """Run the part of a command that an element of an array on Slurm has; return the exit code.
 
     The command that has submitted it shows the table, and removes checkpoints that others may need until then.
@@ -133,11 +129,11 @@ def run_group(given: argparse.Namespace, arguments: RunArguments, group: Group) 
     from bench.launch.slurm import runs_of
 
     arguments = replace(arguments, keep_checkpoints="all")
-    if membership() is not None:  # torchrun has started the processes
+    if current_group() is not None:  # torchrun has started the processes
         arguments = replace(arguments, devices=1, jobs=1)
     with Progress(given.quiet) as progress:
-        plan = make_plan(arguments, progress.say, progress.rows, only_task=group[0])
-        outcome = executed(runs_of(plan, group), arguments, progress)
+        plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
+        outcome = executed(runs_of(plan, part), arguments, progress)
     say_failed(outcome)
     return int(outcome.exit_code)
 

@@ -1,34 +1,306 @@
-"""Jobs: how many runs this machine executes at once, where it is asked to find out."""
+"""Jobs: the runs of a plan on several processes of this machine, or through any executor.
+
+Each run that lacks something is submitted as `child.execute_in_process`: on this machine to a pool of threads, each of
+which has its share of the GPUs; `bench.run(executor=...)` takes the same function elsewhere. Parents come before their
+children, a run that another command has locked is tried again later, and one whose process was killed once more.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from bench.base.cores import cores
-from bench.cells.run import lacks_something
+from bench.base.files import scratch_path
+from bench.cells.job import content_of
+from bench.cells.loggers import logs_of
+from bench.cells.plan import Plan
+from bench.cells.progress import Progress
+from bench.cells.run import Outcome, attempt, execute, fail, lacks_something, prepare
 from bench.config.arguments import AUTO, RunArguments, threads_of
-from bench.launch.member import membership
+from bench.errors import BenchError, UsageError
+from bench.launch.child import execute_in_process, progress_in
+from bench.launch.group import current_group
+from bench.launch.processes import end_processes, read_of_ranks
+from bench.launch.schedule import AGAIN_S, Schedule
+from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
 
-if TYPE_CHECKING:
-    from bench.cells.plan import Plan
+__all__ = ["Submits", "execute_jobs", "jobs_of"]
 
-__all__ = ["jobs_of"]
+LOOK_S, SHOW_S = 0.05, 1.0
+"""Seconds between two looks at what has ended, and between two changes of what is shown of running runs."""
+GRACE_S = 60.0
+"""Seconds that processes may take to end after a signal: they save what they have."""
+TRIES = 2
+"""Times that a run is begun whose process is killed."""
 
 BYTES_PER_PARAMETER = 24
 """Weights, gradients and the optimiser's two moments in 32 bits, and half as much again for copies and activations."""
 BYTES_PER_PROCESS = 2**30
 """What a process needs for its libraries, its data and the activations of a small batch."""
-
 CGROUPS = {
     "/sys/fs/cgroup/memory.max": "/sys/fs/cgroup/memory.current",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes": "/sys/fs/cgroup/memory/memory.usage_in_bytes",
 }
 """Files of the limit of memory of a container, and of what it uses."""
+
+
+class Submits(Protocol):
+    """Whatever takes a function with its argument and returns a future, as the executors of Python and Dask do."""
+
+    def submit(self, function: Callable[[Mapping[str, Any]], dict[str, Any]], job: Mapping[str, Any], /) -> Any:
+        """Return a future, with `done()` and `result()`."""
+
+
+def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+    """Execute every run of a plan; the stored results are those of `bench.cells.run.execute`, byte for byte.
+
+    Args:
+        plan: from `make_plan`.
+        arguments: jobs, devices, threads, loggers.
+        progress: told what happens.
+        executor: takes the runs that lack something; by default as many processes of this machine as `jobs` says.
+
+    Raises:
+        UsageError: the store is only read, or there are too few GPUs.
+        Stopped: a signal came. All processes of this machine have ended then.
+    """
+    lacking = sum(lacks_something(cell, arguments.metrics) for cell in plan.cells)
+    if not lacking:
+        return execute(plan, arguments, progress)
+    prepare(arguments.results_folder)
+    if executor is not None:
+        return Jobs(plan, arguments, progress, executor, [{}] * lacking, is_here=False).run()
+    shares = shares_of(min(int(arguments.jobs), lacking), arguments.devices)
+    with ThreadPoolExecutor(len(shares), "run") as pool:
+        jobs = Jobs(plan, arguments, progress, pool, shares, is_here=True)
+        try:
+            return jobs.run()
+        finally:
+            jobs.end()
+
+
+@dataclass
+class Running:
+    """A run that was submitted: its position in the plan, and the environment that it has."""
+
+    number: int
+    future: Any
+    scratch: Path
+    share: Mapping[str, str]
+
+
+class Jobs:
+    """The runs of a plan, from their submission to what became of them.
+
+    Args:
+        plan: the plan.
+        arguments: of the command.
+        progress: told what happens.
+        executor: takes the runs that lack something.
+        shares: the environments of the runs that are executed at once.
+        is_here: whether they are processes of this machine, which signals are passed on to.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        arguments: RunArguments,
+        progress: Progress,
+        executor: Submits,
+        shares: Sequence[Mapping[str, str]],
+        *,
+        is_here: bool,
+    ) -> None:
+        self.plan, self.arguments, self.progress = plan, arguments, progress
+        self.executor, self.free, self.at_once, self.is_here = executor, list(shares), len(shares), is_here
+        self.logs = logs_of(arguments, progress.warn)
+        self.schedule = Schedule(plan.cells)
+        self.running: list[Running] = []
+        self.begun, self.killed = Counter[int](), Counter[int]()
+        self.locked: set[int] = set()  # runs that people know to be locked by others
+        self.broken: dict[Path, str] = {}  # which runs have failed, for controls that read the same folder
+        self.outcomes: dict[int, Outcome] = {}  # of settled runs, by their position in the plan
+        self.stopping = 0  # the signal that came
+        self.told: set[int] = set()  # processes that it was passed on to
+        self.shown = -math.inf
+
+    def run(self) -> Outcome:
+        """Submit runs until all are settled; return what became of them.
+
+        Raises:
+            Stopped: a signal came to this process, or to that of a run on this machine.
+        """
+        deadline = math.inf
+        with between_steps():
+            while self.running or not (self.schedule.is_done or self.stopping):
+                while not self.stopping and self.free and self.begin_next():
+                    pass
+                for ended in [running for running in self.running if running.future.done()]:
+                    self.running.remove(ended)
+                    self.free.append(ended.share)
+                    self.take(ended.number, result_of(ended.future))
+                self.stopping = asked_to_stop() or self.stopping
+                if self.stopping:
+                    deadline = min(deadline, time.monotonic() + GRACE_S)
+                    if not self.is_here or time.monotonic() > deadline:
+                        break
+                    self.pass_on(self.stopping)
+                self.show()
+                time.sleep(LOOK_S)
+        if self.stopping:
+            raise Stopped(self.stopping)
+        self.progress.cells(len(self.outcomes), len(self.plan.cells), {})
+        whole = Outcome()
+        for _, outcome in sorted(self.outcomes.items()):
+            whole.add(outcome)
+        return whole
+
+    def pass_on(self, number: int) -> None:
+        """Send a signal to each process of the running runs, once."""
+        for running in self.running:
+            for process in set(read_of_ranks(running.scratch, "process").values()) - self.told:
+                self.told.add(process)
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
+
+    def end(self) -> None:
+        """Kill the processes of runs that have not ended, as after an error or a second signal."""
+        while any(not running.future.done() for running in self.running):
+            for running in self.running:
+                end_processes(running.scratch)
+            time.sleep(LOOK_S)
+
+    def begin_next(self) -> bool:
+        """Submit the next run, or score it here where it is stored; return False where none may begin."""
+        number = self.schedule.next()
+        if number is None:
+            return False
+        cell = self.plan.cells[number]
+        if not lacks_something(cell, self.arguments.metrics):
+            self.progress.cell(number + 1, len(self.plan.cells), cell.label)
+            outcome = Outcome(broken=dict(self.broken))
+            attempt(cell, self.arguments, self.progress, self.logs, outcome)
+            outcome.loggers_off |= self.logs.off
+            self.settle(number, outcome)
+            return True
+        self.begun[number] += 1
+        name = f"{cell.key}-{number}-{self.begun[number]}"
+        scratch, share = scratch_path(self.arguments.results_folder.absolute(), name), self.free.pop()
+        future = self.executor.submit(execute_in_process, self.job(number, scratch, share))
+        self.running.append(Running(number, future, scratch, share))
+        return True
+
+    def job(self, number: int, scratch: Path, share: Mapping[str, str]) -> dict[str, Any]:
+        """Return what `execute_in_process` is to do."""
+        cell = self.plan.cells[number]
+        processes = 1 if cell.method.is_baseline else self.arguments.devices
+        threads = threads_of(self.plan.preset, self.arguments)
+        if self.is_here:
+            threads = threads or max(1, cores() // (self.at_once * processes))
+        return {
+            "cell": content_of(cell),
+            "label": cell.label,
+            "number": (number + 1, len(self.plan.cells)),
+            "arguments": self.arguments.as_dict(),
+            "processes": processes,
+            "threads": threads,
+            "environment": dict(share),
+            "broken": self.broken.get(cell.folder.path, ""),
+            "folder": str(Path.cwd()),
+            "path": [path or str(Path.cwd()) for path in sys.path],
+            "scratch": str(scratch),
+        }
+
+    def take(self, number: int, found: dict[str, Any]) -> None:
+        """Take what became of a run: it is settled, or it is tried again."""
+        cell, status, error = self.plan.cells[number], found["status"], found.get("error", "")
+        if status == "stopped" and self.is_here:
+            self.stopping = self.stopping or next(n for n, code in EXIT_CODES.items() if code == found["code"])
+        if status == "locked":
+            if number not in self.locked:
+                self.progress.say(f"{cell.label}: {error}; it is looked at again later")
+            self.locked.add(number)
+            return self.schedule.put_back(number, AGAIN_S)
+        if status in ("stopped", "killed"):
+            self.killed[number] += not self.stopping
+            if self.stopping or self.killed[number] < TRIES:
+                return self.schedule.put_back(number)
+            error = f"its process was killed {TRIES} times: {error}"
+        self.progress.cell(number + 1, len(self.plan.cells), cell.label)
+        for warning in found.get("warnings", ()):
+            self.progress.warn(warning)
+        outcome = Outcome()
+        if status == "done":
+            outcome = Outcome.of(found["outcome"])
+            how = "diverged" if outcome.diverged else "stored already" if outcome.stored else "done"
+            if outcome.failed:
+                self.progress.failed(*outcome.failed.values())
+            else:
+                self.progress.done(how, found["seconds"])
+        else:  # its process could not note why it failed
+            fail(cell, BenchError(error), outcome, self.progress)
+        return self.settle(number, outcome)
+
+    def settle(self, number: int, outcome: Outcome) -> None:
+        """Keep what became of a run."""
+        cell = self.plan.cells[number]
+        if outcome.failed:
+            self.broken.setdefault(cell.folder.path, cell.label)
+        self.outcomes[number] = outcome
+        self.schedule.settle(number)
+
+    def show(self) -> None:
+        """Show now and then how far the runs are."""
+        if time.monotonic() - self.shown < SHOW_S:
+            return
+        self.shown = time.monotonic()
+        running = {self.plan.cells[each.number].label: progress_in(each.scratch) for each in self.running}
+        self.progress.cells(len(self.outcomes), len(self.plan.cells), running)
+
+
+def result_of(future: Any) -> dict[str, Any]:
+    """Return what became of a run; one whose executor has lost it counts as killed."""
+    try:
+        found: dict[str, Any] = future.result()
+        return found
+    except BenchError as error:
+        return {"status": "failed", "error": str(error)}
+    except Exception as error:
+        return {"status": "killed", "error": f"{type(error).__name__}: {error}"}
+
+
+# How many at once ---------------------------------------------------------------------------------------------------
+
+
+def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:
+    """Return the environments of the runs that are executed at once: the GPUs of each, where there are any.
+
+    Raises:
+        UsageError: there are fewer GPUs than processes.
+    """
+    import torch
+
+    count = torch.cuda.device_count()
+    if not count:
+        return [{} for _ in range(jobs)]
+    if jobs * devices > count:
+        raise UsageError(
+            f"--jobs {jobs} x --devices {devices} needs {jobs * devices} GPUs, and {count} are visible; ask for fewer"
+        )
+    named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
+    gpus = named[:count] or [str(number) for number in range(count)]
+    return [{"CUDA_VISIBLE_DEVICES": ",".join(gpus[slot * devices : (slot + 1) * devices])} for slot in range(jobs)]
 
 
 def jobs_of(plan: Plan, arguments: RunArguments) -> int:
@@ -39,7 +311,7 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     """
     if arguments.jobs != AUTO:
         return int(arguments.jobs)
-    if arguments.devices > 1 or membership() is not None:
+    if arguments.devices > 1 or current_group() is not None:
         return 1
     threads = threads_of(plan.preset, arguments) or cores()
     lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
@@ -63,8 +335,8 @@ def free_memory() -> int:
     """Return how many bytes of memory are free on this machine, or in the container that this process is in."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, AttributeError):  # only Linux says how much of it is in use
-        said = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-        free = 1024 * int(said.group(1))  # type: ignore[union-attr]
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        free = 1024 * int(found.group(1))  # type: ignore[union-attr]
     for limit, used in CGROUPS.items():
         with suppress(OSError, ValueError):  # no such file, or "max"
             free = min(free, int(Path(limit).read_text()) - int(Path(used).read_text()))

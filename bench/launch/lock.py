@@ -51,9 +51,12 @@ def locked(folder: Path) -> Iterator[None]:
     except Timeout:
         raise LockedError(f"is locked by {holder_of(path)}") from None
     except OSError as error:
-        if error.errno in WITHOUT_LOCKS:
-            raise StoreError(without_locks(folder, error)) from error
-        raise StoreError(explain(path, error)) from error
+        if error.errno not in WITHOUT_LOCKS:
+            raise StoreError(explain(path, error)) from error
+        raise StoreError(
+            f"the file system of '{folder}' has no locks ({error.strerror}), so two commands could train the same run "
+            f"twice; choose another folder with --results, or set {NO_LOCKS}=1 and start one bench run at a time"
+        ) from error
     try:
         yield
     finally:
@@ -76,11 +79,3 @@ def holder_of(path: Path) -> str:
     except (OSError, ValueError):  # it was released or taken in this moment
         return "another process"
     return f"process {process} on {host}"
-
-
-def without_locks(folder: Path, error: OSError) -> str:
-    """Return what to do where a file system has no locks."""
-    return (
-        f"the file system of '{folder}' has no locks ({error.strerror}), so two commands could train the same run "
-        f"twice; choose another folder with --results, or set {NO_LOCKS}=1 and start one bench run at a time"
-    )

@@ -84,7 +84,7 @@ def handled() -> Iterator[None]:
             return
         now = time.monotonic()
         is_first = _ASKED.number == 0
-        is_second = not is_first and now - _ASKED.at > together_s()
+        is_second = not is_first and now - _ASKED.at > float(os.environ.get(TOGETHER, TOGETHER_S))
         if is_first:
             _ASKED.at = now
         _ASKED.number = number
@@ -122,14 +122,6 @@ def between_steps() -> Iterator[None]:
         _ASKED.in_steps -= 1
     if not _ASKED.in_steps:
         stop_if_asked()
-
-
-def together_s() -> float:
-    """Return for how many seconds signals are one."""
-    try:
-        return float(os.environ[TOGETHER])
-    except (KeyError, ValueError):
-        return TOGETHER_S
 
 
 def asked_to_stop() -> int:

@@ -1,10 +1,10 @@
 """Slurm: `bench run --slurm KEY=VALUE` submits its runs by submitit, as at most two job arrays, and waits for them.
 
-An element of an array is the same command again, for the runs of one task and one method alone (`BENCH_GROUP`). The
-first array has the groups that other groups start from; the second one begins when the first has ended, in whatever
-way. What is still missing then is trained by the element that needs it.
+An element of an array is the same command again, for one part of the runs (`BENCH_PART`): those of a task and a method.
+The first array has the parts that others start from; the second one begins when the first has ended, in whatever way.
+What is still missing then is trained by the element that needs it.
 
-An element that is told to end, because its time is over or a more urgent job wants its place, saves the state of its
+An element that is told to end, because its time is over or a more urgent job takes its place, saves the state of its
 training and goes back into the queue. One that is cancelled does not come back by itself.
 """
 
@@ -20,7 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from bench.base.keys import key_of
@@ -33,17 +33,15 @@ from bench.errors import BenchError, MissingError, UsageError
 from bench.launch.signals import TOGETHER
 from bench.store.snapshot import files_at
 
-__all__ = ["Element", "SlurmOptions", "group_of_element", "groups_of", "run_on_slurm", "runs_of"]
+__all__ = ["Element", "Part", "SlurmOptions", "part_of_element", "parts_of", "run_on_slurm", "runs_of"]
 
-Group = tuple[str, str]
-"""The names of a task and of a method."""
-
-GROUP = "BENCH_GROUP"
-"""Environment variable with the group whose runs an element executes, as a JSON list."""
-
+PART = "BENCH_PART"
+"""Environment variable with the part of the runs that an element executes, as a JSON list."""
 KEY = re.compile(r"[a-z][a-z0-9-]*")
 OURS = ("array", "chdir", "error", "job-name", "ntasks", "ntasks-per-node", "open-mode", "output", "requeue", "signal")
 """Options of sbatch that are set here."""
+NUMBERS = {"nodes": 1, "notice": 120, "array-parallelism": 256}
+"""Options that are whole numbers, and their defaults."""
 REQUEUES = 1000
 """Times that an element goes back into the queue: one that never gets anywhere should not do so for ever."""
 PORT, PORTS = 10000, 20000
@@ -77,7 +75,7 @@ class SlurmOptions:
         Raises:
             UsageError: a word is no such option, or is set here; or a number is none.
         """
-        values: dict[str, str | bool] = {}
+        values: dict[str, str | bool] = dict.fromkeys(NUMBERS, "")
         for word in words:
             key, equals, value = word.partition("=")
             key = key.removeprefix("--").replace("_", "-")
@@ -85,53 +83,66 @@ class SlurmOptions:
                 raise UsageError(f"--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '{word}'")
             if key in OURS:
                 raise UsageError(f"--slurm does not take '{key}', which bench run sets itself (docs/cluster.md)")
+            if key in NUMBERS and not (value.isdecimal() and int(value)):
+                raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{value or True}'")
             values[key] = value if equals else True
-        whole = {"nodes": 1, "notice": 120, "array-parallelism": 256}
-        for key, default in whole.items():
-            text = str(values.pop(key, default))
-            if not text.isdecimal() or int(text) < 1:
-                raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{text}'")
-            whole[key] = int(text)
-        return SlurmOptions(whole["nodes"], whole["notice"], whole["array-parallelism"], values)
+        nodes, notice, at_once = (int(values.pop(key) or default) for key, default in NUMBERS.items())
+        return SlurmOptions(nodes, notice, at_once, values)
 
 
-# Groups ------------------------------------------------------------------------------------------------------------
+# Parts -------------------------------------------------------------------------------------------------------------
 
 
-def groups_of(cells: Sequence[Cell]) -> tuple[list[Group], list[Group]]:
-    """Return the groups of some runs: those that others start from or read, and the rest.
+@dataclass(frozen=True)
+class Part:
+    """The runs of a plan that an element executes.
+
+    Args:
+        task: its name.
+        method: its name.
+        seed: the only one; None for all seeds.
+    """
+
+    task: str
+    method: str
+    seed: int | None = None
+
+    def has(self, cell: Cell) -> bool:
+        """Return whether a run belongs to it."""
+        names = (cell.config.task, cell.method.name)
+        return names == (self.task, self.method) and self.seed in (None, cell.config.seed)
+
+
+def part_of(cell: Cell, nodes: int) -> Part:
+    """Return the part of a run: where several nodes share one, it has one run, whose failure ends their processes."""
+    return Part(cell.config.task, cell.method.name, None if nodes == 1 else cell.config.seed)
+
+
+def parts_of(cells: Sequence[Cell], nodes: int = 1) -> tuple[list[Part], list[Part]]:
+    """Return the parts of some runs: those that others start from or read, and the rest.
 
     Args:
         cells: those that lack something, in the order of their plan.
+        nodes: that share a run.
     """
-    groups = dict.fromkeys(map(group_of, cells))
-    trained_by: dict[Path, Group] = {}
+    parts = dict.fromkeys(part_of(cell, nodes) for cell in cells)
+    trained_by: dict[Path, Part] = {}
     for cell in cells:
-        trained_by.setdefault(cell.folder.path, group_of(cell))
-    wanted = set()
+        trained_by.setdefault(cell.folder.path, part_of(cell, nodes))
+    first = set()
     for cell in cells:
-        for read in (cell, *cell.needed):
-            owner = trained_by.get(read.folder.path, group_of(cell))
-            if owner != group_of(cell):
-                wanted.add(owner)
-    return [group for group in groups if group in wanted], [group for group in groups if group not in wanted]
+        owners = {trained_by.get(read.folder.path) for read in (cell, *cell.needed)}
+        first |= owners - {None, part_of(cell, nodes)}
+    return [part for part in parts if part in first], [part for part in parts if part not in first]
 
 
-def group_of(cell: Cell) -> Group:
-    """Return the group of a run."""
-    return cell.config.task, cell.method.name
+def part_of_element() -> Part | None:
+    """Return the part that this process executes, or None where it is no element of an array."""
+    return Part(*json.loads(os.environ[PART])) if PART in os.environ else None
 
 
-def group_of_element() -> Group | None:
-    """Return the group whose runs this process executes, or None where it is no element of an array."""
-    if GROUP not in os.environ:
-        return None
-    task, method = json.loads(os.environ[GROUP])
-    return task, method
-
-
-def runs_of(plan: Plan, group: Group) -> Plan:
-    """Return the runs of a group, each behind those that it needs."""
+def runs_of(plan: Plan, part: Part) -> Plan:
+    """Return the runs of a part, each behind those that it needs."""
     found = Plan(plan.preset, data=plan.data)
 
     def add(cell: Cell) -> None:
@@ -139,9 +150,8 @@ def runs_of(plan: Plan, group: Group) -> Plan:
             add(replace(needed, evaluations={}))
         found.place(cell)
 
-    for cell in plan.cells:
-        if group_of(cell) == group:
-            add(cell)
+    for cell in filter(part.has, plan.cells):
+        add(cell)
     return found
 
 
@@ -154,20 +164,18 @@ class Element:
 
     Args:
         words: of the command, after `bench`.
-        folder: where the command was typed.
-        group: whose runs it executes.
+        part: the runs that it executes.
         nodes: that share a run.
         devices: processes that share a run on each node.
     """
 
     words: tuple[str, ...]
-    folder: str
-    group: Group
+    part: Part
     nodes: int
     devices: int
 
     def __call__(self) -> None:
-        """Execute the runs of the group; go back into the queue when Slurm wants an end of what is not done.
+        """Execute the runs of the part; go back into the queue when Slurm ends what is not done.
 
         Raises:
             SystemExit: the command failed, or was told to end.
@@ -176,8 +184,8 @@ class Element:
         for number in (signal.SIGUSR2, signal.SIGTERM):  # in place of submitit's handlers; the command gets them, too
             signal.signal(number, lambda number, frame: told.append(number))
         # Slurm signals every process, and srun some of them again seconds later: these signals are one.
-        environment = {**os.environ, GROUP: json.dumps(self.group), TOGETHER: "60"}
-        code = subprocess.Popen(self.command(), cwd=self.folder, env=environment).wait()
+        environment = {**os.environ, PART: json.dumps(astuple(self.part)), TOGETHER: "60"}
+        code = subprocess.Popen(self.command(), env=environment).wait()
         if code and told:
             requeue()
         if code:
@@ -185,23 +193,24 @@ class Element:
 
     def command(self) -> list[str]:
         """Return the command that is run on this node."""
-        command = ["-m", "bench", *self.words]
-        if self.nodes > 1:
-            from submitit import JobEnvironment
+        command = [sys.executable, "-m", "bench", *self.words]
+        if self.nodes == 1:
+            return command
+        from submitit import JobEnvironment
 
-            here = JobEnvironment()
-            torchrun = {
-                "nnodes": self.nodes,
-                "nproc-per-node": self.devices,
-                "node-rank": here.node,
-                "master-addr": os.environ.get("MASTER_ADDR") or here.hostnames[0],
-                "master-port": PORT + int(here.raw_job_id) % PORTS,
-                "signals-to-handle": "SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR2",
-                "shutdown-timeout": 120,
-            }
-            words = [f"--{key}={value}" for key, value in torchrun.items()]
-            command = ["-m", "torch.distributed.run", *words, *command]
-        return [sys.executable, *command]
+        here = JobEnvironment()
+        command[1:1] = [
+            "-m",
+            "torch.distributed.run",
+            f"--nnodes={self.nodes}",
+            f"--nproc-per-node={self.devices}",
+            f"--node-rank={here.node}",
+            f"--master-addr={os.environ.get('MASTER_ADDR') or here.hostnames[0]}",
+            f"--master-port={PORT + int(here.raw_job_id) % PORTS}",
+            "--signals-to-handle=SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR2",
+            "--shutdown-timeout=120",
+        ]
+        return command
 
 
 def requeue() -> None:
@@ -214,7 +223,8 @@ def requeue() -> None:
         return
     if here.global_rank == 0:
         subprocess.run(["scontrol", "requeue", here.job_id], check=False)
-    time.sleep(60)  # until Slurm ends this process
+    else:
+        time.sleep(60)  # until Slurm ends it: an end of its own would end the first process, too
 
 
 # What the command does ---------------------------------------------------------------------------------------------
@@ -238,34 +248,33 @@ def run_on_slurm(
         KeyboardInterrupt: the person leaves. The jobs go on.
     """
     files_at(arguments.results_folder).check_writable()
+    results = arguments.results_folder.absolute()
     lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
-    name = name_of(plan, arguments)
-    logs = arguments.results_folder.absolute() / ".slurm" / name
-    if tasks_of(name):
+    # The name is the same for the same runs in the same store, so that they are found again.
+    runs = sorted([cell.key, cell.method.name, *sorted(cell.evaluations)] for cell in plan.cells)
+    name = f"bench-{key_of({'results': str(results), 'runs': runs})[:12]}"
+    logs = results / ".slurm" / name
+    if states_of(name):
         progress.say(f"these runs were submitted earlier, as {name}; logs are in {logs}")
     elif lacking:
         shutil.rmtree(logs, ignore_errors=True)  # of an earlier submission, whose failures are known
-        submit(lacking, arguments, options, words, name, logs)
+        submit(lacking, arguments.devices, options, words, name, logs)
         progress.say(f"submitted {name} for {len(lacking)} runs; logs are in {logs}")
     follow(name, progress)
-    return outcome_of(plan, lacking, arguments, logs, progress)
-
-
-def name_of(plan: Plan, arguments: RunArguments) -> str:
-    """Return the name of a command's jobs: the same for the same runs in the same store, so that they are found."""
-    runs = sorted([cell.key, cell.method.name, *sorted(cell.evaluations)] for cell in plan.cells)
-    return f"bench-{key_of({'results': str(arguments.results_folder.absolute()), 'runs': runs})[:12]}"
+    missing = [cell.label for cell in plan.cells if lacks_something(cell, arguments.metrics)]
+    there = [cell for cell in plan.cells if cell.label not in missing]
+    outcome = execute(replace(plan, cells=there), arguments, progress)
+    made = {cell.label for cell in lacking}
+    outcome.ok = [label for label in outcome.stored if label in made]
+    outcome.stored = [label for label in outcome.stored if label not in made]
+    outcome.failed |= {label: reason_in(logs, label) for label in missing}
+    return outcome
 
 
 def submit(
-    cells: Sequence[Cell],
-    arguments: RunArguments,
-    options: SlurmOptions,
-    words: Sequence[str],
-    name: str,
-    logs: Path,
+    cells: Sequence[Cell], devices: int, options: SlurmOptions, words: Sequence[str], name: str, logs: Path
 ) -> None:
-    """Submit the groups of some runs as one array or two.
+    """Submit some runs as one array or two.
 
     Raises:
         MissingError: there is no submitit.
@@ -276,12 +285,12 @@ def submit(
         from submitit.core.utils import FailedJobError, FailedSubmissionError
     except ModuleNotFoundError as error:
         raise MissingError("--slurm needs the package submitit: pip install 'objective-bench[integrations]'") from error
+    step = ["--kill-on-bad-exit=1"]
+    if "cpus-per-task" in options.more:  # since Slurm 22.05 a step does not have it from its job
+        step.append(f"--cpus-per-task={options.more['cpus-per-task']}")
     before: str | None = None
-    for groups in filter(None, groups_of(cells)):
+    for parts in filter(None, parts_of(cells, options.nodes)):
         executor = submitit.SlurmExecutor(folder=logs)
-        step = ["--kill-on-bad-exit=1"]
-        if "cpus-per-task" in options.more:  # since Slurm 22.05 a step does not have it from its job
-            step.append(f"--cpus-per-task={options.more['cpus-per-task']}")
         executor.update_parameters(
             job_name=name,
             time=None,  # the cluster's own, or what `more` says
@@ -295,10 +304,8 @@ def submit(
             dependency=before,
             additional_parameters={"requeue": True, **options.more},
         )
-        folder, devices = str(Path.cwd()), arguments.devices
-        elements = [Element(tuple(words), folder, group, options.nodes, devices) for group in groups]
         try:
-            jobs = executor.submit_array(elements)
+            jobs = executor.submit_array([Element(tuple(words), part, options.nodes, devices) for part in parts])
         except (FailedJobError, FailedSubmissionError) as error:
             raise BenchError(f"Slurm has not taken the jobs: {' '.join(str(error).split())}") from error
         before = f"afterany:{jobs[0].job_id.partition('_')[0]}"
@@ -308,13 +315,13 @@ def follow(name: str, progress: Progress) -> None:
     """Wait until Slurm has none of the jobs any more.
 
     Raises:
-        BenchError: Slurm gave no answer when it was asked first.
+        BenchError: Slurm gives no answer.
         KeyboardInterrupt: the person leaves. The jobs go on.
     """
     shown, pause = "", SHORTEST_S
     try:
-        while tasks := tasks_of(name):
-            counts = ", ".join(f"{count} {state}" for state, count in sorted(Counter(tasks).items()))
+        while states := states_of(name):
+            counts = ", ".join(f"{count} {state}" for state, count in sorted(Counter(states).items()))
             pause = min(2 * pause, LONGEST_S)
             if counts != shown:
                 progress.say(f"on Slurm: {counts}")
@@ -325,7 +332,7 @@ def follow(name: str, progress: Progress) -> None:
         raise
 
 
-def tasks_of(name: str) -> list[str]:
+def states_of(name: str) -> list[str]:
     """Return the states of all elements of some jobs that Slurm still has, with the reasons why they wait.
 
     Raises:
@@ -343,35 +350,10 @@ def tasks_of(name: str) -> list[str]:
     raise BenchError(f"Slurm does not say where the jobs '{name}' are: {' '.join(ended.stderr.split())}")
 
 
-def outcome_of(
-    plan: Plan, submitted: Sequence[Cell], arguments: RunArguments, logs: Path, progress: Progress
-) -> Outcome:
-    """Return what became of the runs of a plan whose jobs have ended.
-
-    Args:
-        plan: of the command.
-        submitted: its runs that lacked something before.
-        arguments: of the command.
-        logs: the folder of the logs.
-        progress: told what happens.
-    """
-    lacks = [lacks_something(cell, arguments.metrics) for cell in plan.cells]
-    there = [cell for cell, is_missing in zip(plan.cells, lacks, strict=True) if not is_missing]
-    outcome = execute(replace(plan, cells=there), arguments, progress)
-    made = {cell.label for cell in submitted}
-    outcome.ok += [label for label in outcome.stored if label in made]
-    outcome.stored = [label for label in outcome.stored if label not in made]
-    for cell, is_missing in zip(plan.cells, lacks, strict=True):
-        if is_missing:
-            outcome.failed[cell.label] = reason_in(logs, cell.label)
-    return outcome
-
-
 def reason_in(logs: Path, label: str) -> str:
     """Return why a run failed, as the log of its element says; or where to look."""
     start = f"bench: failed: {label}: "
-    for log in logs.glob("*.out"):
-        for line in reversed(log.read_text(errors="replace").splitlines()):
-            if line.startswith(start):
-                return line.removeprefix(start)
-    return f"its job ended before it was done: it was cancelled, or could not go on. Logs are in {logs}"
+    lines = [line for log in logs.glob("*.out") for line in log.read_text(errors="replace").splitlines()]
+    reasons = [line.removeprefix(start) for line in lines if line.startswith(start)]
+    unknown = f"its job ended before it was done: it was cancelled, or could not go on. Logs are in {logs}"
+    return reasons[-1] if reasons else unknown

@@ -11,12 +11,10 @@ from typing import Any
 import torch
 from safetensors.torch import load, save
 
+from bench.base.redaction import one_line
 from bench.cells.build import exemplars_of, optimiser_of
 from bench.config.resolve import find_method
-from bench.errors import BenchError
-from bench.launch.endings import cause_of
-from bench.launch.processes import log_tail
-from bench.launch.ranks import Rank, run_ranks
+from bench.launch.processes import Rank, run_processes
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.report import TOLERANCE, Failed, NotApplicable, difference, near
 from bench.testing.subject import Subject
@@ -39,24 +37,12 @@ def ranks(subject: Subject) -> str:
     job = {"method": subject.method.asked, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
-        try:
-            codes = run_ranks(
-                "bench.testing.ranks:train_both",
-                job,
-                WORLD,
-                scratch,
-                threads=1,
-                seconds=600,
-                environment={"CUDA_VISIBLE_DEVICES": ""},
-            )
-        except BenchError as error:
-            raise Failed(f"expected {WORLD} processes to end well; got {error}; let all join in `reduce`") from error
-        if codes:
-            _, rank, _ = cause_of(codes, scratch, WORLD)
-            last = [line for line in log_tail(scratch, rank) if line.strip()] or ["nothing"]
+        without_gpu = {"CUDA_VISIBLE_DEVICES": ""}
+        bad_end = run_processes("bench.testing.ranks:train_both", job, WORLD, scratch, 1, without_gpu)
+        if bad_end:
             raise Failed(
-                f"expected {WORLD} processes to end well; got code {codes[rank]} from process {rank}, which said last: "
-                f"{last[-1]}; let every parameter and every process take part in each step"
+                f"expected {WORLD} processes to end well; got: {one_line(bad_end['error'])}; let every parameter and "
+                f"every process take part in each step"
             )
         alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
     for rank, shared in enumerate(together):

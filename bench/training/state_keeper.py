@@ -100,6 +100,7 @@ class StateKeeper(Callback):
             self.last = time.monotonic()
         if asked:
             self.io.wait()
+            trainer.strategy.barrier("stopped")  # when one process ends, torchrun's agent ends those that still write
             raise Stopped(asked)
 
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from bench.launch import ranks
+from bench.launch import processes
 from tests.e2e import children
 
 
@@ -28,5 +28,5 @@ class Forked:
 def be_rank(job: str, environment: dict[str, str]) -> None:
     """Be one of the processes; a forked one has the fork server for its parent."""
     children.enter(environment, os.devnull)
-    ranks.end_with = lambda parent: None  # type: ignore[attr-defined]
-    os._exit(ranks.main(job))
+    processes.end_with_parent = lambda parent: None  # type: ignore[attr-defined]
+    processes.be_process(job, int(environment["RANK"]), int(environment["WORLD_SIZE"]))

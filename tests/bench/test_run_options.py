@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.launch.member import membership, world_of
+from bench.launch.group import current_group, world_of
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -31,11 +31,11 @@ def torchrun(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
     def started(world: int) -> None:
         for name, value in {"TORCHELASTIC_RUN_ID": "test", "RANK": "0", "WORLD_SIZE": str(world)}.items():
             monkeypatch.setenv(name, value)
-        membership.cache_clear()
+        current_group.cache_clear()
 
     yield started
     monkeypatch.undo()
-    membership.cache_clear()
+    current_group.cache_clear()
 
 
 # Shares of a model --------------------------------------------------------------------------------------------------

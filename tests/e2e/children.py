@@ -30,13 +30,13 @@ import bench.commands.report
 import bench.commands.run
 import bench.generation.generation
 import bench.launch.child
-import bench.launch.local
-import bench.launch.member
+import bench.launch.group
+import bench.launch.jobs
 import bench.launch.processes
 import bench.metrics.overlap.table_bleu
 import bench.training.training
 from bench.cli import main
-from bench.launch import ranks, signals
+from bench.launch import processes, signals
 from bench.store.provenance import code_state, installed_hash
 from bench.store.store import CellFolder
 from tests.disk import wait_for_no_disk
@@ -126,8 +126,8 @@ class Forked:
         os.setsid()
         signals.forget()
         os.environ |= environment
-        bench.launch.member.membership.cache_clear()
-        os._exit(ranks.main(job))
+        bench.launch.group.current_group.cache_clear()
+        processes.be_process(job, int(environment["RANK"]), int(environment["WORLD_SIZE"]))
 
     def poll(self) -> int | None:
         return self.process.exitcode
@@ -142,7 +142,6 @@ class ForkedWorkers:
     """Let `--devices` fork its workers."""
 
     def arm(self) -> None:
-        bench.launch.member.BYE_S = 0.5  # of ranks that were killed
         SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
 
 
@@ -173,13 +172,12 @@ class Hasty:
         timeout: of a process group.
     """
 
-    seconds: float = 1.0
+    seconds: int = 1
     timeout: float = 1800.0
 
     def arm(self) -> None:
-        bench.launch.local.GRACE_S = self.seconds
-        bench.launch.member.LOST_S = self.seconds
-        bench.launch.member.LEADER_S = self.seconds
+        bench.launch.jobs.GRACE_S = self.seconds
+        bench.launch.processes.END_S = self.seconds
         bench.training.training.GROUP_TIMEOUT_S = self.timeout
 
 

@@ -217,15 +217,3 @@ class Contrast(contrast.Contrast):
     """Contrasts with a smaller second model."""
 
     second_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}
-
-
-class LargeAndLost(Large):
-    """The same; the other ranks then hang in that step, as those of a GPU do that wait for one that has failed."""
-
-    name: ClassVar[str] = "large-and-lost"
-
-    def step_loss(self, batch: Any) -> LossSum:
-        is_large = os.environ.get("RANK", "0") in os.environ["LARGE"]
-        if self.training and not is_large and len(batch["labels"]) > int(os.environ["FITS"]):
-            time.sleep(3600)
-        return super().step_loss(batch)

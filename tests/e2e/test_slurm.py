@@ -84,6 +84,13 @@ def wait_for(holds: Callable[[], bool], log: Path, folder: Path, cluster: SlurmC
     assert wait_until(holds, seconds), f"{children.read(log)}\n{logs}\n{cluster.logs()}"
 
 
+def near_its_limit(cluster: SlurmCluster) -> None:
+    """Let the only running element have 30 to 90 seconds left."""
+    job, minutes, seconds = cluster.ask("squeue", "-h", "-t", "RUNNING", "-o", "%A:%M").split(":")
+    limit = (60 * int(minutes) + int(seconds) + 30) // 60 + 1
+    cluster.ask("scontrol", "update", f"JobId={job}", f"TimeLimit={limit}")
+
+
 def running_on(cluster: SlurmCluster) -> str:
     """The node on which the only running element is."""
     return cluster.ask("squeue", "-h", "-t", "RUNNING", "-o", "%N")
@@ -99,12 +106,13 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
         return lambda: len(first_steps(tmp_path)) == times
 
     methods = f"{PACED},mle,{FROM_PACED},mle.continued"
-    asked = (methods, "time=1", "notice=20")
+    asked = (methods, "time=10", "notice=90")
     command = submit(*asked)
     wait(began(1))
-    assert cluster.states().count("PENDING") >= 2, "children wait for their parents"
+    wait(lambda: [path.parts[-3] for path in tmp_path.rglob("trained.json")] == ["mle"])
+    wait(lambda: cluster.states() == ["PENDING", "PENDING", "RUNNING"])  # children wait for their parents
+    near_its_limit(cluster)
     wait(lambda: "RUNNING" not in cluster.states())  # it was told ahead of its time limit
-    assert [path.parts[-3] for path in tmp_path.rglob("trained.json")] == ["mle"]
     for job in set(cluster.ask("squeue", "-h", "-o", "%F").split()):
         cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=10")
     wait(began(2))

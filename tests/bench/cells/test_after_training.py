@@ -9,7 +9,7 @@ import torch
 
 from bench.cells.after_training import SplitBatches, fitted, stored_by_first
 from bench.cells.build import build
-from bench.errors import BenchError, UsageError
+from bench.errors import UsageError
 from tests.bench.cells.plan.planned import TABLES, plan
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -85,9 +85,9 @@ def no_signs(stage: str, step: int = 0) -> None:
 
 
 class Folder:
-    """A run that is stored at the third look, or never."""
+    """A run that is stored at the third look."""
 
-    def __init__(self, content: dict[str, Any] | None) -> None:
+    def __init__(self, content: dict[str, Any]) -> None:
         self.content, self.looks = content, 0
 
     def trained(self) -> dict[str, Any] | None:
@@ -99,9 +99,3 @@ def test_a_process_waits_for_what_the_first_one_stores() -> None:
     folder: Any = Folder({"status": "ok"})
     assert stored_by_first(folder) == {"status": "ok"}
     assert folder.looks == 3
-
-
-def test_it_does_not_wait_for_a_first_one_that_has_failed() -> None:
-    folder: Any = Folder(None)
-    with pytest.raises(BenchError, match="the first process has ended before it stored the training"):
-        stored_by_first(folder, lambda: folder.looks > 3)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.cells.progress import SCORING, TRAINING, Progress, Rate, Stage
-from bench.launch.child import NEWS, News, read_news
+from bench.launch.child import LogProgress, progress_in
 
 
 class Clock:
@@ -163,27 +164,27 @@ def test_what_was_done_before_does_not_count_as_fast(clock: Clock) -> None:
     assert stage.text(90) == "training 90 of 100, ends in 10 s"
 
 
-def test_a_process_keeps_its_news_and_warnings_for_the_command(tmp_path: Path) -> None:
-    news = News(tmp_path / NEWS)
-    news.stage(TRAINING, 100)
-    news.written -= 10
-    news.step(30, 100, {"loss": 1.5, "tokens": 100})
-    assert read_news(tmp_path) == (30, 100, "training 30 of 100, loss 1.500")
-    news.stage("generation greedy", 50)
-    news.written -= 10
-    news.beat("generation greedy", 20)
-    assert read_news(tmp_path) == (20, 50, "generation greedy 20 of 50")
-    news.warn("careful")
-    assert news.warnings == ["careful"]
+def test_a_process_prints_for_the_command_and_keeps_its_warnings(tmp_path: Path, capsys: Any) -> None:
+    clock = Clock()
+    progress = LogProgress()
+    progress.clock = clock
+    progress.cell(2, 3, "t · m")
+    train(progress, clock, 1.0, steps=35)
+    progress.warn("careful")
+    progress.done("done")
+    printed = capsys.readouterr().err
+    assert progress_in(tmp_path) == ""
+    (tmp_path / "log.0").write_text(f"{printed}some library says something\n")
+    assert progress_in(tmp_path) == "[2/3] t · m: training 30 of 100, loss 2.000, 50 tokens/s, ends in 2 min"
+    assert progress.warnings == ["careful"]
 
 
-def test_runs_of_other_processes_have_lines_where_there_is_no_terminal(clock: Clock) -> None:
+def test_runs_of_other_processes_have_lines_where_there_is_no_terminal() -> None:
     out = io.StringIO()
-    with Progress(stream=out, clock=clock) as progress:
-        for step in range(0, 100, 5):
-            clock.now += 2.0
-            progress.cells(1, 3, {"t · m": (step, 100, f"training {step} of 100")})
-        assert progress.bar.tasks[0].fields["note"] == "1 of 3 runs done, 1 running"
+    with Progress(stream=out) as progress:
+        for step in (0, 10, 10, 20):
+            progress.cells(1, 3, {"t · m": f"[1/3] t · m: training {step} of 100" if step else "", "t · n": ""})
+        assert progress.bar.tasks[0].fields["note"] == "1 of 3 runs done, 2 running"
+        assert progress.bar.tasks[2].fields["note"] == "t · n: starting"
         progress.cells(3, 3, {})
-    assert out.getvalue().splitlines()[0] == "t · m: training 10 of 100"
-    assert len(out.getvalue().splitlines()) == 9
+    assert out.getvalue().splitlines() == [f"[1/3] t · m: training {step} of 100" for step in (10, 20)]

@@ -12,7 +12,6 @@ from bench.cells.plan import make_plan
 from bench.cells.work import config_yaml
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
-from bench.launch.memory import size_of
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -53,25 +52,6 @@ def test_a_worker_makes_the_cell_it_was_started_for(own, monkeypatch, methods, o
             cell = None if cell.parent is None else dataclasses.replace(cell.parent, evaluations={})
             made = made.parent
         assert made is None
-
-
-LISTY = """
-from bench.models.backbones.small import small_causal
-
-
-def listy(name, texts, seed, *, sizes: list[int] = (1, 2)):
-    return small_causal(name, texts, seed)
-"""
-
-
-def test_cells_of_one_size_are_known_by_options_that_may_be_lists(own):
-    """What one has needed for want of memory, the next takes at once."""
-    own.write("own_listy", LISTY)
-    given = {"tasks": ("logicnlg",), "limit": 8, "preset": "small", "backbone": "own_listy:listy"}
-    first, second = make_plan(RunArguments(methods=("mle", "trime"), **given)).cells
-    [other] = make_plan(RunArguments(methods=("mle",), sets=("backbone.sizes=3",), **given)).cells
-    assert size_of(first, 1) == size_of(second, 1)
-    assert len({size_of(cell, 1) for cell in (first, second, other)}) == 2
 
 
 def an_option(content: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""bench/launch/slurm.py without Slurm: what `--slurm` takes, which groups come first, what is said where it is missing.
+"""bench/launch/slurm.py without Slurm: what `--slurm` takes, which parts come first, what is said where it is missing.
 
 What the jobs do is shown by tests/e2e/test_slurm.py, on a real Slurm.
 """
@@ -14,7 +14,7 @@ import pytest
 from bench.cells.plan import Plan, make_plan
 from bench.config.arguments import RunArguments
 from bench.errors import UsageError
-from bench.launch.slurm import SlurmOptions, groups_of, reason_in, runs_of
+from bench.launch.slurm import Part, SlurmOptions, parts_of, reason_in, runs_of
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -48,25 +48,33 @@ def test_what_is_refused(word: str, says: str) -> None:
     assert str(refused.value).startswith(says)
 
 
-def test_groups_that_others_start_from_come_first() -> None:
+def test_parts_that_others_start_from_come_first() -> None:
     """A method that is fine-tuned waits for its parent; a control that only reads a trained run, for that run."""
     plan = make_plan(RunArguments(("text",), ("trime", "mle.continued", "mle.decoupled", "mle"), (0, 1), limit=8))
     for reader in ("mle.continued", "mle.decoupled"):
         cells = [cell for cell in plan.cells if cell.method.name in ("mle", reader)]
-        assert groups_of(cells) == ([("text", "mle")], [("text", reader)])
-    first, rest = groups_of(plan.cells)
-    assert [method for _, method in first] == ["mle"]
-    assert sorted(method for _, method in rest) == ["mle.continued", "mle.decoupled", "trime"]
+        assert parts_of(cells) == ([Part("text", "mle")], [Part("text", reader)])
+    first, rest = parts_of(plan.cells)
+    assert [part.method for part in first] == ["mle"]
+    assert sorted(part.method for part in rest) == ["mle.continued", "mle.decoupled", "trime"]
     without_parent = [cell for cell in plan.cells if cell.method.name != "mle"]
-    assert ("text", "mle.continued") in groups_of(without_parent)[1], "its parent is there already"
+    assert Part("text", "mle.continued") in parts_of(without_parent)[1], "its parent is there already"
 
 
-def test_an_element_has_the_runs_of_its_group_and_what_they_need() -> None:
+def test_on_several_nodes_each_run_is_a_part() -> None:
+    """A run that fails there ends its element."""
+    first, rest = parts_of(plan_of("mle", "mle.continued").cells, nodes=2)
+    assert first == [Part(TASK, "mle", 0), Part(TASK, "mle", 1)]
+    assert rest == [Part(TASK, "mle.continued", 0), Part(TASK, "mle.continued", 1)]
+
+
+def test_an_element_has_the_runs_of_its_part_and_what_they_need() -> None:
     plan = plan_of("trime", "mle.continued")
-    part = runs_of(plan, (TASK, "mle.continued"))
+    part = runs_of(plan, Part(TASK, "mle.continued"))
     assert [(cell.method.name, cell.config.seed) for cell in part.cells] == [
         ("mle", 0), ("mle.continued", 0), ("mle", 1), ("mle.continued", 1),
     ]  # fmt: skip
+    assert [cell.config.seed for cell in runs_of(plan, Part(TASK, "trime", 1)).cells] == [1]
     keys = {cell.key for cell in plan.cells}
     assert {cell.key for cell in part.cells} <= keys, "they are the runs of the whole plan"
     assert not any(cell.evaluations for cell in part.cells if cell.method.name == "mle"), "only trained for the others"

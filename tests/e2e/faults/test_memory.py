@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ import pytest
 import torch
 from safetensors.torch import load
 
+from bench.cells import memory
 from bench.cli import parser
 from bench.config.arguments import collect
 from bench.errors import BenchError
-from bench.launch import memory
 from bench.store.state_files import STATE
 from tests.conftest import Ended
 from tests.e2e import children, stores
@@ -24,14 +24,6 @@ Run = Callable[..., int]
 
 LARGE = "tests.e2e.methods:Large"
 NOTE = "out of memory; it is trained with"
-
-
-@pytest.fixture(autouse=True)
-def nothing_remembered() -> Iterator[None]:
-    """What other tests have needed is forgotten."""
-    memory._REMEMBERED.clear()
-    yield
-    memory._REMEMBERED.clear()
 
 
 def arguments(results: Path, *more: str) -> list[str]:
@@ -77,25 +69,14 @@ def test_micro_batches_are_halved(
 ) -> None:
     monkeypatch.setenv("FITS", str(fits))
     results = tmp_path / "results"
-    ended = bench(*arguments(results, "--seeds", "0,1"))
+    ended = bench(*arguments(results))
     assert ended.code == 0, ended.err
-    assert ended.err.count(NOTE) == micro_batches.bit_length() - 1  # the second cell knows
+    assert ended.err.count(NOTE) == micro_batches.bit_length() - 1
     assert f"{NOTE} {micro_batches} micro-batches" in ended.err
-    for provenance, _ in left(results):
-        assert (provenance["accumulate"], provenance["out_of_memory"]) == (micro_batches, True)
-    weights = next(w for p, w in left(results) if json_seed(results, w) == 0)
+    ((provenance, weights),) = left(results)
+    assert (provenance["accumulate"], provenance["out_of_memory"]) == (micro_batches, True)
     assert_close(weights, whole)
     assert not list(results.rglob(STATE))
-
-
-def json_seed(results: Path, weights: dict[str, Any]) -> int:
-    """The seed of the cell that has these weights."""
-    for path in results.rglob("trained.json"):
-        (checkpoint,) = path.parent.glob("model-*")
-        found = load(checkpoint.read_bytes())
-        if all(bool((found[name] == weight).all()) for name, weight in weights.items()):
-            return int(json.loads(path.read_text())["content"]["config"]["seed"])
-    raise AssertionError("no cell has these weights")
 
 
 @pytest.mark.parametrize(
@@ -149,24 +130,9 @@ def test_not_even_one_row_fits(bench: Bench, tmp_path: Path, monkeypatch: pytest
     ended = bench(*arguments(tmp_path / "results"))
     assert ended.code == 1
     (said,) = json.loads(ended.out)["failed"].values()
-    assert said.startswith("out of memory with 4 micro-batches of 4 rows on 1 processes, which cannot be halved again")
-    assert "no memory for 1 rows" in said
-
-
-def test_the_next_try_knows(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a run that ended for another reason, the note lies beside the states."""
-    (cell,) = stores.planned(arguments(tmp_path / "results"))
-    memory.remember(cell, 1, 2)
-    memory._REMEMBERED.clear()
-    assert memory.needed(cell, 1) == 2
-    assert memory.needed(cell, 2) == 1, "two processes have half of the rows each"
-    monkeypatch.setenv("FITS", "2")
-    ended = bench(*arguments(tmp_path / "results"))
-    assert (ended.code, ended.err.count(NOTE)) == (0, 0)
-    memory.file_of(cell).parent.mkdir()
-    memory.file_of(cell).write_text("[")
-    memory._REMEMBERED.clear()
-    assert memory.needed(cell, 1) == 1
+    assert said.startswith(
+        "out of memory with one row in a micro-batch (OutOfMemoryError: no memory for 1 rows); make "
+    )
 
 
 def test_other_errors_pass(tmp_path: Path) -> None:
@@ -176,7 +142,7 @@ def test_other_errors_pass(tmp_path: Path) -> None:
         raise BenchError(f"{micro_batches} {out_of_memory}")
 
     with pytest.raises(BenchError, match="^3 False$"):
-        memory.within_memory(cell, 1, 3, attempt, print)
+        memory.within_memory(cell, 3, attempt, print)
 
 
 def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
@@ -190,35 +156,20 @@ def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
         tried.append(micro_batches)
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    with pytest.raises(BenchError, match=r"in the evaluation .* of 3 rows smaller: --set evaluation\.batch_size=1"):
-        memory.within_memory(cell, 1, 1, attempt, notes.append)
+    with pytest.raises(BenchError, match=r"in the evaluation .* batches smaller: --set evaluation\.batch_size=1"):
+        memory.within_memory(cell, 1, attempt, notes.append)
     assert (tried, notes) == ([1], [])
-    assert not memory.file_of(cell).exists()
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize(
-    "large",
-    [pytest.param("01", id="both", marks=pytest.mark.slow), pytest.param("1", id="one, for which the other waits")],
-)
-def test_on_two_processes(run: Run, log: Path, tmp_path: Path, whole: dict[str, Any], large: str) -> None:
-    """Each has two rows of a step; the group is started again."""
+@pytest.mark.parametrize("large", [pytest.param("01", id="both", marks=pytest.mark.slow), pytest.param("1", id="one")])
+def test_several_processes_say_which_setting_needs_less(run: Run, log: Path, tmp_path: Path, large: str) -> None:
+    """Their run fails, and no other; with the setting it is done."""
     results = tmp_path / "results"
-    asked = arguments(results, "--devices", "2")
-    assert run(asked, children.ForkedWorkers(), FITS="1", LARGE=large) == 0, children.read(log)
-    assert f"{NOTE} 2 micro-batches" in children.read(log)
-    ((provenance, weights),) = left(results)
-    assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
-    assert_close(weights, whole)
-
-
-@pytest.mark.ddp
-@pytest.mark.parametrize("large", ["0", pytest.param("1", marks=pytest.mark.slow)], ids=["the first", "the second"])
-def test_a_process_that_hangs_meanwhile_is_started_again(run: Run, log: Path, tmp_path: Path, large: str) -> None:
-    """As on GPUs, where those that wait for one that has failed do not notice."""
-    results = tmp_path / "results"
-    asked = stores.arguments(results, "--devices", "2", task="ambiguous_template", method=f"{LARGE}AndLost")
-    trouble = children.All((children.ForkedWorkers(), children.Hasty(1.0)))
-    assert run(asked, trouble, FITS="1", LARGE=large) == 0, children.read(log)
-    ((provenance, _),) = left(results)
-    assert (provenance["world"], provenance["accumulate"], provenance["out_of_memory"]) == (2, 2, True)
+    asked = stores.arguments(results, "--devices", "2", task="ambiguous_template", method=f"{LARGE},mle")
+    assert run(asked, children.ForkedWorkers(), FITS="1", LARGE=large) == 1, children.read(log)
+    said = "failed: out of memory with 2 rows in a micro-batch (OutOfMemoryError: no memory for 2 rows); give it fewer "
+    assert f" of 2 {said}rows: --micro-batch 1" in children.read(log)
+    assert len(list(results.rglob("trained.json"))) == 1
+    assert run([*asked, "--micro-batch", "1"], children.ForkedWorkers(), FITS="1", LARGE=large) == 0, children.read(log)
+    assert len(list(results.rglob("trained.json"))) == 2

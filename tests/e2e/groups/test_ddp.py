@@ -305,14 +305,14 @@ class TestDeath:
         self, start: Start, log: Path, tmp_path: Path, rank: int
     ) -> None:
         """The others wait for it as long as the timeout of the group says."""
-        trouble = children.All((children.ForkedWorkers(), children.Hasty(2.0, timeout=3.0)))
+        trouble = children.All((children.ForkedWorkers(), children.Hasty(2, timeout=3.0)))
         child = start(self.arguments(tmp_path / "results"), trouble, SLEEPS=str(rank), BED=str(tmp_path))
         bed = tmp_path / f"asleep.{rank}"
         assert wait_until(lambda: children.read(bed) != "", 60)
         os.kill(int(bed.read_text()), signal.SIGSTOP)
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
-        assert f"process {rank} of 2 does not answer any more" in children.read(log)
+        assert f"; process {rank} did not answer any more and was ended" in children.read(log)
         assert children.users(tmp_path) == []
 
     @pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.slow)])

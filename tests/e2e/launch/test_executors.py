@@ -144,8 +144,8 @@ class TestDask:
         running.start()
         bed = tmp_path / "asleep.0"
         assert wait_until(lambda: children.read(bed) != "", 120)
-        child = int(bed.read_text())
-        (worker,) = {status for status in client.run(os.getpid).values() if parent_of(child) == status}
+        child = int(bed.read_text())  # of a fork server, which is a child of the worker
+        (worker,) = {status for status in client.run(os.getpid).values() if parent_of(parent_of(child)) == status}
         bed.unlink()
         os.kill(worker, signal.SIGKILL)
         assert wait_until(lambda: is_gone(child), 20)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bench.cells.progress import Progress
-from bench.launch.child import NEWS, News, read_news
 from bench.tasks.core import progress
 from bench.tasks.core.progress import counted
 from bench.tasks.encode import rows as encode_rows
@@ -49,14 +48,7 @@ def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: p
         assert (what, 20, 20) in told
 
 
-def test_it_is_shown(tmp_path: Path) -> None:
-    news = News(tmp_path / NEWS)
-    news.stage("training", 3)
-    news.written -= 10
-    news.rows("rows encoded", 5, 9)
-    assert read_news(tmp_path) == (5, 9, "rows encoded 5 of 9")
-    news.stage("training", 3)
-    assert read_news(tmp_path) == (0, 3, "training 0 of 3")
+def test_it_is_shown() -> None:
     bar = Progress(quiet=True)
     bar.rows("rows read", 1024, 0)
     assert bar.bar.tasks[0].fields["note"] == "rows read 1,024"

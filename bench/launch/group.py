@@ -1,0 +1,181 @@
+"""Group: this process as one of several that share each run. The first one leads, the others follow.
+
+torchrun has started them, on one machine or several, or `processes.py` has for `--devices`. The leader plans, locks and
+stores; it hands a run to the others through the store of torchrun's agent, so they may wait for as long as it takes.
+Then all train, by Lightning's process group, and evaluate their shares of the rows. A process that fails ends, and the
+agent ends the others: a group does not go on behind a failure. Keys in the store:
+
+run/<n>          the n-th run that the processes share; null when there is no more
+done/<n>/<rank>  a process has done its part of it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.base.redaction import one_line
+from bench.errors import BenchError
+from bench.launch.processes import use_threads
+from bench.launch.signals import stop_if_asked
+
+if TYPE_CHECKING:
+    from bench.cells.cell import Cell
+    from bench.config.arguments import RunArguments
+
+__all__ = ["Group", "GroupError", "current_group", "world_of"]
+
+LOOK_S = 0.05
+
+
+class GroupError(BenchError):
+    """A process of a group failed in its part of a run, so that the group cannot go on.
+
+    Args:
+        label: of the run.
+        process: which one of how many.
+        reason: why it failed.
+    """
+
+    def __init__(self, label: str, process: str, reason: str) -> None:
+        super().__init__(one_line(f"failed: {label}: {process}: {reason}"))
+        self.reason = reason
+
+
+class Group:
+    """The processes that share each run, as one of them sees them.
+
+    Args:
+        rank: of this process.
+        world: number of processes.
+    """
+
+    def __init__(self, rank: int, world: int) -> None:
+        self.rank, self.world = rank, world
+        self.runs = 0  # that were shared so far
+        self.scratch: Path | None = None  # a folder that is removed with the group, however it ends
+
+    @cached_property
+    def store(self) -> Any:
+        """What the processes tell each other, by name."""
+        from torch._C._distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
+
+        store, _, _ = next(iter(rendezvous("env://")))
+        return PrefixStore("bench", store)
+
+    def lead(self, act: Callable[[], int]) -> int:
+        """Do what the leader does, and tell the others when there is no more run; return its exit code."""
+        try:
+            return act()
+        finally:
+            self.store.set(f"run/{self.runs}", json.dumps(None))
+
+    def follow(self) -> int:
+        """Do a part of each run that the leader hands out; return the exit code."""
+        from bench.cells.job import cell_of
+
+        while job := json.loads(self.wait_for(f"run/{self.runs}")):
+            self.take_part(cell_of(job["cell"]), job, {})
+        return 0
+
+    def share(
+        self,
+        cell: Cell,
+        rows_keys: Sequence[str],
+        arguments: RunArguments,
+        accumulate: int,
+        told: Mapping[str, Callable[..., Any]],
+    ) -> None:
+        """Execute a run together with the other processes, and store the rows that all have made.
+
+        Args:
+            cell: the run.
+            rows_keys: evaluations whose rows are missing.
+            arguments: of the command.
+            accumulate: micro-batches of an optimiser step on each process.
+            told: the functions that `bench.cells.work.work` tells what happens in this process.
+
+        Raises:
+            GroupError: this process failed, as it also does when another one is gone.
+            BenchError: the rows are not exactly the wanted ones.
+        """
+        from bench.base.files import scratch_folder
+        from bench.cells.execution import Execution
+        from bench.cells.job import content_of
+        from bench.cells.work import collect
+        from bench.config.arguments import threads_of
+
+        started, number = time.monotonic(), self.runs
+        with scratch_folder(self.scratch or arguments.results_folder, cell.key) as scratch:
+            job = {
+                "cell": content_of(cell),
+                "rows": list(rows_keys),
+                "execution": Execution.of(arguments).cut_into(accumulate, False).as_dict(),
+                "scratch": str(scratch.resolve()),
+                "threads": threads_of(cell.config.preset, arguments),
+            }
+            self.store.set(f"run/{number}", json.dumps(job))
+            self.take_part(cell, job, told)
+            for rank in range(1, self.world):
+                self.wait_for(f"done/{number}/{rank}")
+            trained = cell.folder.trained()
+            if trained is not None and trained["status"] == "ok":
+                collect(cell, rows_keys, scratch, self.world, started)
+
+    def take_part(self, cell: Cell, job: Mapping[str, Any], told: Mapping[str, Callable[..., Any]]) -> None:
+        """Do this process' part of a run, and tell that it is done.
+
+        Raises:
+            GroupError: it failed.
+        """
+        from bench.cells.execution import Execution
+        from bench.cells.memory import failure_of
+        from bench.cells.work import work
+
+        use_threads(job["threads"])
+        execution, scratch = Execution(**job["execution"]), Path(job["scratch"])
+        try:
+            work(cell, job["rows"], rank=self.rank, world=self.world, execution=execution, scratch=scratch, **told)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also an objective's SystemExit
+            reason = failure_of(cell, execution.accumulate * self.world, error)
+            raise GroupError(cell.label, f"process {self.rank} of {self.world}", reason) from error
+        self.store.set(f"done/{self.runs}/{self.rank}", "")
+        self.runs += 1
+
+    def wait_for(self, key: str) -> Any:
+        """Wait until there is a value in the store, however long it takes, and return it.
+
+        Raises:
+            Stopped: a signal came, also from torchrun's agent because another process has failed.
+        """
+        while not self.store.check([key]):
+            stop_if_asked()
+            time.sleep(LOOK_S)
+        return self.store.get(key)
+
+
+@lru_cache(maxsize=1)
+def current_group() -> Group | None:
+    """Return the group that this process is a member of; None where torchrun's agent has not started it."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return None
+    return Group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+
+
+def world_of(devices: int, nodes: int = 1) -> int:
+    """Return how many processes share a run: all of the group of this process, if it is in one.
+
+    Args:
+        devices: processes on each node.
+        nodes: that share a run.
+    """
+    group = current_group()
+    return devices * nodes if group is None else group.world
