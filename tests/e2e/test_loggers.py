@@ -75,7 +75,7 @@ def test_csv_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder
     assert steps == sorted(steps)  # a validation is logged when it happens
     validated = record["train"]["validation"]
     assert len(validated) >= 2
-    for name in ("loss", "ppl"):
+    for name in ("nll", "ppl", "loss"):
         assert points(metrics, f"validation/{name}") == [(step, columns[name]) for step, columns in validated]
     scores = {}
     for path in cell.glob("scores-*"):

@@ -196,7 +196,7 @@ class TestOffline:
         ((key, about),) = cells_of(copied(folder)).items()
         held = stored(folder / "results", key)["train"]
         assert series(about, "train/loss") == rounded(held["curve"])
-        for name in ("loss", "ppl"):
+        for name in ("nll", "ppl", "loss"):
             found = [(step, columns[name]) for step, columns in held["validation"]]
             assert series(about, f"validation/{name}") == found
         assert len(held["curve"]) > 0

@@ -104,10 +104,12 @@ def best(tried: Sequence[Tried]) -> Tried | None:
     winners: dict[tuple[str, ...], Tried] = {}
     for each in sorted(finite, key=lambda each: each.nll or 0.0):
         winners.setdefault(each.method_options, each)
-    costs = [winner.stated.cost for winner in winners.values() if winner.stated is not None]
+    if not winners:
+        return None
+    costs = {options: winner.stated.cost for options, winner in winners.items() if winner.stated is not None}
     if len(costs) < len(winners):
         return next(iter(winners.values()))
-    return min(zip(costs, winners.values(), strict=True), key=lambda pair: pair[0], default=(0.0, None))[1]
+    return winners[min(costs, key=costs.__getitem__)]
 
 
 class Search(ABC):
