@@ -15,6 +15,7 @@ from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.superseded import leave_out_superseded
 from bench.metrics.columns import is_named
+from bench.models.backbones import BACKBONES
 from bench.store.fields import is_imported
 from bench.store.reading import read_cells
 from bench.store.store import Store
@@ -69,7 +70,13 @@ class Table:
         task = self.task
         if self.data_title:
             task += f" ({self.data_title})"
-        return f"{task} · {self.split} split, {rows} · preset {self.preset}"
+        parts = [task, f"{self.split} split, {rows}", f"preset {self.preset}"]
+        return " · ".join([*parts, *self.pretrained])
+
+    @property
+    def pretrained(self) -> list[str]:
+        """What the pretrained models of the rows are."""
+        return list(dict.fromkeys(filter(None, (weights_of(row.backbone) for row in self.rows))))
 
     @property
     def watermark(self) -> str:
@@ -81,6 +88,8 @@ class Table:
         ]
         if not self.whole:
             reasons.append(f"only {self.n:,} rows of the {self.split} split")
+        if self.preset == "mid" and self.pretrained:
+            reasons.append(f"the pretraining data of {' and '.join(self.pretrained)} may hold test rows")
         return "; ".join(reasons)
 
     @property
@@ -325,6 +334,18 @@ def _table(group: Group, columns: str) -> Table:
         primary,
         group.title,
     )
+
+
+def weights_of(backbone: str) -> str:
+    """Return what the weights of a pretrained backbone are; nothing for one that is trained from scratch.
+
+    >>> weights_of("smollm2-135m-instruct-q4"), weights_of("small-causal")
+    ('SmolLM2-135M, instruct, Q4_1 dequantised', '')
+    """
+    if backbone in BACKBONES:
+        entry = BACKBONES[backbone]
+        return entry.summary if entry.hub or entry.converted else ""
+    return backbone if "/" in backbone and ":" not in backbone else ""
 
 
 def columns_of(task: str, own: Mapping[str, Any]) -> tuple[Sequence[str], str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from bench.base.autocast import autocast
-from bench.cells.evaluators import EVALUATORS, Context, Examples
+from bench.cells.evaluators import EVALUATORS, Context, Examples, SharedStates
 from bench.cells.forgetting import FORGETTING, general_rows, whole_texts
 from bench.cells.wanted import Evaluation
 from bench.errors import BenchError
@@ -37,6 +37,7 @@ def evaluate(
     world: int = 1,
     kept: PartialRows | None = None,
     start: Objective | None = None,
+    shared: SharedStates | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield this rank's rows of an evaluation, in batch order.
 
@@ -49,6 +50,7 @@ def evaluate(
         world: number of processes.
         kept: batches that are finished already, and where others are kept.
         start: the pretrained model before fine-tuning, which forgetting is measured against.
+        shared: states that likelihood and probe both read.
 
     Raises:
         Stopped: between two batches, when a signal came.
@@ -59,7 +61,7 @@ def evaluate(
     examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
     if what.references:
         groups = groups_of(task, codec)
-    context = Context(examples, codec, what, groups, start)
+    context = Context(examples, codec, what, groups, start, shared)
     size = what.batch_size
     if what.kind == "spectrum":  # one row: the singular values of all of them together
         size = max(1, len(encoded))

@@ -15,7 +15,7 @@ from bench.base.seeds import seed_of
 from bench.cells.wanted import Evaluation
 from bench.models.core.host import moved
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import Rows, States, slices
 from bench.tasks.core.example import Example
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.encoded import Tokens
@@ -27,6 +27,7 @@ TOP = 25
 """Tokens kept of each ranking of a probe row."""
 
 Examples = Mapping[str, Example]
+SharedStates = dict[tuple[tuple[str, int, int], ...], States]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Context:
         what: the evaluation.
         groups: [V] frequency group of each token id, where rows of texts count them.
         start: the pretrained model before fine-tuning, for `forgetting`.
+        shared: states of batches whose targets are one token, which likelihood and probe both read: the first of the
+            two leaves them here, and the other takes them. None where nobody else reads them.
     """
 
     examples: Examples
@@ -46,12 +49,22 @@ class Context:
     what: Evaluation
     groups: Integers | None = None
     start: Objective | None = None
+    shared: SharedStates | None = None
+
+    def states(self, objective: Objective, batch: list[Encoded]) -> States:
+        """Return the states of a batch: those of an evaluation of the same rows, or new ones."""
+        key = tuple((row.id, len(row.source), len(row.target)) for row in batch)
+        if self.shared is not None and key in self.shared:
+            return self.shared.pop(key)
+        states = objective.states(to_device(self.codec.train_batch(batch), objective.device))  # type: ignore[arg-type]
+        if self.shared is not None and all(len(row.target) == 1 for row in batch):
+            self.shared[key] = states
+        return states
 
 
 def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
     """Negative log-likelihood of each target in nats, summed in float64, and how many of its tokens the memory has."""
-    inputs = to_device(context.codec.train_batch(batch), objective.device)
-    states = objective.states(inputs)  # type: ignore[arg-type]
+    states = context.states(objective, batch)
     sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
     seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
     for rows, nll in objective.nll(states):
@@ -91,7 +104,7 @@ def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Itera
     if reads_source:
         before = len(codec.frame[0])  # e.g. the <s> of BART's targets
     first = [replace(row, target=row.target[: before + 1]) for row in batch]
-    states = objective.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
+    states = context.states(objective, first)
     for rows in slices(states):
         ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
         for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):

@@ -68,7 +68,7 @@ BACKBONES: dict[str, BackboneEntry] = {
     ),
     "smollm2-135m-instruct-q4": BackboneEntry(
         HUB,
-        "SmolLM2-135M, instruct, Q4_1 dequantised, 135 M",
+        "SmolLM2-135M, instruct, Q4_1 dequantised",
         "Ben Allal et al. 2025",
         converted=True,
         tensors_sha256="c39f9dbb23f0f49cdcdcaf444eaa75f613a626b9df88c4469e909942985a44c7",
