@@ -50,5 +50,6 @@ def judged(files: Sequence[ClaimFile], store: Store, preset: str) -> list[Paper]
     """Return the verdicts that a store gives."""
     from bench.leaderboards.claim.judge import judge
 
-    built, _ = tables(store, None, "all")
+    tasks = {run.task for file in files for run in file.runs.values()}
+    built, _ = tables(store, tasks if preset == "small" else None, "all")
     return [judge(file, built, preset) for file in files]

@@ -32,8 +32,7 @@ TRIVIAL = {
     "bigram": "the counts of token pairs",
     "mle.untrained": "untrained weights",
     "seq2seq.untrained": "untrained weights",
-}
-"""What the trivial controls are, for people."""
+}  # what the trivial controls are, for people
 
 
 @dataclass(frozen=True)
@@ -313,7 +312,9 @@ class _Board:
                 elif low <= 0:
                     mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     name = TRIVIAL.get(method, method)
-                    why = f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not beat {name} ({its:.2f})"
+                    why = (
+                        f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not clearly beat {name} ({its:.2f})"
+                    )
                     numbers = [] if part.gate else printed(self.claim, part, row.method)
                     if numbers and sign * statistics.fmean(numbers) <= sign * its:
                         own = f"{statistics.fmean(numbers):g}"

@@ -12,16 +12,14 @@ from bench.leaderboards.statistics.value_statistics import ALPHA
 
 __all__ = ["control_text", "evidence_lines", "here_text", "paper_text", "verdict_text"]
 
-LISTED = 3
-"""Comparisons that a cell lists; of more it has the range."""
+LISTED = 3  # comparisons of a cell; of more it has the range
 CONTROLS = {
     "mle.decoupled": "the paper's decoding alone (MLE with decoupled decoding)",
     "mle.continued": "further steps of MLE alone (mle.continued)",
     "mle.cache": "a cache that was not trained (mle.cache)",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
     "adadec.swapped": "another row's exemplar (adadec.swapped)",
-}
-"""What the controls of claims are, for people."""
+}  # what the controls of claims are, for people
 
 
 def shown(part: Part, effect: float) -> str:

@@ -40,7 +40,8 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         "text, and `reversed here` that the opposite one does.",
         "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could.",
         "How to read: an effect is positive in the claimed direction; intervals are 95 % Student t over differences "
-        "paired by seed (three or more); a claim is tested as a whole, with Holm over a paper's tested claims.",
+        "paired by seed, three or more; a claim is tested as a whole, with Holm over a paper's tested claims; points are "
+        "of the gap to human text, in per cent of the human value.",
     ]
 
 
@@ -62,7 +63,8 @@ def terminal(papers: Sequence[Paper]) -> str:
         for place, verdict in enumerate(paper.verdicts, start=1):
             claim, here = verdict.claim, here_text(verdict)
             lines += [f"  {place}. {verdict_text(verdict)}", f"      {claim.text} ({claim.where})"]
-            facts = [f'the paper: "{claim.quote}" {paper_text(verdict)}'.rstrip(), *([f"here: {here}"] if here else [])]
+            facts = [f'the paper: "{claim.quote}" {paper_text(verdict)}'.rstrip()] if claim.says else []
+            facts += [f"here: {here}"] if here else []
             lines += [f"        {line}" for line in (*facts, *evidence_lines(verdict))]
         blocks.append("\n".join(lines))
     head, *rows = counts(papers)

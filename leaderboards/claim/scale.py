@@ -14,8 +14,7 @@ from bench.models.backbones import is_pretrained
 
 __all__ = ["PAPER", "Scale", "at_papers_scale", "number", "off_scale", "scale_of"]
 
-PAPER = "paper"
-"""The preset of the papers' own settings."""
+PAPER = "paper"  # the preset of the papers' own settings
 
 
 @dataclass(frozen=True)

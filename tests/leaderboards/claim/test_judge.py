@@ -323,9 +323,9 @@ def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None
     worse = gated([3.0, 3.1, 3.2])
     assert (worse.word, worse.why) == (
         "not testable here",
-        ("kld of mle (4.10) does not beat the counts of token pairs (3.10)",),
+        ("kld of mle (4.10) does not clearly beat the counts of token pairs (3.10)",),
     )
-    assert gated([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not beat")
+    assert gated([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not clearly beat")
     assert gated([4.2, 4.0, 4.4]).word == "not testable here", "a better mean, and an interval that reaches 0"
 
 
@@ -346,7 +346,8 @@ def test_a_weakness_that_the_paper_prints_does_not_stop_its_claim() -> None:
     found = verdict_of(claim(**of_paper), board, controls=["bigram"])
     assert found.word == "seen here"
     assert evidence_lines(found)[-1] == (
-        "acc@2/cache of mle (0.70) does not beat the counts of token pairs (2.10), and neither does the paper's own 0"
+        "acc@2/cache of mle (0.70) does not clearly beat the counts of token pairs (2.10), "
+        "and neither does the paper's own 0"
     )
     strong = {**of_paper, "printed": "Cache-Only Acc@5"}
     assert verdict_of(claim(**strong), board, controls=["bigram"]).word == "not testable here"
