@@ -39,9 +39,9 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         "What follows: `seen here` says that the claimed difference appears in these runs, at this size and on this "
         "text, and `reversed here` that the opposite one does.",
         "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could.",
-        "How to read: an effect is positive in the claimed direction; intervals are 95 % Student t over differences "
-        "paired by seed, three or more; a claim is tested as a whole, with Holm over a paper's tested claims; points are "
-        "of the gap to human text, in per cent of the human value.",
+        "How to read: an effect is positive in the claimed direction, and points are of the gap to human text, in per "
+        "cent of the human value; intervals are 95 % Student t over differences paired by seed, three or more; a claim "
+        "is tested as a whole, with Holm over a paper's tested claims.",
     ]
 
 
