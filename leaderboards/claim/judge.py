@@ -39,7 +39,7 @@ class Verdict:
     Args:
         claim: the claim.
         word: the verdict.
-        why: what stops it, or which comparison is reversed; empty otherwise.
+        why: what stops it, or which of several comparisons is reversed.
         p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
         parts: the evidence.
         corrected: the same without a known fault of the released code.
@@ -116,7 +116,8 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
         verdict = replace(verdicts[place], p=p)
         against = _against(verdict)
         if p <= ALPHA and against:
-            verdict = replace(verdict, word="reversed here", why=(f"in {', '.join(against)}",))
+            which = (f"in {', '.join(against)}",) if len(verdict.parts) > 1 else ()
+            verdict = replace(verdict, word="reversed here", why=which)
         elif p <= ALPHA:
             verdict = replace(verdict, word="seen here")
         decided[place] = verdict
