@@ -27,9 +27,8 @@ WORDS: Mapping[Word, str] = {
     "reversed here": "a comparison of the claim has the other direction, p at most 0.05 after Holm",
     "open": "neither, with the seeds that were run",
     "not run": "a row that it compares, or a control that it declares, was not run",
-    "not testable here": "a side does not beat the task's trivial controls, or the claim is out of reach of these runs",
+    "not testable here": "a side does not clearly beat the task's trivial controls, or the claim is out of reach",
 }
-"""The verdicts, and what they mean."""
 
 
 @dataclass(frozen=True)
