@@ -238,8 +238,10 @@ def cost_text(costs: Sequence[Cost]) -> str:
     for cost in costs:
         lines += [f"  {cost.label}", *(f"    {line}" for line in lines_of(cost))]
     total = cost_content(costs)["sum"]
-    sums = f"{amount(total['flops'], 'FLOP')} · {amount(total['checkpoints'], 'B')} on disk"
-    return "\n".join([*lines, f"sum of {total['cells']} cells: {sums}"])
+    uncounted = sum(cost.flops is None for cost in costs)
+    unknown = f" without {uncounted} whose steps are unknown" if uncounted else ""
+    sums = f"{amount(total['flops'], 'FLOP')}{unknown} · {amount(total['checkpoints'], 'B')} on disk"
+    return "\n".join([*lines, f"sum of {total['cells']} runs: {sums}"])
 
 
 def lines_of(cost: Cost) -> list[str]:

@@ -106,7 +106,7 @@ def test_a_dry_run_states_costs_and_sums_them(bench, tmp_path):
     assert {cell["seconds_per_step"] for cell in content["cells"]} == {None}
     shown = bench(*words).out
     assert shown.count(" parameters, ") == 2
-    assert "\nsum of 2 cells: " in shown
+    assert "\nsum of 2 runs: " in shown
 
 
 def test_three_steps_are_timed_and_nothing_is_stored(bench, tmp_path):
