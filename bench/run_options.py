@@ -42,6 +42,11 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--task", action="append", metavar="NAMES", help=f"names with commas, 'all', globs, {own}")
     group.add_argument("--method", action="append", metavar="NAMES", help=methods)
     group.add_argument("--seeds", metavar="N,N", help="default 0")
+    group.add_argument(
+        "--sampling-seeds",
+        metavar="N,N",
+        help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
+    )
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
     group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
     group.add_argument(

@@ -143,14 +143,14 @@ class _Filing:
             sums = None
             if value["name"] in with_sums:
                 sums = StoredSums(self.folder, score["items"], value["name"])
-            _put(row, value, seed, sums)
+            _put(row, value, seed, of.get("sampling_seed", seed), sums)
             if "code" in score:
                 group.own_metrics[value["name"]] = None
         if "human" in score and not is_imported(self.trained):
             texts = (self.trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
             human = group.human.setdefault(texts, TableRow("human", "", "", {}))
             for value in score["human"]:
-                _put(human, value, 0)
+                _put(human, value, 0, 0)
 
 
 def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -299,7 +299,9 @@ def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
     return "source_sha256" in trained["method"] and "model" not in trained
 
 
-def _put(row: TableRow, value: Mapping[str, Any], seed: int, sums: StoredSums | None = None) -> None:
+def _put(
+    row: TableRow, value: Mapping[str, Any], seed: int, sampling_seed: int, sums: StoredSums | None = None
+) -> None:
     """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
     signature, _, reason = value["signature"].partition(WHY_NOT)
     name = (value["name"], signature)
@@ -308,15 +310,13 @@ def _put(row: TableRow, value: Mapping[str, Any], seed: int, sums: StoredSums | 
         held = row.by_signature[name] = Value({}, value["higher_is_better"], signature)
     held.higher_is_better = value["higher_is_better"]
     number = value["value"]
-    if seed in held.by_seed and held.by_seed[seed] != number:
-        held.conflict = True
     if number is not None:
-        held.by_seed[seed] = number
+        held.add(number, seed, sampling_seed, sums)
         held.why = ""
+    elif sampling_seed in held.by_sampling_seed.get(seed, {}):
+        held.conflict = True
     elif not held.by_seed:
         held.why = reason or held.why
-    if sums is not None:
-        held.sums[seed] = sums
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:

@@ -50,12 +50,13 @@ class Value:
     """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value.
 
     Args:
-        by_seed: the number of each seed.
+        by_seed: the number of each training, by its seed; of one whose texts were sampled with several seeds, the mean.
         higher_is_better: None where neither way is better.
         signature: everything the number depends on.
         conflict: whether one seed has two different numbers.
         why: why there is no value, as the metric says.
-        sums: what the number of a seed is made of, for the seeds that have it.
+        sums: what the number of a seed is made of, for the seeds that have it; not of a mean over sampling seeds.
+        by_sampling_seed: by the seed of a training, the number of each seed that its texts were sampled with.
     """
 
     by_seed: dict[int, float]
@@ -64,6 +65,34 @@ class Value:
     conflict: bool = False
     why: str = ""
     sums: dict[int, StoredSums] = field(default_factory=dict)
+    by_sampling_seed: dict[int, dict[int, float]] = field(default_factory=dict)
+
+    def add(self, number: float, seed: int, sampling_seed: int, sums: StoredSums | None = None) -> None:
+        """Add the number of a training; of one with several sampling seeds the mean over these becomes its number."""
+        sampled = self.by_sampling_seed.setdefault(seed, {})
+        self.conflict |= sampled.get(sampling_seed, number) != number
+        sampled[sampling_seed] = number
+        self.by_seed[seed] = statistics.fmean(sampled.values())
+        if len(sampled) > 1:
+            self.sums.pop(seed, None)
+        elif sums is not None:
+            self.sums[seed] = sums
+
+    @property
+    def sampled(self) -> list[float]:
+        """The numbers of the only training by the seeds of sampling, if these are several; else nothing.
+
+        Trainings and sampling seeds differ in what varies, so no interval is over both.
+        """
+        if len(self.by_sampling_seed) != 1:
+            return []
+        (numbers,) = self.by_sampling_seed.values()
+        return list(numbers.values()) if len(numbers) > 1 else []
+
+    @property
+    def repeated(self) -> list[float]:
+        """The numbers that an interval is over: those of the trainings, or of one training those by sampling seed."""
+        return self.sampled or list(self.by_seed.values())
 
     @property
     def mean(self) -> float | None:
@@ -143,6 +172,17 @@ class TableRow:
     def n(self) -> int:
         """How many seeds it is the mean of: those of the value that has most."""
         return max((value.n for value in self.values.values()), default=0)
+
+    @property
+    def sampling_note(self) -> str:
+        """What its numbers of sampled texts are the means of, where a training's texts were sampled more than once."""
+        sampled = [numbers for value in self.values.values() for numbers in value.by_sampling_seed.values()]
+        n = max(map(len, sampled), default=0)
+        if n < 2:
+            return ""
+        if any(value.sampled for value in self.values.values()):
+            return f"mean and ± of sampled texts are over {n} sampling seeds of one training"
+        return f"a training's number is the mean over its sampling seeds, at most {n}; ± is over trainings"
 
     def means(self, columns: Iterable[str]) -> dict[str, float | None]:
         """Return its means of some columns, None where it has none."""

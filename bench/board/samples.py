@@ -78,7 +78,7 @@ def holding(store: Store, tasks: Sequence[str] | None) -> Iterable[Held]:
             continue
         seen = {score["rows"]: score["of"] for score in cell.scores if "rows" in score}
         for rows, of in seen.items():
-            if of["kind"] in ("generation", "probe"):
+            if of["kind"] in ("generation", "probe") and "sampling_seed" not in of:
                 yield Held(cell.folder, record, of, rows)
 
 

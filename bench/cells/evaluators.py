@@ -133,12 +133,13 @@ def first_pieces(word: str, codec: Codec) -> list[int]:
 
 
 def generation(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
-    """Text and token ids of each continuation; samples depend on run seed and id only."""
+    """Text and token ids of each continuation; samples depend on the seed of the run, or of sampling, and the id."""
     from bench.generation.generation import generate
 
     codec, what = context.codec, context.what
     assert what.decoding is not None
-    seeds = [seed_of(what.seed, "sample", what.decoding.text, row.id) for row in batch]
+    seed = what.seed if what.sampling_seed is None else what.sampling_seed
+    seeds = [seed_of(seed, "sample", what.decoding.text, row.id) for row in batch]
     prompts = to_device(codec.prompt_batch(batch), objective.device)
     written = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
     for row, ids in zip(batch, written, strict=True):

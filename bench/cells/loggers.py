@@ -196,6 +196,8 @@ class OpenRun:
         for content in files:
             decoding = content["of"]["decoding"]
             suffix = f"/{decoding['name']}" if decoding else ""
+            if "sampling_seed" in content["of"]:
+                suffix += f"/sampling seed {content['of']['sampling_seed']}"
             scored = [value for value in content["values"] if value["value"] is not None]
             named |= {f"test/{value['name']}{suffix}": value["value"] for value in scored}
         if named:
@@ -251,7 +253,7 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
     tables = {}
     for key, evaluation in cell.evaluations.items():
         stored = cell.folder.rows(key)
-        if evaluation.decoding is None or stored is None:
+        if evaluation.decoding is None or evaluation.sampling_seed is not None or stored is None:
             continue
         first = stored.rows[:SAMPLES]
         of_task = {} if all("prompt" in row for row in first) else sources_of(cell.task, evaluation.split)

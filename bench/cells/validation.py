@@ -54,7 +54,8 @@ def evaluated(cell: Cell) -> Evaluation:
     """Return the evaluation of the validation split: the first decoding of the cell."""
     split: Any = SPLIT
     rows = cell.config.trainer.validate_rows
-    config = replace(cell.config, evaluation=replace(cell.config.evaluation, split=split, rows=rows))
+    evaluation = replace(cell.config.evaluation, split=split, rows=rows, sampling_seeds="")
+    config = replace(cell.config, evaluation=evaluation)
     kinds = [what for what in wanted(config, cell.method, cell.task) if what.kind == "generation"]
     if not kinds:
         raise UsageError(f"trainer.watch needs texts, and {cell.task.name} has no decoding")

@@ -44,6 +44,7 @@ class Evaluation:
         full: what `full` of a probe is for a method of the user's own, `head` or `cache`; empty for built-in methods,
             whose older probes are read as today's (`bench.store.former`).
         other_text: hash of the rows where they are not of the task; empty for rows of the task.
+        sampling_seed: what texts are drawn with, where that is another seed than the training's.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Evaluation:
     cut: int | None = None
     full: str = ""
     other_text: str = ""
+    sampling_seed: int | None = None
 
 
 def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
@@ -74,19 +76,19 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
     content = asdict(what)
     content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
-    if what.cut is None:
-        del content["cut"]
-    if not what.full:
-        del content["full"]
-    if not what.other_text:
-        del content["other_text"]
+    for name in ("cut", "sampling_seed"):
+        if content[name] is None:
+            del content[name]
+    for name in ("full", "other_text"):
+        if not content[name]:
+            del content[name]
     if what.decoding is not None:
         content["decoding"] = {"name": what.decoding.text, **what.decoding.as_dict()}
     return content
 
 
 def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluation]:
-    """Return the evaluations of a cell: likelihood, probe and spectrum once, generation once per decoding.
+    """Return the evaluations of a cell: likelihood, probe and spectrum once, generation once per decoding and seed.
 
     A control that reads another method's cell wants only what it would see differently.
     """
@@ -121,7 +123,9 @@ def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluatio
         what = replace(what, references=task.info.open_ended)
         for decoding in decodings_of(config, variant):
             longest = decoding.max_new_tokens or config.trainer.max_target
-            evaluations.append(replace(what, decoding=decoding, max_new_tokens=longest))
+            texts = replace(what, decoding=decoding, max_new_tokens=longest)
+            seeds = evaluation.seeds_of_texts(config.seed) if decoding.samples else [config.seed]
+            evaluations += [replace(texts, sampling_seed=None if seed == config.seed else seed) for seed in seeds]
     if can_forget(config) and any(what.kind == "likelihood" for what in evaluations) and (rows := general_text()):
         ids, digest = tuple(row.id for row in rows), key_of([[row.id, row.target] for row in rows])
         evaluations.append(replace(shared, kind=FORGETTING, ids=ids, cut=None, exemplars="", other_text=digest))

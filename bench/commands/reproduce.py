@@ -177,10 +177,12 @@ class Made:
         """Return what `bench run` would be asked for."""
         from bench.config.arguments import whole_numbers
 
-        given = self.given
+        given, sets = self.given, sets_of(self.given.sets, need)
+        if need.sampling_seeds:
+            sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
         return RunArguments(
             tasks=(need.task,), methods=need.methods, seeds=whole_numbers(given.seeds.split(",")),
-            backbone=need.backbone or None, preset=self.preset, sets=tuple(sets_of(given.sets, need)),
+            backbone=need.backbone or None, preset=self.preset, sets=tuple(sets),
             decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir, results=given.results,
         )  # fmt: skip
 

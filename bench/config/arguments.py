@@ -206,6 +206,8 @@ def collect(given: argparse.Namespace) -> RunArguments:
         seeds = _listed(file.get("seeds")) or ["0"]
     sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
     sets += [text for texts in given.sets for text in texts]
+    if given.sampling_seeds:
+        sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
     return RunArguments(
         tasks=tuple(tasks),
         methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["papers"]),

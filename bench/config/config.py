@@ -136,12 +136,34 @@ class EvaluationConfig:
         batch_size: rows of one evaluation batch; it decides the last bits, and by them a few sampled texts, so it is in
             the keys of rows.
         spectrum_rows: rows whose log-probability matrix the rank is taken of.
+        sampling_seeds: seeds, with commas, that sampled texts are written with, each once by the same trained model;
+            empty for one, the seed of the training.
     """
 
     split: Literal["valid", "test"] = "test"
     rows: Positive | None = None
     batch_size: Positive = 32
     spectrum_rows: Positive = 500
+    sampling_seeds: str = ""
+
+    def __post_init__(self) -> None:
+        seeds = self.sampling_seeds.split(",") if self.sampling_seeds else []
+        if not all(seed.strip().isdecimal() for seed in seeds) or len(set(map(int, seeds))) < len(seeds):
+            raise UsageError(
+                f"evaluation.sampling_seeds (--sampling-seeds) are different whole numbers with commas, such as 0,1,2; "
+                f"not '{self.sampling_seeds}'"
+            )
+
+    def seeds_of_texts(self, seed: int) -> list[int]:
+        """Return the seeds that sampled texts are written with, given the seed of the training."""
+        return [int(text) for text in self.sampling_seeds.split(",")] if self.sampling_seeds else [seed]
+
+    def content(self) -> dict[str, Any]:
+        """Return plain content for records; the option that came later stands there only where it is used."""
+        content = asdict(self)
+        if not self.sampling_seeds:
+            del content["sampling_seeds"]
+        return content
 
 
 @dataclass(frozen=True)
@@ -191,7 +213,7 @@ class CellConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for keys and records."""
-        content = {**asdict(self), "trainer": self.trainer.content()}
+        content = {**asdict(self), "trainer": self.trainer.content(), "evaluation": self.evaluation.content()}
         del content["own"]
         content["decodings"] = [decoding.text for decoding in self.decodings]
         return content

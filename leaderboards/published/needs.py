@@ -29,12 +29,14 @@ class Need:
         backbone: empty for the recipe's own.
         methods: each once.
         decodings: as our cells name them; empty where no column is about generated texts.
+        sampling_seeds: with which the texts of each training are sampled; empty for the seed of the training.
     """
 
     task: str
     backbone: str
     methods: tuple[str, ...]
     decodings: tuple[str, ...]
+    sampling_seeds: tuple[int, ...] = ()
 
 
 def chosen(names: Sequence[str]) -> list[PublishedTable]:
@@ -70,15 +72,20 @@ def sample_plans() -> dict[str, Sequence[Mapping[str, object]]]:
 def needs(tables: Iterable[PublishedTable], preset: str) -> list[Need]:
     """Return the cells that tables need, each method of a task and backbone once, with every decoding."""
     decodings_of: dict[Key, list[str]] = {}
+    sampling_of: dict[Key, tuple[int, ...]] = {}
     for cell in _cells_behind(tables):
         decodings = decodings_of.setdefault(key_of_cell(cell, preset), [])
         if cell.decoding and cell.decoding not in decodings:
             decodings.append(cell.decoding)
-    methods_of: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-    for (task, method, backbone), decodings in decodings_of.items():
-        methods_of.setdefault((task, backbone, tuple(decodings)), []).append(method)
+        if cell.sampling_seeds:
+            sampling_of[key_of_cell(cell, preset)] = cell.sampling_seeds
+    methods_of: dict[tuple[str, str, tuple[str, ...], tuple[int, ...]], list[str]] = {}
+    for key, decodings in decodings_of.items():
+        task, method, backbone = key
+        methods_of.setdefault((task, backbone, tuple(decodings), sampling_of.get(key, ())), []).append(method)
     return [
-        Need(task, backbone, tuple(methods), decodings) for (task, backbone, decodings), methods in methods_of.items()
+        Need(task, backbone, tuple(methods), decodings, sampling_seeds)
+        for (task, backbone, decodings, sampling_seeds), methods in methods_of.items()
     ]
 
 

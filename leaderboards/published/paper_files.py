@@ -52,7 +52,7 @@ REQUIRED = {
 """Keys that must be there."""
 OPTIONAL = {
     "paper": {"samples", "inconsistency", "training", "search"},
-    "table": {"note", "rows", "part", "check", *LEVEL, *SETTINGS},
+    "table": {"note", "rows", "part", "check", "sampling_seeds", *LEVEL, *SETTINGS},
     "part": {*LEVEL, *SETTINGS},
     "column": {"metric", "higher_is_better", *SETTINGS},
     "row": {"method", "variant", "released_decoding", "than", "spreads", *SETTINGS},
@@ -78,6 +78,7 @@ class PublishedCell:
         metric: the column of ours.
         than: the method a comparison is with; empty where it is none.
         variant: the other variant of the method, whose numbers stand beside ours; empty for none.
+        sampling_seeds: with which the texts of one training were sampled; empty for one of each training.
         released_decoding: the decoding of the released code, by which numbers stand beside ours; empty for none.
         split, preset: of the task that it is of.
         backbone: ours, or empty.
@@ -103,6 +104,7 @@ class PublishedCell:
     than: str = ""
     variant: str = ""
     released_decoding: str = ""
+    sampling_seeds: tuple[int, ...] = ()
     split: str = "test"
     preset: str = "paper"
     backbone: str = ""
@@ -322,6 +324,7 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
         than=than,
         variant=variant,
         released_decoding=row.get("released_decoding", ""),
+        sampling_seeds=tuple(table.get("sampling_seeds", ())),
         backbone=backbone,
         spread=spread_value,
         spread_kind=settings.pop("spread", ""),

@@ -258,7 +258,7 @@ class OurTables:
         value = value_of(row, cell)
         if isinstance(value, str):
             return without_number(cell, value, row)
-        ours = seed_mean(list(value.by_seed.values()))
+        ours = seed_mean(value.repeated)
         if not is_planned:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
             planned = self.settings.get(key_of_cell(cell, self.preset), {})
@@ -321,7 +321,7 @@ class OurTables:
                 f"preset {self.preset} has another backbone and other sizes than the paper: only the order of methods "
                 "says something"
             )
-        notes += self.watermarks(rows)
+        notes += self.watermarks(rows) + sampling_notes(rows)
         if paper is not None and paper.search is not None:
             notes += selection_notes(paper.search, [row[0].cell.method for row in rows if row])
         return notes
@@ -334,6 +334,12 @@ class OurTables:
             if ours.watermark and any(id(row) in used for row in ours.rows):
                 found.add(f"{ours.task}: {ours.watermark}")
         return sorted(found)
+
+
+def sampling_notes(rows: Sequence[Sequence[Reproduced]]) -> list[str]:
+    """Return what our numbers are the means of, where the texts of a training were sampled more than once."""
+    used = [reproduced.row for row in rows for reproduced in row if reproduced.row is not None]
+    return list(dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used if row.sampling_note))
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:

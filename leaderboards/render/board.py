@@ -142,7 +142,7 @@ def _row(row_id: str, row: TableRow, line: Line, values: Mapping[str, Any], task
         "untuned": row.untuned,
         "tried": row.tried,
         "picked": row.picked,
-        "remark": row.remark,
+        "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
         "folder": folder,
         "values": values,
@@ -170,6 +170,7 @@ def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Seque
         "mean": value.mean,
         "n_seeds": value.n,
         "by_seed": {str(seed): number for seed, number in sorted(value.by_seed.items())},
+        **_by_sampling_seed(value),
         "signature": value.signature,
         "conflict": value.conflict,
         "why": value.why_none,
@@ -184,6 +185,17 @@ def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Seque
         "high": statistics.high,
         "against": against,
     }
+
+
+def _by_sampling_seed(value: Value) -> dict[str, Any]:
+    """Return the numbers of each sampling seed of each training, where a training has several."""
+    if max(map(len, value.by_sampling_seed.values()), default=0) < 2:
+        return {}
+    numbers = {
+        str(seed): {str(sampling): number for sampling, number in sorted(sampled.items())}
+        for seed, sampled in sorted(value.by_sampling_seed.items())
+    }
+    return {"by_sampling_seed": numbers}
 
 
 def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:

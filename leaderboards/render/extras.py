@@ -127,6 +127,7 @@ def _are_of(of: Mapping[str, Any], table: Table, row: TableRow) -> bool:
     """Return whether stored rows are the texts of a row of a table."""
     return (
         of["kind"] == "generation"
+        and "sampling_seed" not in of
         and of["split"] == table.split
         and decoding_name(of["decoding"]) == row.decoding
         and (of.get("shown_as") or row.config["method"]) == row.method

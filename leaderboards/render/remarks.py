@@ -23,7 +23,10 @@ def under_table(table: Table, statistics: TableStatistics) -> list[str]:
         lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
     values = [value for row in statistics.values for value in row.values()]
     if any(value.half is not None for value in values):
-        lines.append("±: 95 % Student-t interval over seeds")
+        over = "seeds"
+        if any(row.sampling_note for row in table.rows):
+            over = "seeds of training, or over sampling seeds of one training where that is said of a row"
+        lines.append(f"±: 95 % Student-t interval over {over}")
     if any(value.differs for value in values):
         lines.append(
             "†: differs from mle with the same backbone and decoding (paired randomisation over test items, "
@@ -37,6 +40,7 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines = [f"{why}, since {MEANINGS[why]}: {', '.join(columns)}" for why, columns in statistics.unmarked.items()]
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
+    lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in table.rows if row.sampling_note)
     lines += [f"{row.method}: {row.imported}" for row in table.rows if row.imported]
     lines += one_gradient_lines(table.rows)
     lines += _alike(table)

@@ -75,7 +75,10 @@ def _heading(line: str, row: Sequence[Reproduced]) -> str:
     seeds = sorted({cell.ours.n for cell in row if cell.ours is not None})
     if line != "ours" or not seeds:
         return line
-    return f"ours (n={', '.join(map(str, seeds))})"
+    what = ""
+    if any(cell.ours is not None and cell.ours.n > len(cell.by_seed) for cell in row):
+        what = " sampling seeds"
+    return f"ours (n={', '.join(map(str, seeds))}{what})"
 
 
 def _backbone(reproduction: Reproduction, cell: Reproduced) -> str:

@@ -58,11 +58,11 @@ def table_statistics(table: Table, cache: SignificanceCache) -> TableStatistics:
 
 
 def _intervals(row: TableRow) -> dict[str, ValueStatistics]:
-    """Return the interval over seeds of every value of a row that has a mean."""
+    """Return the interval of every value of a row that has a mean: over trainings, or over one's sampling seeds."""
     intervals = {}
     for column, value in row.values.items():
         if value.mean is not None:
-            intervals[column] = ValueStatistics(seed_mean(list(value.by_seed.values())).half)
+            intervals[column] = ValueStatistics(seed_mean(value.repeated).half)
     return intervals
 
 

@@ -79,6 +79,7 @@ def scored(
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
     shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Sums] | None = None,
+    sampling_seed: int | None = None,
 ) -> CellFolder:  # fmt: skip
     """Store scores of one rows file; `human` are the values of what people wrote, `items` what columns are made of."""
     record = cell.trained()
@@ -91,6 +92,8 @@ def scored(
         "max_new_tokens": 64,
         "split_sha256": sha256 or record["data"].get(split, manifest(split, "official"))["sha256"],
     }  # fmt: skip
+    if sampling_seed is not None:
+        of["sampling_seed"] = sampling_seed
     given = signatures or {}
     found = [
         {"name": name, "value": value, "unit": "", "n": len(ids), "signature": given.get(name, signature(name)),

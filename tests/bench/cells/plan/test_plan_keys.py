@@ -104,7 +104,8 @@ def test_a_revised_option_changes_the_keys_of_rows_of_ones_own_only(tmp_path, mo
 EVALUATION = {"split": ("valid", {"likelihood", "probe", "spectrum"}),
               "rows": ("3", {"likelihood", "probe", "spectrum"}),
               "batch_size": ("3", {"likelihood", "probe", "spectrum"}),
-              "spectrum_rows": ("2", {"spectrum"})}  # fmt: skip
+              "spectrum_rows": ("2", {"spectrum"}),
+              "sampling_seeds": ("7", set())}  # fmt: skip
 
 
 def test_the_list_of_evaluation_options_is_whole():
