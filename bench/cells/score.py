@@ -37,9 +37,7 @@ __all__ = [
     "Tasks",
     "by_people",
     "cells_of",
-    "differences",
     "gold_of",
-    "raised",
     "score_cell",
     "score_rows",
     "values_of",
@@ -359,29 +357,3 @@ def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
         if not cells:
             raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
         yield from cells
-
-
-Columns = Mapping[str, Sequence[Mapping[str, Any]]]
-"""The `values` of a metric family and, of what people wrote, the `human` ones."""
-
-
-def differences(stored: Columns, computed: Columns) -> list[str]:
-    """Say how values computed anew differ from stored ones; what was not computed for want of something does not."""
-    old, new = by_column(stored), by_column(computed)
-    lines = [f"{column}: is not computed any more" for column in old if column not in new]
-    lines += [f"{column}: was not computed then" for column in new if column not in old]
-    for column in old:
-        if column not in new or lacked(old[column]):
-            continue
-        for what in ("value", "n", "signature"):
-            before, now = old[column][what], new[column][what]
-            if before != now:
-                lines.append(f"{column}: {what} stored {before!r}, computed {now!r}")
-    return lines
-
-
-def by_column(content: Columns) -> dict[str, Mapping[str, Any]]:
-    """Return values by their column's name; those of people's texts as `human <name>`."""
-    values = {value["name"]: value for value in content.get("values", ())}
-    human = {f"human {value['name']}": value for value in content.get("human", ())}
-    return {**values, **human}

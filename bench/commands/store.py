@@ -302,8 +302,6 @@ def verification_lines(found: Verification) -> Iterator[str]:
     yield from found.differences
     yield from (f"note: {note}" for note in found.notes)
     yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
-    if found.same:
-        yield f"{found.same} scores files are what their predictions come to"
     if found.exact or found.rounded:
         rounded = f", {found.rounded} of them to the last bits because sums of groups were rounded"
         yield f"{found.exact + found.rounded} values are what their sums come to{rounded if found.rounded else ''}"

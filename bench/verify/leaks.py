@@ -1,8 +1,8 @@
-"""Leaks: whether rows of a test or validation split, or their targets, are where a model learns or reads them."""
+"""Leaks: whether rows of a test or validation split are in the training split too, as they are or nearly so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.tasks.core.example import Example
@@ -17,8 +17,6 @@ MANY, SOME = 0.10, 0.01
 """Shares of the rows of a split from which on a finding is certain, or is to be looked at."""
 FEWEST = 2
 """Number of rows that a certain finding has at least."""
-WORDS = 3
-"""Number of words of a target from which on it is neither an accident nor the task itself that a source holds it."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +33,12 @@ class Leak:
     is_certain: bool
 
 
-def leaks(task: Task, splits: Sequence[str], *, reads_exemplars: bool = False) -> Iterator[Leak]:
-    """Yield what is found of test rows in other splits and of targets in sources or exemplars.
+def leaks(task: Task, splits: Iterable[str]) -> Iterator[Leak]:
+    """Yield what is found of the rows of some splits in the training split, and of test rows in the validation split.
 
     Args:
         task: with its data.
-        splits: that runs were evaluated on.
-        reads_exemplars: whether an objective read exemplars.
+        splits: names of the splits that runs were evaluated on.
     """
     train = task.split("train")
     for name in splits:
@@ -52,12 +49,6 @@ def leaks(task: Task, splits: Sequence[str], *, reads_exemplars: bool = False) -
         counts = {"are in the training split, too": n_shared(task, rows, train.examples)}
         if name == "test":
             counts["are in the validation split, too"] = n_shared(task, rows, task.split("valid").examples)
-        if not task.info.open_ended and has_more_targets_in_sources(task, rows, train.examples):
-            counts["have their target in their source"] = n_in_source(task, rows)
-        if reads_exemplars:
-            exemplars = task.exemplars(name)
-            own = [row for row in rows if normal(exemplars[row.id]) == normal(row.target)]
-            counts["have an exemplar that is their own target"] = len(own)
         for what, n in counts.items():
             if n >= FEWEST and n > SOME * len(rows):
                 is_certain = n > MANY * len(rows) and split.status != OFFICIAL
@@ -75,18 +66,6 @@ def n_shared(task: Task, rows: Sequence[Example], others: Sequence[Example]) -> 
 def content_of(task: Task, row: Example) -> tuple[str, str]:
     """Return the normalised source and target of a row."""
     return normal(task.plain_source(row)), normal(row.target)
-
-
-def has_more_targets_in_sources(task: Task, rows: Sequence[Example], train: Sequence[Example]) -> bool:
-    """Return whether sources hold their targets in most rows, or in many more rows than in training."""
-    share = n_in_source(task, rows) / len(rows)
-    return share > 0.5 or share - n_in_source(task, train) / max(1, len(train)) > MANY
-
-
-def n_in_source(task: Task, rows: Sequence[Example]) -> int:
-    """Return how many targets of some words stand word for word in their source."""
-    targets = [(row, normal(row.target)) for row in rows]
-    return sum(len(text.split()) >= WORDS and text in normal(task.plain_source(row)) for row, text in targets)
 
 
 def normal(text: str) -> str:

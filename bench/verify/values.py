@@ -1,4 +1,4 @@
-"""Values: whether stored numbers are what their predictions or their sufficient statistics come to."""
+"""Values: whether stored numbers are what their sufficient statistics come to."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.base.entries import Loaded
-from bench.cells.score import Tasks, by_column, computed, differences, gold_of, raised
-from bench.errors import BenchError, DamagedError
-from bench.metrics import find_metric
+from bench.errors import BenchError
 from bench.metrics.sums import Sums, value_of
 from bench.store.export import WITHOUT_SUMS
 from bench.store.store import CellFolder, StoredRows
@@ -28,7 +25,6 @@ class Values:
     """What was found about the values that were checked so far.
 
     Args:
-        same: scores files whose values are those of their predictions.
         exact: values that equal the value of their sufficient statistics in every bit.
         rounded: values that equal it to `TOLERANCE`, where sums of groups were rounded.
         without: number of values without sufficient statistics, by family and column; `human <name>` for those of
@@ -37,55 +33,40 @@ class Values:
         not_checked: what could not be computed because data or code is missing, and why, by run and family.
     """
 
-    same: int = 0
     exact: int = 0
     rounded: int = 0
     without: dict[str, Counter[str]] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
     not_checked: dict[str, BenchError] = field(default_factory=dict)
 
-    def check_predictions(self, folder: CellFolder, rows: Sequence[StoredRows], tasks: Tasks) -> None:
-        """Compute every stored value of a run again from its predictions.
+    def check_scores(self, folder: CellFolder, rows: Sequence[StoredRows]) -> None:
+        """Compute every stored value of a run again from its sufficient statistics.
 
         Args:
             folder: of the run.
-            rows: its predictions.
-            tasks: find the data that they are compared with.
+            rows: its predictions, if there are some; scores name the hash of those that they were computed from.
 
         Raises:
             DamagedError: a file cannot be read.
         """
-        by_key = {stored.key: stored for stored in rows}
-        for content in folder.all_scores():
-            place = f"{folder.path} · {content['family']}"
-            try:
-                lines = _unlike_now(folder, content, by_key.get(content["rows"]), tasks)
-            except DamagedError:
-                raise
-            except BenchError as error:
-                self.not_checked[place] = error
-                continue
-            self.same += not lines
-            self.differences += [f"{place}: {line}" for line in lines]
-
-    def check_sums(self, folder: CellFolder) -> None:
-        """Compute every stored value of a run again from its sufficient statistics, as a snapshot has them.
-
-        Raises:
-            DamagedError: a file cannot be read.
-        """
+        predictions = {stored.key: stored for stored in rows}
         for content in folder.all_scores():
             where = f"{folder.path} · {content['family']}"
-            columns, sums = by_column(content), {}
+            stored = predictions.get(content.get("rows", ""))
+            if stored is not None and stored.sha256 != content["rows_sha256"]:
+                self.differences.append(f"{where}: its predictions are others than it was computed from")
+            values = {value["name"]: value for value in content["values"]}
+            columns = values | {f"human {value['name']}": value for value in content.get("human", ())}
+            sums: Mapping[str, Sums] = {}
             if "items" in content:
                 sums = folder.sums(content["items"])
                 if not sums and content["of"]["split"] != WITHOUT_SUMS:
                     self.differences.append(f"{where}: the sums that it names, {content['items']}, are not there")
             for column in sorted(set(sums) - set(columns)):
                 self.differences.append(f"{where}: {column}: has sums and no stored value")
-            for column, stored in columns.items():
+            for column, value in columns.items():
                 if column in sums:
-                    self._compare(f"{where}: {column}", stored, sums[column], content["of"]["ids"]["n"])
+                    self._compare(f"{where}: {column}", value, sums[column], content["of"]["ids"]["n"])
                 else:
                     self.without.setdefault(content["family"], Counter())[column] += 1
 
@@ -98,46 +79,6 @@ class Values:
             self.rounded += 1
         else:
             self.differences.append(f"{where}: value stored {value!r}, its sums come to {now!r}")
-
-
-def _unlike_now(folder: CellFolder, content: Mapping[str, Any], stored: StoredRows | None, tasks: Tasks) -> list[str]:
-    """Return how the stored values of one family differ from those of its predictions."""
-    if stored is None:
-        return ["its predictions are not there; bench run makes them again from the model"]
-    if stored.sha256 != content["rows_sha256"]:
-        return ["its predictions are others than it was computed from"]
-    metric = _metric_of(content)
-    if metric is None:
-        return ["this version has no such metric family"]
-    if metric.code.get("source_sha256") != content.get("code", {}).get("source_sha256"):
-        return [f"the source of {metric.code['class']} has changed since; bench score computes it anew"]
-    version = content.get("version", 0)
-    if version < metric.value.version:
-        return [
-            f"it has version {version}, this program has version {metric.value.version}; bench score computes it anew"
-        ]
-    task = tasks.of(folder.trained() or {}, stored, folder)
-    try:
-        values, sums = computed(metric.value, stored, gold_of(task, stored, metric.value.gold), task, metric.code)
-    except BenchError:
-        raise
-    except Exception as error:  # a metric or task of the user's own may raise anything
-        return [f"cannot be computed: {raised(error)}"]
-    lines = differences(content, values)
-    if "items" in content and folder.sums(content["items"]) != sums:
-        lines.append("its sums are gone, or are not those of its predictions; delete the file and run bench score")
-    return lines
-
-
-def _metric_of(content: Mapping[str, Any]) -> Loaded | None:
-    """Return the metric family of a scores file; None where it is not there any more.
-
-    One of the user's own is looked for where it was: its module has to be importable.
-    """
-    try:
-        return find_metric(content.get("code", {}).get("class", content["family"]))
-    except BenchError:
-        return None
 
 
 def value_from(name: str, sums: Sums) -> float | None:

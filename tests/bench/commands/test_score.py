@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.base.keys import canonical, sha256
-from bench.cells.score import Tasks, differences, values_of
+from bench.cells.score import Tasks, values_of
 from bench.config.config import parse_sets
 from bench.leaderboards.table import tables
 from bench.metrics import METRICS, MetricEntry
@@ -50,31 +49,7 @@ def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> 
     assert "no metric 'perplexty'; did you mean 'perplexity'?" in bench("score", "--metrics", "perplexty").err
 
 
-def test_every_stored_number_is_what_its_rows_come_to(bench: Callable[..., Ended], store_copy: Path) -> None:
-    ended = bench("store", "verify", str(store_copy))
-    assert ended.code == 0
-    assert ended.out == (
-        f"{len(scores_of(store_copy))} scores files are what their predictions come to\n"
-        "1 runs have the keys of their records\n0 differences\n"
-    )
-
-
-def test_a_changed_number_is_found(bench: Callable[..., Ended], store_copy: Path) -> None:
-    path = next(p for p in scores_of(store_copy) if json.loads(p.read_text())["content"]["family"] == "perplexity")
-    record = json.loads(path.read_text())
-    value = record["content"]["values"][0]
-    value["value"] = value["value"] / 2
-    record["sha256"] = sha256(canonical(record["content"]))  # somebody who knows the store
-    path.write_text(json.dumps(record))
-    ended = bench("store", "verify", str(store_copy), "--json")
-    assert ended.code == 1
-    (line,) = json.loads(ended.out)["differences"]
-    assert f"perplexity: {value['name']}: value stored {value['value']!r}, computed {2 * value['value']!r}" in line
-
-
-def test_mauve_of_one_clustering_stays_a_column_and_is_named_by_its_version(
-    bench: Callable[..., Ended], store_copy: Path
-) -> None:
+def test_mauve_of_one_clustering_stays_a_column(store_copy: Path) -> None:
     (cell,) = Store(store_copy).cells()
     scored = next(content for content in cell.all_scores() if content["family"] == "perplexity")
     signature = "mauve|mauve-text:0.4.0|seed:25|points:25|scale:percent|version:2"
@@ -83,18 +58,6 @@ def test_mauve_of_one_clustering_stays_a_column_and_is_named_by_its_version(
     cell.write_scores("0" * 16, {**content, "of": scored["of"], "values": [old]}, {})
     (table,), _ = tables(Store(store_copy), columns="all", limited=True)
     assert [row.values["mauve"].mean for row in table.rows] == [85.2]
-    ended = bench("store", "verify", str(store_copy))
-    assert ended.code == 1
-    assert "mauve: it has version 2, this program has version 3; bench score computes it anew" in ended.out
-
-
-def test_rows_that_are_gone_are_said_to_be(bench: Callable[..., Ended], store_copy: Path) -> None:
-    (cell,) = Store(store_copy).cells()
-    for stored in cell.all_rows():
-        cell.rows_path(stored.key).unlink()
-    ended = bench("store", "verify", str(store_copy))
-    assert ended.code == 1
-    assert ended.out.count("its predictions are not there") == len(scores_of(store_copy))
 
 
 def test_other_data_than_the_rows_were_made_from_is_refused(
@@ -136,17 +99,12 @@ def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest
 
 
 def test_verify_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
-    scores = scores_of(two_tasks)
-    lost = [path for path in scores if "ambiguous_template" in path.parts]
     ended = bench("store", "verify", str(two_tasks), "--json")
     assert ended.code == 3, ended.err
     found = json.loads(ended.out)
-    assert (found["same"], found["differences"]) == (len(scores) - len(lost), [])
-    assert len(found["not_checked"]) == len(lost) > 0
-    assert all("name the data as the run did, with --data-dir" in line for line in found["not_checked"])
-    text = bench("store", "verify", str(two_tasks)).out
-    assert text.count("not checked: ") == text.count(f", and {len(lost) - 1} more: ambiguous_template: ") == 1
-    assert f"{found['same']} scores files are what their predictions come to" in text
+    assert (found["keys"], found["differences"]) == (2, [])
+    (line,) = found["not_checked"]
+    assert "name the data as the run did, with --data-dir" in line
 
 
 def test_a_difference_beside_missing_data_is_a_failure(bench: Callable[..., Ended], two_tasks: Path) -> None:
@@ -238,11 +196,3 @@ def test_people_are_scored_by_what_says_something_of_their_texts() -> None:
     assert "human" not in values_of(METRICS["rouge_limited"], stored, {"a": {"references": ["the fox"]}})
     plain = StoredRows("key", {}, [{"id": "a", "text": "the the", "token_ids": [1, 1]}], "sha")
     assert "human" not in values_of(METRICS["diversity"], plain, {"a": {}})
-
-
-def test_a_changed_number_of_the_human_row_is_found() -> None:
-    value = {"name": "uniq", "value": 2.0, "n": 1, "signature": "x"}
-    stored = {"values": [value], "human": [{**value, "value": 3.0}]}
-    assert differences(stored, stored) == []
-    assert differences(stored, {"values": [value], "human": [value]}) == ["human uniq: value stored 3.0, computed 2.0"]
-    assert differences(stored, {"values": [value]}) == ["human uniq: is not computed any more"]

@@ -107,7 +107,6 @@ def test_an_edited_metric_has_two_columns_until_its_scores_are_made_again(here, 
     assert [name.partition(":")[0] for name in columns] == ["shouts [source", "shouts [source"]
     first, second = columns.values()
     assert {round(abs(first[row] - second[row]), 9) for row in first.keys() | second.keys()} == {1.0}
-    assert "the source of shouts:shouts has changed since" in call("store", "verify", str(results)).out
     for path in results.rglob("scores-*"):
         path.unlink()
     forget("shouts")
@@ -214,8 +213,6 @@ def test_a_metric_that_raises_costs_its_own_scores(here, monkeypatch):
 
     sys.path.append(str(here))
     monkeypatch.setattr(importlib.import_module("shouts"), "ordered", raising)
-    ended = call("store", "verify", "results")
-    assert (ended.code, ended.out.count("shouts: cannot be computed: KeyError: 'nothing' (in ")) == (1, 16)
     write(here, "shouts", METRIC.replace('["text"]', '["nothing"]'))
     ended = call("score", "results", "--metrics", "shouts.py:shouts")
     assert (ended.code, ended.err.count("KeyError: 'nothing' (in shouts.py, line ")) == (1, 1)

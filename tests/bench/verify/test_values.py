@@ -23,7 +23,7 @@ def check_of(root: Path, value: float | None, sums: Sums, column: str = "bleu-1"
     """The check of a cell with one value and its sums, over four rows."""
     cell = scored(trained(root), {column: value}, ids=list(map(str, range(ROWS))), items={"bleu-1": sums})
     check = Values()
-    check.check_sums(cell)
+    check.check_scores(cell, [])
     return check
 
 
@@ -31,7 +31,7 @@ def check_of(root: Path, value: float | None, sums: Sums, column: str = "bleu-1"
 def test_every_value_of_our_snapshots_is_what_its_sums_come_to(name: str) -> None:
     check = Values()
     for cell in Store(BOARDS / name).cells():
-        check.check_sums(cell)
+        check.check_scores(cell, [])
     assert check.differences == []
     assert check.exact > 0
 
@@ -64,7 +64,7 @@ def test_sums_that_are_gone_are_a_difference(tmp_path: Path) -> None:
     cell = scored(trained(tmp_path), {"bleu-1": FRACTIONS.value}, items={"bleu-1": FRACTIONS})
     next(tmp_path.rglob("items-*")).unlink()
     check = Values()
-    check.check_sums(cell)
+    check.check_scores(cell, [])
     (line,) = check.differences
     assert line.endswith("are not there")
 
@@ -85,6 +85,6 @@ def test_sums_that_are_gone_are_a_difference_but_for_the_split_whose_sums_are_no
         for path in cell.path.glob("items-*"):
             path.unlink()
         check = Values()
-        check.check_sums(cell)
+        check.check_scores(cell, [])
         assert bool(check.differences) == differs
         assert check.without == {"x": {"bleu-1": 1}}
