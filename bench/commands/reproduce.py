@@ -66,11 +66,8 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables, preset = chosen(given.tables), given.preset
-    if asks_before(given):
-        counted = Made(only_planned(given), preset)
-        for need in needs(tables, preset):
-            counted.make(need)
-        confirm_to_do(counted.to_do, given)
+    if given.run and not given.dry_run and not given.yes:
+        confirm_runs(tables, given)
     made = Made(given, preset)
     for need in needs(tables, preset):
         made.make(need)
@@ -81,27 +78,21 @@ def run(given: argparse.Namespace) -> int:
     return STRICT_EXIT if given.strict and made.short_of else made.code
 
 
-def asks_before(given: argparse.Namespace) -> bool:
-    """Return whether runs would be made, and nobody has said that they may be many."""
-    return bool(given.run) and not given.dry_run and not given.yes
-
-
-def only_planned(given: argparse.Namespace) -> argparse.Namespace:
-    """Return the same command without its work, to count what it would make."""
-    return argparse.Namespace(**{**vars(given), "run": False, "quiet": True})
-
-
-def confirm_to_do(to_do: set[str], given: argparse.Namespace) -> None:
-    """Ask once whether so many runs are to be begun; return where they are, or are few.
+def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) -> None:
+    """Ask once whether the missing runs of tables are to be begun; return where they are, or are few.
 
     Raises:
         UsageError: the answer was no, or there is no terminal to ask on.
     """
     from bench.cells.plan_checks import confirm_number
     from bench.cells.progress import Progress
+    from bench.leaderboards.published.needs import needs
 
+    counted = Made(argparse.Namespace(**{**vars(given), "run": False, "quiet": True}), given.preset)
+    for need in needs(tables, given.preset):
+        counted.make(need)
     with Progress(given.quiet) as progress:
-        confirm_number(len(to_do), progress)
+        confirm_number(len(counted.to_do), progress)
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
