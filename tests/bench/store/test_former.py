@@ -55,19 +55,18 @@ def test_a_kept_run_without_a_reduction_is_the_mean_over_pairs(template):
     assert (read["method"]["version"], read["config"]["method"]) == (3, "histalign.mean")
     assert read["config"]["method_options"]["variant"] == "mean"
     assert read["key"] in trained_keys(read), "its key is what it was"
-    by_name = {row.method: row for row in template.rows}
-    assert stored["key"] in by_name["histalign.mean"].keys
-    assert len(by_name["histalign.mean"].seeds) == 8
-    assert "histalign" not in by_name
+    (row,) = [row for row in template.rows if stored["key"] in row.keys]
+    assert (row.method, len(row.seeds)) == ("histalign.mean", 8)
 
 
 @pytest.fixture(scope="module")
 def excerpt(tmp_path_factory):
-    """Kept runs of three methods as a snapshot of their own: tests of a whole table take their seconds."""
+    """Kept runs of version 2 of three methods as a snapshot of their own: tests of a whole table take their seconds."""
     records, statistics = {}, {}
     for place in ("histalign", "trime", "mle"):
         for folder in cells_below(GRID / "ambiguous_template" / place):
-            add_run(folder, folder.path.relative_to(GRID).as_posix(), records, statistics)
+            if folder.record(TRAINED)["content"]["method"]["version"] == 2:
+                add_run(folder, folder.path.relative_to(GRID).as_posix(), records, statistics)
     path = tmp_path_factory.mktemp("kept") / "excerpt"
     write_snapshot(path, records, statistics)
     return path
