@@ -40,12 +40,13 @@ class ControlEffect:
     """What a control shows of an effect.
 
     Args:
-        method: the control.
+        method, replaced: the control, and the side whose place it takes.
         share: its mean effect over the mean effect, over the seeds that both have.
         rest: the effect less that of the control, paired by seed.
     """
 
     method: str
+    replaced: str
     share: float
     rest: SeedEffect
 
@@ -277,7 +278,7 @@ class _Board:
                 missing.append(f"{MIN_SEEDS} seeds of {control.label}" if values else control.label)
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
-            found.append(ControlEffect(control.method, of_control / whole if whole else 0.0, rest))
+            found.append(ControlEffect(control.method, replaced, of_control / whole if whole else 0.0, rest))
         return found, missing
 
     def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:

@@ -36,8 +36,7 @@ class Verdict:
     """A claim and what its evidence decides.
 
     Args:
-        claim: the claim.
-        word: the verdict.
+        claim, word: the claim and its verdict.
         why: what stops it, or which of several comparisons is reversed.
         p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
         parts: the evidence.

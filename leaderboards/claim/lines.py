@@ -15,7 +15,7 @@ __all__ = ["control_text", "evidence_lines", "here_text", "paper_text", "verdict
 LISTED = 3  # comparisons of a cell; of more it has the range
 CONTROLS = {
     "mle.decoupled": "the paper's decoding alone (MLE with decoupled decoding)",
-    "mle.continued": "further steps of MLE alone (mle.continued)",
+    "mle.continued": "MLE trained for as many steps (mle.continued)",
     "mle.cache": "a cache that was not trained (mle.cache)",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
     "adadec.swapped": "another row's exemplar (adadec.swapped)",
@@ -83,12 +83,12 @@ def control_text(verdict: Verdict) -> Iterator[str]:
     """Yield what share of an effect that was seen each control has."""
     if verdict.word != "seen here":
         return
-    shares: dict[str, list[float]] = {}
-    for part in verdict.parts:
-        for control in part.controls:
-            shares.setdefault(control.method, []).append(control.share)
-    for method, found in shares.items():
-        yield f"{share_text(min(found), max(found))} comes with {CONTROLS.get(method, method)}"
+    shares: dict[tuple[str, str], list[float]] = {}
+    for control in (control for part in verdict.parts for control in part.controls):
+        shares.setdefault((control.method, control.replaced), []).append(control.share)
+    for (method, replaced), found in shares.items():
+        how = "comes with" if replaced == "method" else "is there too against"
+        yield f"{share_text(min(found), max(found))} {how} {CONTROLS.get(method, method)}"
 
 
 def share_text(low: float, high: float) -> str:

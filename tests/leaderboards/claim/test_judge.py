@@ -272,7 +272,7 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
     text = verdict_text(verdict_of(claim(against="face", controls=["mle.continued"]), board))
     assert text == (
         "seen here (459k parameters from scratch, 300 steps and 300 + 50 steps, King James Bible, 3 seeds); "
-        "50 % of it comes with further steps of MLE alone (mle.continued)"
+        "50 % of it is there too against MLE trained for as many steps (mle.continued)"
     )
 
 
