@@ -18,9 +18,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.base.entries import all_names
-from bench.errors import DataError, did_you_mean
+from bench.errors import DataError
 from bench.leaderboards.published.checks import Check, checks
-from bench.leaderboards.published.searches import PublishedSearch, published_search
+from bench.leaderboards.published.searches import (
+    PublishedSearch,
+    check_keys,
+    check_methods,
+    check_name,
+    published_search,
+)
 from bench.leaderboards.published.training_times import TrainingTime, training_times
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
@@ -202,29 +208,28 @@ def read(text: str, file: str) -> Paper:
             why; the message names file, table and row.
     """
     data = tomllib.loads(text)
-    _check_keys("paper", data, file)
+    _check("paper", data, file)
     tables = tuple(_table(data["short"], table, f"{file}, {table.get('name')}") for table in data["table"])
     samples, inconsistencies = tuple(data.get("samples", ())), tuple(data.get("inconsistency", ()))
     for plan in samples:
         where = f"{file}, {plan.get('name')}"
-        _check_keys("samples", plan, where)
-        _check_name("task", plan["task"], TASKS, where)
-        for method in plan["methods"]:
-            _check_name("method", method, all_names(METHODS), where)
+        _check("samples", plan, where)
+        check_name("task", plan["task"], TASKS, where)
+        check_methods(plan["methods"], where)
     for inconsistency in inconsistencies:
-        _check_keys("inconsistency", inconsistency, f"{file}, inconsistency '{inconsistency.get('id')}'")
+        _check("inconsistency", inconsistency, f"{file}, inconsistency '{inconsistency.get('id')}'")
     training = training_times(data["name"], data.get("training", ()), file)
     search = published_search(data["name"], data.get("search"), file)
     return Paper(data["name"], data["short"], data["citation"], tables, samples, inconsistencies, training, search)
 
 
 def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
-    _check_keys("table", table, where)
+    _check("table", table, where)
     for column in table["columns"]:
-        _check_keys("column", column, f"{where}, column '{column.get('label')}'")
+        _check("column", column, f"{where}, column '{column.get('label')}'")
     rows = []
     for part in table.get("part", [{"label": "", "rows": table.get("rows", ())}]):
-        _check_keys("part", part, where)
+        _check("part", part, where)
         rows += [_row(paper, table, part, row, where) for row in part["rows"]]
     columns = tuple(column["label"] for column in table["columns"])
     return PublishedTable(
@@ -249,7 +254,7 @@ def _levels(table: Mapping[str, Any], where: str) -> Iterable[Level]:
     for place in (table, *table.get("part", ())):
         if "level" not in place and "level_why" not in place:
             continue
-        _check_name("level", place.get("level", ""), LEVELS, where)
+        check_name("level", place.get("level", ""), LEVELS, where)
         if not place.get("level_why"):
             raise DataError(f"{where}: 'level' needs 'level_why', a sentence on what it takes or what is in the way")
         label = ""
@@ -262,7 +267,7 @@ def _row(
     paper: str, table: Mapping[str, Any], part: Mapping[str, Any], row: Mapping[str, Any], where: str
 ) -> tuple[PublishedCell, ...]:
     where = f"{where}, row '{row.get('label')}'"
-    _check_keys("row", row, where)
+    _check("row", row, where)
     columns, values = table["columns"], row["values"].split()
     spreads = row.get("spreads", "- " * len(columns)).split()
     if not len(values) == len(spreads) == len(columns):
@@ -292,10 +297,10 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
     task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
     method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
     variant = row.get("variant", "")
-    _check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
-    _check_name("backbone", backbone, ["", *BACKBONES], where)
+    check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
+    check_name("backbone", backbone, ["", *BACKBONES], where)
     for name in (method, than, variant):
-        _check_name("method", name, ["", *all_names(METHODS)], where)
+        check_name("method", name, ["", *all_names(METHODS)], where)
     higher_is_better = _direction(task, column, where)
     why_not = _why_not(levels, printed)
     if not (task and method and metric) and not why_not:
@@ -386,16 +391,6 @@ def number(printed: str) -> float | None:
     return float(f"{text.rstrip('kKmM')}e{exponent}")
 
 
-def _check_keys(of: str, content: Mapping[str, Any], where: str) -> None:
+def _check(of: str, content: Mapping[str, Any], where: str) -> None:
     """Raise DataError for a key that is unknown or missing in a `paper`, `table`, ... of a file."""
-    for key in content:
-        _check_name("key", key, {*REQUIRED[of], *OPTIONAL[of]}, where)
-    missing = [key for key in REQUIRED[of] if key not in content]
-    if missing:
-        raise DataError(f"{where}: missing {', '.join(missing)}")
-
-
-def _check_name(kind: str, name: str, known: Iterable[str], where: str) -> None:
-    """Raise DataError for an unknown name."""
-    if name not in known:
-        raise DataError(f"{where}: unknown {kind} '{name}'{did_you_mean(name, known)}")
+    check_keys(content, REQUIRED[of], OPTIONAL[of], where)

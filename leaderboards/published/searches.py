@@ -7,7 +7,7 @@ are alike: the best of 18 draws is above the best of 3. `selection_notes` says b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from bench.errors import DataError, did_you_mean
 from bench.leaderboards.statistics.tuning import expected_maximum
 from bench.models import METHODS
 
-__all__ = ["PublishedSearch", "SearchAxis", "published_search", "selection_notes"]
+__all__ = ["PublishedSearch", "SearchAxis", "check_keys", "check_name", "published_search", "selection_notes"]
 
 REQUIRED = {"where", "baseline", "chosen_by", "axes"}
 OPTIONAL = {"note"}
@@ -118,8 +118,10 @@ def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str
         return []
     baseline = search.settings_of(search.baseline)
     lines = [search.text]
-    for method in ahead(search, shown):
+    for method in shown:
         tried = search.settings_of(method)
+        if method == search.baseline or tried <= baseline:
+            continue
         more = expected_maximum(tried) - expected_maximum(baseline)
         lines.append(
             f"{method} could use {tried} settings, {search.baseline} {baseline}: were all alike, the better pick alone "
@@ -129,32 +131,33 @@ def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str
     return lines
 
 
-def ahead(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
-    """Return, each once, the methods that had more settings to choose from than the baseline of a search."""
-    least = search.settings_of(search.baseline)
-    searched = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
-    return [method for method in searched if method != search.baseline and search.settings_of(method) > least]
-
-
-def check_keys(entry: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
+def check_keys(entry: Mapping[str, Any], required: Iterable[str], optional: Iterable[str], where: str) -> None:
     """Refuse a key that is not known, and a missing one.
 
     Raises:
         DataError: naming it.
     """
     for key in entry:
-        if key not in required | optional:
-            raise DataError(f"{where}: unknown key '{key}'{did_you_mean(key, required | optional)}")
-    if missing := sorted(required - set(entry)):
-        raise DataError(f"{where}: missing {', '.join(missing)}")
+        check_name("key", key, {*required, *optional}, where)
+    if missing := [key for key in required if key not in entry]:
+        raise DataError(f"{where}: missing {', '.join(sorted(missing))}")
 
 
-def check_methods(names: Sequence[str], where: str) -> None:
+def check_methods(names: Iterable[str], where: str) -> None:
     """Refuse a method that is not known.
 
     Raises:
         DataError: naming it.
     """
     for name in names:
-        if name not in all_names(METHODS):
-            raise DataError(f"{where}: unknown method '{name}'{did_you_mean(name, all_names(METHODS))}")
+        check_name("method", name, all_names(METHODS), where)
+
+
+def check_name(kind: str, name: str, known: Iterable[str], where: str) -> None:
+    """Refuse a name that is not known.
+
+    Raises:
+        DataError: with the nearest name.
+    """
+    if name not in known:
+        raise DataError(f"{where}: unknown {kind} '{name}'{did_you_mean(name, known)}")

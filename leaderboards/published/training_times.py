@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.entries import all_names
-from bench.errors import DataError, did_you_mean
-from bench.models import METHODS
+from bench.leaderboards.published.searches import check_keys, check_methods, check_name
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS
 
@@ -66,20 +64,11 @@ def training_times(paper: str, entries: Iterable[Mapping[str, Any]], file: str) 
     found = []
     for number, entry in enumerate(entries, 1):
         where = f"{file}, training {number}"
-        for key in entry:
-            _known("key", key, REQUIRED | OPTIONAL, where)
-        if missing := sorted(REQUIRED - set(entry)):
-            raise DataError(f"{where}: missing {', '.join(missing)}")
-        _known("task", entry["task"], TASKS, where)
-        _known("backbone", entry["backbone"], BACKBONES, where)
+        check_keys(entry, REQUIRED, OPTIONAL, where)
+        check_name("task", entry["task"], TASKS, where)
+        check_name("backbone", entry["backbone"], BACKBONES, where)
+        check_methods(entry["methods"], where)
         rest = {name: value for name, value in entry.items() if name != "methods"}
         for method in entry["methods"]:
-            _known("method", method, all_names(METHODS), where)
             found.append(TrainingTime(paper=paper, method=method, **rest))
     return tuple(found)
-
-
-def _known(kind: str, name: str, known: Iterable[str], where: str) -> None:
-    """Raise DataError for an unknown name."""
-    if name not in known:
-        raise DataError(f"{where}: unknown {kind} '{name}'{did_you_mean(name, known)}")
