@@ -1,6 +1,6 @@
-"""Standing: what of a cell is there: its rows, or, of a kept cell, the numbers that were made of them.
+"""Completion status: which evaluations of a run are still to be made, and which runs have lost their weights.
 
-Cells that were joined from a snapshot have neither weights nor rows. Their numbers stand.
+A run that was joined from a snapshot has neither weights nor predictions. Its scores take their place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric
 from bench.store.store import CellFolder
 
-__all__ = ["has_only_numbers", "is_merged", "lacking_evaluations", "merged_in_the_way", "wanted_families"]
+__all__ = ["has_only_numbers", "is_from_snapshot", "lacking_evaluations", "without_weights", "wanted_families"]
 
 
 def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
@@ -28,8 +28,8 @@ def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
 def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
     """Return the keys of a cell's evaluations that have to be made.
 
-    Those have no rows. In a cell that was joined from a snapshot the numbers of an evaluation stand in for its rows,
-    if every number that is wanted is there.
+    Those have no predictions. In a run that was joined from a snapshot, scores take the place of predictions, if every
+    required metric is there.
 
     Args:
         cell: trained or not.
@@ -39,14 +39,14 @@ def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
         StoreError: one of its files is damaged.
     """
     lacking = [key for key in cell.evaluations if cell.folder.rows(key) is None]
-    if not lacking or not is_merged(cell.folder):
+    if not lacking or not is_from_snapshot(cell.folder):
         return lacking
     scores = cell.folder.all_scores()
     return [key for key in lacking if not _has_numbers(cell, key, scores, metrics)]
 
 
-def is_merged(folder: CellFolder) -> bool:
-    """Return whether a cell has neither weights nor rows, as those that came from a snapshot.
+def is_from_snapshot(folder: CellFolder) -> bool:
+    """Return whether a run has neither weights nor predictions, as those that were joined from a snapshot.
 
     Raises:
         StoreError: its record is damaged.
@@ -60,17 +60,17 @@ def has_only_numbers(folder: CellFolder) -> bool:
     return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
 
 
-def merged_in_the_way(cell: Cell) -> list[CellFolder]:
-    """Return the merged cells without whose weights a cell cannot be made: itself, or those it is trained behind."""
-    if is_merged(cell.folder):
+def without_weights(cell: Cell) -> list[CellFolder]:
+    """Return the runs from snapshots whose weights a run cannot be made without: its own, or those it starts from."""
+    if is_from_snapshot(cell.folder):
         return [cell.folder] if lacking_evaluations(cell) else []
     if cell.folder.trained() is not None:
         return []
     starts = [folder for folder in (cell.donor, *(needed.folder for needed in cell.needed)) if folder is not None]
-    found = [folder for folder in starts if is_merged(folder)]
+    found = [folder for folder in starts if is_from_snapshot(folder)]
     for needed in cell.needed:
-        if not is_merged(needed.folder):
-            found += merged_in_the_way(needed)
+        if not is_from_snapshot(needed.folder):
+            found += without_weights(needed)
     return found
 
 

@@ -18,7 +18,7 @@ from bench.cells.progress import Progress
 from bench.cells.run import Outcome
 from bench.cells.search.place import Placed, place_tried, tried_of
 from bench.cells.search.search import Execute, Search, Tried, Tuned, best
-from bench.cells.standing import merged_in_the_way
+from bench.cells.standing import without_weights
 
 __all__ = ["tie_break"]
 
@@ -76,7 +76,7 @@ def name_of(tuned: Tuned) -> str:
 
 def merged_among(placed: Placed) -> list[str]:
     """Return the folders of the merged runs without whose weights a tie break cannot be made."""
-    folders = [folder for _, cells in placed for cell in cells for folder in merged_in_the_way(cell)]
+    folders = [folder for _, cells in placed for cell in cells for folder in without_weights(cell)]
     return list(dict.fromkeys(f"'{folder.path}'" for folder in folders))
 
 
