@@ -234,7 +234,9 @@ class Made:
             self.configured[key] = (cell.config, cell.method, data)
             if why := why_none(cell):
                 self.reasons[key] = why
-        about = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
+        about: dict[str, Any] = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
+        if need.sampling_seeds:
+            about["sampling_seeds"] = list(need.sampling_seeds)
         self.plans.append({**about, "decodings": list(need.decodings), "data": plan.data, "text": "\n".join(texts),
                            **plan_content(plan), **cost})  # fmt: skip
 
@@ -244,6 +246,8 @@ class Made:
         for plan in self.plans:
             decodings = f" · {', '.join(plan.get('decodings', []))}" if plan.get("decodings") else ""
             backbone = plan["backbone"] or "the recipe's backbone"
+            if plan.get("sampling_seeds"):
+                decodings += f" · sampling seeds {', '.join(map(str, plan['sampling_seeds']))}"
             said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
             said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
         return "\n".join(said or ["nothing to run: no cell of ours stands behind these tables"])
@@ -258,7 +262,9 @@ def data_lines(plan: Any) -> list[str]:
         status, published = task.split("train").status, task.info.sizes.get("train")
         rows = f"{published:,} published rows" if published else "published rows"
         if plan.preset == PAPER and task.source.folder is None:
-            told = f"steps and costs are for its {rows}" if task.stream is None else "the number of steps is not known"
+            told = f"steps and costs are for its {rows}"
+            if task.stream is not None or task.training_blocks:  # how many blocks there are depends on the text
+                told = "the number of steps is not known"
             lines.append(f"  data of {task.name} is not here: {told}")
         elif status not in ("official", "own"):
             lines.append(f"  steps and costs are for the {status} rows that are here, not for the {rows}")

@@ -114,6 +114,18 @@ def test_a_dry_run_shows_the_plan_and_what_is_stored(made, bench, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+def test_a_plan_samples_the_texts_of_one_training_as_often_as_the_paper(bench, tmp_path):
+    ended = bench(
+        "reproduce", "histalign/table3", "--dry-run", "--preset", "paper", "--results", str(tmp_path / "none")
+    )
+    assert ended.code == 0, ended.err
+    assert " · nucleus=0.95+max_new_tokens=256 · sampling seeds 0, 1, 42\n" in ended.out
+    assert "writingprompts · mle · gpt2 · seed 0" in ended.out
+    assert "0 of 4 evaluations stored" in ended.out, "likelihoods, and three times the texts"
+    assert "· seed 1 " not in ended.out
+    assert "data of writingprompts is not here: the number of steps is not known" in ended.out
+
+
 def test_a_plan_says_what_data_it_has_which_weights_are_missing_and_the_hours_on_a_device(bench, tmp_path):
     folder = tmp_path / "data" / "wikitext103"
     folder.mkdir(parents=True)
