@@ -10,6 +10,7 @@ from bench.leaderboards.published.reproduction import reproduce
 from bench.leaderboards.render import reproduction
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.markdown import markdown
+from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.table import tables
 from bench.store.store import Store
@@ -97,3 +98,13 @@ def test_a_published_number_is_compared_with_the_interval_over_sampling_seeds(tm
     shown = reproduction.markdown([found])
     assert "ours (n=1, 3 sampling seeds)" in shown, "perplexity is of the training"
     assert "mle: mean and ± of sampled texts are over 3 sampling seeds of one training" in shown
+
+
+def test_sums_over_items_are_of_single_samples(tmp_path):
+    """A mean over samples has no sums of its own, so it is tested over no items; those of each sample stay stored."""
+    one = StoredSums(trained(tmp_path, "mle", 0), "digest", "bleu-1")
+    value = Value({}, True, "")
+    value.add(30.0, 0, 0, one)
+    assert value.sums == {0: one}
+    value.add(31.0, 0, 7, one)
+    assert (value.sums, value.by_seed) == ({}, {0: 30.5})
