@@ -1,8 +1,9 @@
-"""Controls: rows that would explain another method's gain away, and which of a sweep's rows meets it."""
+"""Controls: rows that a gain is compared with, which of a sweep's rows meets it, and the gate of trivial controls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from bench.leaderboards.row import TableRow
 from bench.models import METHODS
@@ -100,3 +101,53 @@ def rests_on_memory(method: str) -> bool:
     """Return whether the equations of a built-in method were read nowhere: it carries no claim of a paper."""
     entry = METHODS.get(method.partition(".")[0])
     return entry is not None and entry.source == "memory"
+
+
+def is_trivial(method: str) -> bool:
+    """Return whether a method is a trivial control: it copies its input, counts tokens, or is not trained.
+
+    >>> [is_trivial(method) for method in ("lead", "bigram", "mle.untrained", "mle", "my own")]
+    [True, True, True, False, False]
+    """
+    entry = METHODS.get(method)
+    return method.endswith(".untrained") or (entry is not None and entry.baseline)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether a task's baseline is better than every trivial control beside it, in one column.
+
+    Args:
+        baseline: method and mean of the baseline.
+        control: method and mean of the best trivial control; None where no row of one is there.
+        passed: whether the baseline's mean is better.
+    """
+
+    baseline: tuple[str, float]
+    control: tuple[str, float] | None
+    passed: bool
+
+
+def gate(baseline: TableRow, rows: Iterable[TableRow], column: str) -> Gate:
+    """Compare a baseline with the trivial controls of its table that have its backbone, or none, and its decoding.
+
+    Args:
+        baseline: with a mean in the column, of which one direction is better.
+        rows: of its table.
+        column: name of the column.
+    """
+    value = baseline.values[column]
+    assert value.mean is not None
+    sign = 1 if value.higher_is_better else -1
+    controls = []
+    for row in rows:
+        beside = row.backbone in ("", baseline.backbone) and row.decoding in ("", baseline.decoding)
+        if is_trivial(row.method) and beside and column in row.values:
+            mean = row.values[column].mean
+            if mean is not None:
+                controls.append((sign * mean, row.method))
+    ours = (baseline.method, value.mean)
+    if not controls:
+        return Gate(ours, None, False)
+    best, method = max(controls)
+    return Gate(ours, (method, sign * best), sign * value.mean > best)

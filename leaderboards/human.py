@@ -33,7 +33,7 @@ from bench.base.keys import key_of
 from bench.base.redaction import printable
 from bench.errors import DataError, UsageError
 from bench.leaderboards.statistics.agreement import alpha
-from bench.leaderboards.statistics.intervals import bootstrap, bootstrap_difference
+from bench.leaderboards.statistics.intervals import bootstrap
 from bench.metrics.sums import Sums, mean
 
 __all__ = ["KINDS", "TIE", "Judgement", "read_answers", "read_key", "results", "study", "write_study"]
@@ -273,7 +273,7 @@ def _result(
     result["n"] = sum(map(len, own.values()))
     shared = sorted(set(own) & set(base))
     if name not in (first, TIE) and shared:
-        less = bootstrap_difference(_sums(own, shared), _sums(base, shared))
+        less = bootstrap(_sums(own, shared), _sums(base, shared))
         result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
     return result
 

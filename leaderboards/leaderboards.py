@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.patterns import fits, refuse_unknown
 from bench.leaderboards.statistics.analysis import table_statistics
-from bench.leaderboards.statistics.overall import overall_lines
-from bench.leaderboards.statistics.seed_spread import of_shown
 from bench.leaderboards.statistics.significance import ROUNDS
-from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache, cache_file
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import LeftOut, Table, notes_of, order_for_readers
 
@@ -30,7 +27,6 @@ class Leaderboards:
         tables: in the order they are shown.
         statistics: of each table.
         left_out: how many cells of each task are in no table, by reason.
-        overall: lines on methods over several tasks.
         damaged: files that were passed over, below the store.
         overview: every method against the baseline on every task.
     """
@@ -38,14 +34,18 @@ class Leaderboards:
     tables: Sequence[Table]
     statistics: Sequence[TableStatistics]
     left_out: LeftOut
-    overall: Sequence[str]
     damaged: Sequence[str] = ()
     overview: Overview = Overview()
 
     @property
     def notes(self) -> list[str]:
-        """What stands under all tables: what was left out and why, and methods over several tasks."""
-        return [*self._damage(), *notes_of(self.left_out), *self.overall]
+        """What text formats write under all tables: what was left out and why, and what follows over the tasks."""
+        return [*self.left_out_notes, *self.overview.text_lines]
+
+    @property
+    def left_out_notes(self) -> list[str]:
+        """What was left out of the tables, and why."""
+        return [*self._damage(), *notes_of(self.left_out)]
 
     def _damage(self) -> list[str]:
         """Say which damaged files were passed over."""
@@ -64,9 +64,7 @@ class Leaderboards:
         tables = [self.tables[place] for place in kept]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
         statistics = [self.statistics[place] for place in kept]
-        return Leaderboards(
-            tables, statistics, left_out, overall_lines(tables), self.damaged, overview(tables, statistics)
-        )
+        return Leaderboards(tables, statistics, left_out, self.damaged, overview(tables, statistics))
 
     def of_methods(self, patterns: Sequence[str]) -> Leaderboards:
         """Return what is shown of some methods; tests stay those of whole tables, and marks are among what is shown.
@@ -90,9 +88,8 @@ class Leaderboards:
                 rows = [table.rows[place] for place in kept]
                 columns = [column for column in table.columns if any(column in row.values for row in rows)]
                 tables.append(replace(table, rows=rows, columns=columns, published=published, human=()))
-                unmarked = of_shown(known.unmarked, columns, {row.backbone for row in rows})
-                statistics.append(replace(known.of_rows(kept), unmarked=unmarked))
-        return Leaderboards(tables, statistics, left_out, (), self.damaged)
+                statistics.append(known.of_rows(kept))
+        return Leaderboards(tables, statistics, left_out, self.damaged)
 
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
@@ -103,22 +100,15 @@ class Leaderboards:
 
 
 def with_statistics(
-    tables: Sequence[Table],
-    left_out: LeftOut | None = None,
-    rounds: int = ROUNDS,
-    cached: bool = True,
-    damaged: Sequence[str] = (),
+    tables: Sequence[Table], left_out: LeftOut | None = None, rounds: int = ROUNDS, damaged: Sequence[str] = ()
 ) -> Leaderboards:
     """Return tables with their statistics.
 
     Args:
         tables: as they are shown.
         left_out: how many cells of each task are in no table, by reason.
-        rounds: random swaps of a test.
-        cached: keep p-values and intervals, which cost seconds a table, in the cache.
+        rounds: random swaps of a test over items.
         damaged: files that were passed over, below the store.
     """
-    kept = KeptNumbers(cache_file() if cached else None)
-    statistics = [table_statistics(table, SignificanceCache(rounds, kept)) for table in tables]
-    over_tasks = overview(tables, statistics)
-    return Leaderboards(tables, statistics, left_out or {}, overall_lines(tables), damaged, over_tasks)
+    statistics = [table_statistics(table, rounds) for table in tables]
+    return Leaderboards(tables, statistics, left_out or {}, damaged, overview(tables, statistics))

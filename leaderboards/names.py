@@ -51,6 +51,16 @@ def name_settings(rows: Sequence[TableRow]) -> None:
             row.settings = ", ".join(parts)
 
 
+def short_decoding(decoding: str) -> str:
+    """Return a decoding without the length of its texts and without `posterior:`, a method's own distribution.
+
+    >>> short_decoding("posterior:topk=3+max_new_tokens=64")
+    'topk=3'
+    """
+    parts = decoding.removeprefix("posterior:").split("+")
+    return "+".join(part for part in parts if not part.startswith("max_new_tokens="))
+
+
 def _unlike(flat: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of the settings that are not the same everywhere."""
     names: dict[str, None] = {}

@@ -23,8 +23,8 @@ from bench.tasks import TASKS
 
 FORGETTING = ("forgetting/nll", "forgetting/kl")
 """Columns that every task shows of fine-tuned models."""
-FEWEST_SEEDS = 3
-"""Seeds that most rows of a table have where it comes first."""
+MIN_SEEDS = 3
+"""Seeds that a row has to be ranked, and that most rows of a table have where it comes first."""
 LeftOut = Mapping[str, Mapping[str, int]]
 """By task, how many cells are in no table, by reason."""
 
@@ -132,11 +132,21 @@ class Table:
         """Return the places of the rows with the best value of a column, as shown."""
         return self.best_and_second(column)[0]
 
-    def best_and_second(self, column: str) -> tuple[set[int], set[int]]:
-        """Return the places of the rows with the best and with the second best value of a column in their block."""
+    def best_and_second(self, column: str, min_seeds: int = 1) -> tuple[set[int], set[int]]:
+        """Return the places of the rows with the best and with the second best value of a column in their block.
+
+        Args:
+            column: to rank by.
+            min_seeds: that a row with a trained model needs to be ranked; without such a row there is no best one.
+        """
         best, after = set[int](), set[int]()
         for block in self.blocks.values():
-            first, second, *_ = [*self.ranking(column, block), set[int](), set[int]()]
+            trained = {place for place in block if self.rows[place].backbone and column in self.rows[place].values}
+            few = {place for place in trained if self.rows[place].values[column].n < min_seeds}
+            if few == trained:
+                continue
+            ranked = [place for place in block if place not in few]
+            first, second, *_ = [*self.ranking(column, ranked), set[int](), set[int]()]
             best |= first
             after |= second
         return best, after - best
@@ -249,7 +259,7 @@ def order_for_readers(tables: Sequence[Table]) -> list[int]:
 
 
 def _for_readers(table: Table) -> tuple[bool, bool]:
-    few = statistics.median(row.n for row in table.rows) < FEWEST_SEEDS
+    few = statistics.median(row.n for row in table.rows) < MIN_SEEDS
     return "sample" in table.status.values(), few
 
 

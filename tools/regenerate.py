@@ -120,7 +120,7 @@ def page() -> str:
         for table in map(without_sweeps, tables(store)[0]):
             store_of[id(table)] = store
             found.append(table)
-    leaderboards = replace(with_statistics(found, cached=False), overall=()).for_readers()
+    leaderboards = with_statistics(found).for_readers()
     extras: dict[str, Any] = table_extras(leaderboards.tables, store_of)
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))

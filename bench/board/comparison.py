@@ -9,8 +9,8 @@ from bench.board.frames import frame
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.significance import holm
-from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache, cache_file
+from bench.leaderboards.statistics.analysis import differences, with_holm
+from bench.leaderboards.statistics.value_statistics import ValueStatistics
 from bench.leaderboards.table import Table
 from bench.store.reading import read_cell, readable
 from bench.store.store import Store
@@ -34,6 +34,7 @@ COLUMNS = (
     "low",
     "high",
     "p",
+    "p_items",
     "n_seeds",
     "higher_is_better",
     "only_the_objective",
@@ -44,10 +45,11 @@ COLUMNS = (
 def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> list[dict[str, Any]]:
     """Return what two methods differ by in every table that has both, on the same backbone and decoding.
 
-    `difference`, its 95 % interval over test items (`low`, `high`) and `p` (paired randomisation, Holm over all that is
-    returned) are of the seeds that both have, where the metric is a sum over rows; None elsewhere. They say that these
-    trained models differ; what other seeds would do, only more seeds say. `only_the_objective` is what `bench compare`
-    says of the cells of these seeds.
+    `difference` is the mean over the seeds that both have of the first less the second, with its 95 % t interval
+    (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
+    randomisation test over test items, where the metric is a sum over items: it says that these trained models differ,
+    not that another seed would. Both are corrected by Holm over all that is returned. `only_the_objective` is what
+    `bench compare` says of the cells of these seeds.
 
     Args:
         store: where the tables are from.
@@ -57,8 +59,7 @@ def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> 
     Raises:
         UsageError: no table has both.
     """
-    cache = SignificanceCache(kept=KeptNumbers(cache_file()))
-    records = list(_records(store, tables, first, second, cache))
+    records = list(_records(store, tables, first, second))
     if not records:
         methods = {row.method for table in tables for row in table.rows}
         missing = [name for name in (first, second) if name not in methods]
@@ -66,40 +67,34 @@ def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> 
         if missing:
             hint = did_you_mean(missing[0], methods)
         raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
-    tested = [record for record in records if record["p"] is not None]
-    for record, p in zip(tested, holm([record["p"] for record in tested]), strict=True):
-        record["p"] = p
+    found = with_holm([record.pop("known") for record in records])
+    for record, known in zip(records, found, strict=True):
+        record |= {name: getattr(known, name) for name in ("difference", "low", "high", "p", "p_items")}
     return records
 
 
-def _records(
-    store: Store, tables: Sequence[Table], first: str, second: str, cache: SignificanceCache
-) -> Iterator[dict[str, Any]]:
-    """Yield the values of every pair of rows, with uncorrected p."""
+def _records(store: Store, tables: Sequence[Table], first: str, second: str) -> Iterator[dict[str, Any]]:
+    """Yield the values of every pair of rows; the difference that is `known` has p-values that are not corrected."""
     for table in tables:
         for ours in table.rows:
             for theirs in table.rows:
                 if (ours.method, theirs.method) != (first, second) or not _are_alike(ours, theirs):
                     continue
                 fair = _is_fair(store, table, ours, theirs)
-                yield from _values(table, ours, theirs, fair, cache)
+                yield from _values(table, ours, theirs, fair)
 
 
 def _are_alike(ours: TableRow, theirs: TableRow) -> bool:
     return (ours.backbone, ours.decoding) == (theirs.backbone, theirs.decoding)
 
 
-def _values(
-    table: Table, ours: TableRow, theirs: TableRow, fair: bool | None, cache: SignificanceCache
-) -> Iterator[dict[str, Any]]:
+def _values(table: Table, ours: TableRow, theirs: TableRow, fair: bool | None) -> Iterator[dict[str, Any]]:
+    pairs = {}
     for column, value in ours.values.items():
         other = theirs.values.get(column)
-        if other is None or value.mean is None or other.mean is None:
-            continue
-        p, difference, low, high = None, None, None, None
-        if test := cache.test(value, other):
-            p, difference = test
-            low, high = cache.interval(value, other)
+        if other is not None and value.mean is not None and other.mean is not None:
+            pairs[column] = value, other
+    for (column, (value, other)), known in zip(pairs.items(), differences(list(pairs.values())), strict=True):
         yield {
             "task": table.task,
             "split": table.split,
@@ -110,10 +105,7 @@ def _values(
             "metric": column,
             "first": value.mean,
             "second": other.mean,
-            "difference": difference,
-            "low": low,
-            "high": high,
-            "p": p,
+            "known": known or ValueStatistics(),
             "n_seeds": len(value.by_seed.keys() & other.by_seed.keys()),
             "higher_is_better": value.higher_is_better,
             "only_the_objective": fair,

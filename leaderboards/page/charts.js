@@ -1,4 +1,4 @@
-// Charts: whiskers, wins and losses, frequency groups, training curves.
+// Charts: whiskers, frequency groups, training curves.
 
 const PALETTE = 8;
 
@@ -28,30 +28,6 @@ function whisker(value, range) {
   }
   drawn.append(el("circle", { class: value.best ? "dot best" : "dot", cx: at(value.mean), cy: 4, r: 2 }));
   return drawn;
-}
-
-// F2-Softmax, Table 9: of each row against each other one.
-function winsNode(table) {
-  const { matrix, columns } = table.wins;
-  const rows = visibleRows(table).filter((row) => matrix[row.id]);
-  const head = el("tr", {}, el("th", { scope: "col", class: "text" }, "row against column"),
-    rows.map((row) => el("th", { scope: "col" }, breakable(row.label))));
-  const lines = rows.map((row) => el("tr", {}, el("th", { scope: "row", class: "text" }, row.label),
-    rows.map((other) => winCell(row, other, matrix[row.id][other.id]))));
-  return el("div", {}, el("p", { class: "soft" }, `Wins–losses over ${columns.length} columns: ${columns.join(", ")}.`),
-    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table that scrolls" },
-      el("table", { class: "wins", "aria-label": `Wins and losses, ${table.title}` },
-      el("thead", {}, head), el("tbody", {}, lines))));
-}
-
-function winCell(row, other, counts) {
-  if (row === other || !counts) return el("td", { class: "num soft" }, row === other ? "·" : "");
-  const [wins, ties, losses] = counts;
-  const cell = el("td", { class: `num ${wins > losses ? "win" : wins < losses ? "loss" : ""}`,
-    title: `${row.label} against ${other.label}: ${wins} wins, ${ties} ties, ${losses} losses` }, `${wins}–${losses}`,
-  ties ? el("span", { class: "half" }, ` ${ties} tied`) : "");
-  cell.style.setProperty("--share", `${Math.round((45 * Math.abs(wins - losses)) / Math.max(1, wins + ties + losses))}%`);
-  return cell;
 }
 
 // F2-Softmax, Figure 2: a bar a row in each of four groups, a line where people are.

@@ -10,7 +10,7 @@ function linesOf(table) {
     for (const paper of state.papers ? table.published : []) {
       if (paper.method !== row.method || said.has(paper)) continue;
       said.add(paper);
-      lines.push({ paper, name: `${paper.paper} ${paper.table}`, backbone: paper.backbone, seeds: "",
+      lines.push({ paper, name: paper.name, backbone: paper.backbone, seeds: "",
         texts: columns.map((column) => paper.texts[column.name] ?? ""),
         values: columns.map((column) => paper.values[column.name] ?? null) });
     }

@@ -10,19 +10,20 @@ function tipOf(table, row, head, value) {
   if (Object.keys(value.by_seed).length > 1 || value.conflict) about.push(["by seed", bySeed(row, value)]);
   if (value.why) about.push(["n/a", value.why]);
   if (value.conflict) about.push(["conflict", "one seed has two different numbers: never averaged"]);
-  if (value.tied) about.push(["tied", tiedWith(table, row, head, value)]);
-  if (value.p !== null) {
+  if (value.difference !== null) {
     const baseline = table.byId.get(value.against)?.label ?? "the baseline";
-    const ends = value.low === null ? "" : ` (${signed(value.low)} to ${signed(value.high)} over items)`;
-    if (value.difference !== null) about.push([`Δ ${baseline}`, `${signed(value.difference)}${ends}`]);
-    about.push(["p", `${value.p < 0.001 ? "< 0.001" : value.p.toFixed(3)} against ${baseline}`]);
+    const ends = value.low === null ? "" : ` (${signed(value.low)} to ${signed(value.high)} over seeds)`;
+    about.push([`Δ ${baseline}`, `${signed(value.difference)}${ends}`]);
+    const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
+    if (value.p !== null) about.push(["p over seeds", probability(value.p)]);
+    if (value.p_items !== null) about.push(["p over test items", probability(value.p_items)]);
   }
   const reasons = new Set();
   for (const paper of table.published) {
     const printed = paper.method === row.method ? paper.texts[head.name] : undefined;
     if (printed === undefined) continue;
     const delta = paper.deltas[row.id]?.[head.name];
-    about.push([`${paper.paper} ${paper.table}`, `${printed} (${paper.backbone})${delta ? `, Δ ${delta}` : ""}`]);
+    about.push([paper.name, `${printed} (${paper.backbone})${delta ? `, Δ ${delta}` : ""}`]);
     if (paper.why_not) reasons.add(paper.why_not);
   }
   for (const why of reasons) about.push(["not comparable", why]);
@@ -35,13 +36,6 @@ function bySeed(row, value) {
   const named = value.seeds.length === row.seeds.length;
   return value.seeds.map((x, i) => [x, i]).filter(([x]) => x !== null)
     .map(([x, i]) => (named ? `${row.seeds[i]}: ${precise(x)}` : precise(x))).join(" · ");
-}
-
-function tiedWith(table, row, head, value) {
-  const names = table.methods.filter((other) => other !== row && other.values.get(head.name)?.tied === value.tied)
-    .map((other) => other.label);
-  const listed = `${names.slice(0, 6).join(", ")}${names.length > 6 ? " …" : ""}`;
-  return `group ${value.tied}: ${names.length ? `with ${listed}` : "alone"}`;
 }
 
 function signed(value) {

@@ -4,7 +4,6 @@ const sections = new Map();
 
 const PANELS = [
   { key: "samples", name: "Samples", there: (table) => table.samples.length, node: samplesNode },
-  { key: "wins", name: "Wins and losses", there: (table) => table.wins, node: winsNode },
   { key: "frequency", name: "Word frequency", there: (table) => table.frequency.length, node: frequencyNode },
   { key: "curves", name: "Training curves", there: (table) => table.curves.length, node: curvesNode },
 ];

@@ -22,7 +22,6 @@ function prepared(board) {
     table.legend = statics[at].querySelector(".legend-line")?.textContent ?? "";
     table.remarks = [...statics[at].querySelectorAll(".remarks li")].map((remark) => remark.textContent);
     [...table.methods, ...table.human].forEach((row, place) => { row.values = valuesOf(row, table.fields, place, above); });
-    if (table.wins) bothWays(table.wins.matrix);
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
@@ -44,13 +43,6 @@ function valuesOf(row, fields, place, above) {
     value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
     return [name, value];
   }));
-}
-
-// What one row wins the other loses.
-function bothWays(matrix) {
-  for (const [row, others] of Object.entries(matrix)) {
-    for (const [other, counts] of Object.entries(others)) matrix[other][row] = [...counts].reverse();
-  }
 }
 
 // A number as the grid shows it (grid.number): two decimals, half to even, large whole numbers without.

@@ -121,8 +121,7 @@ function valueCell(table, row, head, domains) {
   if (!value) return cell;
   const classes = ["value", value.best && "best", value.second && "second", value.mean === null && "soft"];
   cell.append(el("span", { class: classes.filter(Boolean).join(" ") }, shown(value)));
-  const marks = (value.differs ? "†" : "") + value.tied;
-  if (marks) cell.append(el("sup", {}, marks));
+  if (value.differs) cell.append(el("sup", {}, "†"));
   if (value.mean !== null) {
     cell.append(el("span", { class: "under" }, value.interval && el("span", { class: "half" }, `±${value.interval}`),
       value.n_seeds > 1 && whisker(value, domains.get(head.name))));
@@ -139,7 +138,7 @@ function paperNode(paper, row, heads) {
   const line = el("tr", { class: "paper" });
   for (const head of heads) {
     if (head.key === "method") {
-      line.append(el("th", { scope: "row", class: "text", title: paper.note || null }, `${paper.paper} ${paper.table}`,
+      line.append(el("th", { scope: "row", class: "text", title: paper.note || null }, paper.name,
         isNarrow() && el("small", { class: "sub" }, paper.backbone)));
     } else if (head.key === "backbone") line.append(el("td", { class: "text" }, paper.backbone));
     else line.append(paperCell(paper, row, head));

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 
 from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.names import short_decoding
 from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable, read
 
 __all__ = [
@@ -31,6 +32,7 @@ class Published:
         task, method, backbone: ours.
         values: by column of ours.
         note: what a reader of the table's numbers must know; may be empty.
+        decoding: of its texts, in short; empty where none were generated.
     """
 
     paper: str
@@ -40,6 +42,12 @@ class Published:
     backbone: str
     values: Mapping[str, float]
     note: str = ""
+    decoding: str = ""
+
+    @property
+    def name(self) -> str:
+        """Paper, table and decoding: a published greedy row must not be read as our top-k one."""
+        return ", ".join(filter(None, [f"{self.paper} {self.table}", self.decoding]))
 
     @property
     def label(self) -> str:
@@ -84,5 +92,9 @@ def published(task: str) -> Sequence[Published]:
                 values = {cell.metric: cell.value for cell in cells if cell.value is not None}
                 if values:
                     method, backbone = cells[0].method, cells[0].backbone
-                    shown.append(Published(paper.name, table.name, task, method, backbone, values, table.note))
+                    decodings = dict.fromkeys(short_decoding(cell.decoding) for cell in cells if cell.decoding)
+                    decoding = ", ".join(decodings)
+                    shown.append(
+                        Published(paper.name, table.name, task, method, backbone, values, table.note, decoding)
+                    )
     return shown

@@ -2,19 +2,20 @@
 
 The paper does not state its rule. This one gives all of the paper's pairs but one: of columns with several n, n = 2
 votes; where people's texts have a score, the value nearer to it wins. People's texts are those of our data: a column
-without them does not vote, and a pair that lacks a column has no count.
+without them does not vote, and a pair of methods that lacks a column has no count.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 from bench.leaderboards.published.needs import COUNTED
 from bench.leaderboards.published.reproduction import Reproduced, Reproduction
 from bench.leaderboards.statistics.intervals import SeedMean
-from bench.leaderboards.statistics.views import Duel, Goal, pairwise, records
 
 VOTES: Mapping[str, Literal["lower", "higher", "human"]] = {
     "PPL": "lower",
@@ -26,8 +27,19 @@ VOTES: Mapping[str, Literal["lower", "higher", "human"]] = {
     "Uniq": "human",
 }
 """By column of table 2, which value wins: the lower, the higher, or the nearer to people's."""
-
+TOLERANCE = 1e-9
+"""A smaller difference is a tie, in the column's unit."""
 LACKING = "a duel needs every column of both methods, and people's scores"
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two methods over the columns that vote: how many the first wins and loses; the others are ties."""
+
+    first: str
+    second: str
+    wins: int
+    losses: int
 
 
 def fill_win_loss_table(table: Reproduction, scores: Reproduction) -> Reproduction:
@@ -38,16 +50,21 @@ def fill_win_loss_table(table: Reproduction, scores: Reproduction) -> Reproducti
         scores: the table it counts over.
     """
     assert COUNTED[table.table.address] == scores.table.address
-    duels_by_task = {task: duels_of(task, scores) for task in _methods_by_task(scores)}
-    ranks = _ranks(duels_by_task, scores)
-    seeds = _seeds(scores)
+    methods_by_task: dict[str, list[str]] = {}
+    for row in scores.rows:
+        if row[0].cell.method:
+            methods_by_task.setdefault(row[0].cell.task, []).append(row[0].cell.method)
+    duels_by_task = {task: duels_of(task, scores) for task in sorted(methods_by_task)}
+    duels = [duel for duels in duels_by_task.values() for duel in duels]
+    pairs = sum(len(methods) * (len(methods) - 1) // 2 for methods in methods_by_task.values())
+    records = records_of(duels) if len(duels) == pairs else {}
+    seeds = min((scored.ours.n for row in scores.rows for scored in row if scored.ours is not None), default=0)
     rows = []
     for row in table.rows:
         cell = row[0].cell
+        counts = records.get(cell.method, {})
         if cell.than:
             counts = _duel_counts(cell.method, cell.than, duels_by_task.get(cell.task, []))
-        else:
-            counts = ranks.get(cell.method, {})
         rows.append(tuple(_filled(reproduced, counts, seeds) for reproduced in row))
     filled = replace(table, rows=tuple(rows))
     if any(reproduced.ours is None for row in rows for reproduced in row):
@@ -55,29 +72,46 @@ def fill_win_loss_table(table: Reproduction, scores: Reproduction) -> Reproducti
     return filled
 
 
-def _methods_by_task(scores: Reproduction) -> dict[str, list[str]]:
-    methods: dict[str, list[str]] = {}
+def duels_of(task: str, scores: Reproduction) -> list[Duel]:
+    """Return the duels of one task over the columns that vote; methods that lack one of them are left out."""
+    human: dict[str, float] = {}
+    values: dict[str, dict[str, float]] = {}
     for row in scores.rows:
-        if row[0].cell.method:
-            methods.setdefault(row[0].cell.task, []).append(row[0].cell.method)
-    return dict(sorted(methods.items()))
+        cell, votes = row[0].cell, _votes(row)
+        if cell.task != task:
+            continue
+        if cell.row == "Human":
+            human = votes
+        if cell.method and len(votes) == len(VOTES):
+            values[cell.method] = votes
+    if any(goal == "human" and column not in human for column, goal in VOTES.items()):
+        return []
+    duels = []
+    for first, second in combinations(values, 2):
+        ahead = []
+        for column, goal in VOTES.items():
+            ours, theirs = values[first][column], values[second][column]
+            if goal == "human":
+                ours, theirs = abs(ours - human[column]), abs(theirs - human[column])
+            ahead.append(ours - theirs if goal == "higher" else theirs - ours)
+        duels.append(Duel(first, second, sum(by > TOLERANCE for by in ahead), sum(by < -TOLERANCE for by in ahead)))
+    return duels
 
 
-def _seeds(scores: Reproduction) -> int:
-    """Return the number of seeds of the score with the fewest; 0 without scores."""
-    return min((scored.ours.n for row in scores.rows for scored in row if scored.ours is not None), default=0)
+def records_of(duels: Sequence[Duel]) -> dict[str, dict[str, int]]:
+    """Return, by method, the columns of table 9b: duels won and lost, and the rank by duels won, which ties share.
 
-
-def _ranks(duels_by_task: Mapping[str, Sequence[Duel]], scores: Reproduction) -> dict[str, dict[str, int]]:
-    """Return, by method, the columns of table 9b over the duels of all tasks; empty unless every duel is there."""
-    duels = [duel for duels in duels_by_task.values() for duel in duels]
-    pairs = 0
-    for methods in _methods_by_task(scores).values():
-        pairs += len(methods) * (len(methods) - 1) // 2
-    if len(duels) != pairs:
-        return {}
+    >>> records_of([Duel("a", "b", 4, 3), Duel("c", "a", 2, 5)])["b"]
+    {'Rank': 2, 'Wins': 0, 'Losses': 1}
+    """
+    won, lost = Counter[str](), Counter[str]()
+    for duel in duels:
+        for method, wins, losses in ((duel.first, duel.wins, duel.losses), (duel.second, duel.losses, duel.wins)):
+            won[method] += wins > losses
+            lost[method] += wins < losses
     return {
-        record.method: {"Rank": record.rank, "Wins": record.wins, "Losses": record.losses} for record in records(duels)
+        method: {"Rank": 1 + sum(n > won[method] for n in won.values()), "Wins": won[method], "Losses": lost[method]}
+        for method in won
     }
 
 
@@ -96,29 +130,6 @@ def _filled(reproduced: Reproduced, counts: Mapping[str, int], seeds: int) -> Re
     if column not in counts:
         return reproduced
     return replace(reproduced, ours=SeedMean(float(counts[column]), None, seeds))
-
-
-def duels_of(task: str, scores: Reproduction) -> list[Duel]:
-    """Return the duels of one task over the columns that vote; methods that lack one of them are left out."""
-    human: dict[str, float] = {}
-    values: dict[str, dict[str, float]] = {}
-    for row in scores.rows:
-        cell, votes = row[0].cell, _votes(row)
-        if cell.task != task:
-            continue
-        if cell.row == "Human":
-            human = votes
-        if cell.method and len(votes) == len(VOTES):
-            values[cell.method] = votes
-    goals: dict[str, Goal] = {}
-    for column, goal in VOTES.items():
-        if goal != "human":
-            goals[column] = goal
-        elif column in human:
-            goals[column] = human[column]
-    if len(values) < 2 or len(goals) < len(VOTES):
-        return []
-    return pairwise(values, goals)
 
 
 def _votes(row: Sequence[Reproduced]) -> dict[str, float]:

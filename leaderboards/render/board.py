@@ -13,14 +13,14 @@ from bench.leaderboards.render.legend import legend
 from bench.leaderboards.render.overview_content import overview_content
 from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import table_ids
 from bench.leaderboards.table_names import table_names
 from bench.leaderboards.training_costs import add_costs
 
 __all__ = ["as_json", "board", "schema"]
 
-SCHEMA = "objective-bench/board/1"
+SCHEMA = "objective-bench/board/2"
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 """Of tokens by their count in the training text, as columns `frequency/...` name them (F2-Softmax, Figure 2)."""
 
@@ -60,7 +60,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         tables.append(content)
     content = {
         "schema": SCHEMA,
-        "notes": leaderboards.notes,
+        "notes": leaderboards.left_out_notes,
         "records": extras.get("records"),
         "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
         "tables": tables,
@@ -95,13 +95,12 @@ def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) ->
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
-        "legend": legend(grid, statistics),
-        "remarks": remarks(table, statistics),
+        "legend": legend(grid),
+        "remarks": remarks(table),
         "columns": _columns(grid),
         "methods": methods,
         "human": human,
         "published": _published(grid, ids),
-        "wins": _wins(statistics.wins),
         "frequency": _frequency(grid, ids),
     }
 
@@ -177,8 +176,8 @@ def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Seque
         "best": cell.best,
         "second": cell.second,
         "half": statistics.half,
-        "tied": cell.tied,
         "p": statistics.p,
+        "p_items": statistics.p_items,
         "differs": cell.differs,
         "difference": statistics.difference,
         "low": statistics.low,
@@ -206,6 +205,7 @@ def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
             {
                 "paper": paper.paper,
                 "table": paper.table,
+                "name": paper.name,
                 "method": paper.method,
                 "backbone": paper.backbone,
                 "values": printed_values(paper, grid.columns),
@@ -217,12 +217,6 @@ def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _wins(wins: Wins | None) -> dict[str, Any] | None:
-    if wins is None:
-        return None
-    return {"columns": list(wins.columns), "matrix": wins.matrix}
 
 
 def _frequency(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Literal
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
-from bench.leaderboards.table import Table, metric_name
+from bench.leaderboards.table import MIN_SEEDS, Table, metric_name
 
 HUMAN = "human (the true continuations)"
 FIXED = ("method", "backbone", "seeds")
@@ -26,8 +26,7 @@ class GridCell:
         interval: half the width of its 95 % interval over seeds, empty where there is none.
         fewer: `n=2` where it is the mean over fewer seeds than its row.
         best: whether it is the best of its column, `second` the second best.
-        differs: whether it differs from the baseline's significantly: the dagger.
-        tied: letters of the group of rows it does not differ from.
+        differs: whether it differs significantly from the baseline's over seeds: the dagger.
     """
 
     text: str
@@ -36,7 +35,6 @@ class GridCell:
     best: bool = False
     second: bool = False
     differs: bool = False
-    tied: str = ""
 
     @property
     def whole(self) -> str:
@@ -133,8 +131,7 @@ def grid_of(table: Table, statistics: TableStatistics) -> Grid:
     columns = _columns(table)
     best, second = {}, {}
     for column in columns:
-        may_be_marked = statistics.markable.get(column, set())
-        best[column], second[column] = (places & may_be_marked for places in table.best_and_second(column))
+        best[column], second[column] = table.best_and_second(column, MIN_SEEDS)
     rows = []
     for place, (row, values) in enumerate(zip(table.rows, statistics.values, strict=True)):
         cells, n = {}, row.n
@@ -191,7 +188,7 @@ def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, 
     fewer = ""
     if value.n < seeds:
         fewer = f"n={value.n}"
-    return GridCell(number(value.mean), number(known.half), fewer, best, second, known.differs, known.tied)
+    return GridCell(number(value.mean), number(known.half), fewer, best, second, known.differs)
 
 
 def _seeds(row: TableRow) -> str:
@@ -208,7 +205,7 @@ def _human_line(row: TableRow, columns: Sequence[str]) -> Line:
 
 def _paper_line(paper: Published, columns: Sequence[str]) -> Line:
     cells = {column: GridCell(number(value)) for column, value in printed_values(paper, columns).items()}
-    return Line("paper", f"{paper.paper} {paper.table}", paper.backbone, "", cells)
+    return Line("paper", paper.name, paper.backbone, "", cells)
 
 
 def printed_values(paper: Published, columns: Sequence[str]) -> dict[str, float]:

@@ -124,7 +124,7 @@ def _static_row(tag: str, row: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _static_paper(paper: Mapping[str, Any], names: Sequence[str]) -> str:
     cells = "".join(f"<td>{_text(paper['texts'].get(name, ''))}" for name in names)
-    label = f"{_text(paper['paper'])} {_text(paper['table'])}"
+    label = _text(paper["name"])
     return f"<tr class=paper><th scope=row>{label}<td>{_text(paper['backbone'])}<td>{cells}"
 
 
@@ -136,11 +136,8 @@ def _static_value(value: Mapping[str, Any] | None) -> str:
         text = f"<b>{text}</b>"
     elif value["second"]:
         text = f"<u>{text}</u>"
-    marks = value["tied"]
     if value["differs"]:
-        marks = f"†{marks}"
-    if marks:
-        text += f"<i>{_text(marks)}</i>"
+        text += "<i>†</i>"
     if value["interval"]:
         text += f" ±{_text(value['interval'])}"
     if value["fewer"]:

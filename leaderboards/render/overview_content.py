@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from math import isinf
 from typing import Any
 
-from bench.leaderboards.overview import Overview, OverviewCell, OverviewColumn, OverviewRow
+from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
 from bench.leaderboards.statistics.baseline import BASELINE
-from bench.leaderboards.statistics.intervals import Interval
 from bench.leaderboards.table import Table
 
 __all__ = ["overview_content"]
-
-LARGEST = 99.0
-"""Of a size in seed deviations: where seeds do not differ at all it is infinite, and JSON has no such number."""
 
 
 def overview_content(found: Overview, tables: Sequence[Table], ids: Sequence[str]) -> dict[str, Any] | None:
@@ -30,6 +25,7 @@ def overview_content(found: Overview, tables: Sequence[Table], ids: Sequence[str
         return None
     return {
         "baseline": BASELINE,
+        "sentences": found.sentences,
         "tasks": [_task(column, tables[column.place], ids[column.place]) for column in found.columns],
         "methods": [_method(row, found.columns) for row in found.rows],
         "notes": list(found.notes),
@@ -39,13 +35,13 @@ def overview_content(found: Overview, tables: Sequence[Table], ids: Sequence[str
 def _task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]:
     return {
         "task": column.task,
+        "title": column.title,
         "table": table_id,
         "column": column.column,
         "higher_is_better": column.higher_is_better,
         "backbone": column.backbone,
         "decoding": column.decoding,
-        "can_rank": column.can_rank,
-        "why_unranked": column.why_unranked,
+        "aggregated": column.gate.passed,
         "rows": table.n,
         "seeds": column.cells[BASELINE].n,
         "watermark": table.watermark,
@@ -53,29 +49,14 @@ def _task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]
 
 
 def _method(row: OverviewRow, columns: Sequence[OverviewColumn]) -> dict[str, Any]:
-    cells = {column.task: _cell(column.cells[row.method]) for column in columns if row.method in column.cells}
+    over_tasks = None
+    if row.aggregated:
+        over_tasks = {"better": row.better, "worse": row.worse, "tasks": list(row.aggregated)}
     return {
         "method": row.method,
         "marks": list(row.marks),
         "trained": row.trained,
         "n_tasks": row.n_tasks,
-        "improves": _aggregate(row.improves, row.improves_tasks),
-        "relative": _aggregate(row.relative, row.relative_tasks),
-        "mean_rank": row.mean_rank,
-        "cells": cells,
+        "over_tasks": over_tasks,
+        "cells": {column.task: asdict(column.cells[row.method]) for column in columns if row.method in column.cells},
     }
-
-
-def _aggregate(value: Interval | None, tasks: Sequence[str]) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    return {**asdict(value), "tasks": list(tasks)}
-
-
-def _cell(cell: OverviewCell) -> Mapping[str, Any]:
-    content = asdict(cell)
-    if cell.size is not None and isinf(cell.size):
-        content["size"] = LARGEST
-        if cell.size < 0:
-            content["size"] = -LARGEST
-    return content

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.leaderboards.names import short_decoding
 from bench.leaderboards.one_gradient import one_gradient_lines
+from bench.leaderboards.render.legend import DIFFERS, INTERVAL
 from bench.leaderboards.render.tuning import tuning_remarks
-from bench.leaderboards.statistics.seed_spread import MEANINGS
 from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
@@ -23,21 +24,16 @@ def under_table(table: Table, statistics: TableStatistics) -> list[str]:
         lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
     values = [value for row in statistics.values for value in row.values()]
     if any(value.half is not None for value in values):
-        over = "seeds"
-        if any(row.sampling_note for row in table.rows):
-            over = "seeds of training, or over sampling seeds of one training where that is said of a row"
-        lines.append(f"±: 95 % Student-t interval over {over}")
+        sampled = any(row.sampling_note for row in table.rows)
+        lines.append(f"{INTERVAL}, or over sampling seeds where a note says so" if sampled else INTERVAL)
     if any(value.differs for value in values):
-        lines.append(
-            "†: differs from mle with the same backbone and decoding (paired randomisation over test items, "
-            "Holm over this table, p <= 0.05)"
-        )
-    return lines + remarks(table, statistics)
+        lines.append(DIFFERS)
+    return lines + remarks(table)
 
 
-def remarks(table: Table, statistics: TableStatistics) -> list[str]:
-    """Return notes on marks, published rows, missing values, trade-offs, people, hub copies, tuning and controls."""
-    lines = [f"{why}, since {MEANINGS[why]}: {', '.join(columns)}" for why, columns in statistics.unmarked.items()]
+def remarks(table: Table) -> list[str]:
+    """Return notes on decoding, published rows, missing values, hub copies, tuning and controls."""
+    lines = _decoding(table)
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in table.rows if row.remark)
     lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in table.rows if row.sampling_note)
@@ -45,9 +41,18 @@ def remarks(table: Table, statistics: TableStatistics) -> list[str]:
     lines += one_gradient_lines(table.rows)
     lines += _alike(table)
     lines += _without_value(table)
-    lines += statistics.at_equal
-    lines += statistics.closest
     return lines + _unpinned(table) + tuning_remarks(table) + _controls(table)
+
+
+def _decoding(table: Table) -> list[str]:
+    """Say how the texts of our rows were generated, where it is the same for all of them and papers stand beside them.
+
+    Where it is not the same, the label of each row says it.
+    """
+    decodings = {row.decoding for row in table.rows if row.decoding}
+    if not table.published or len(decodings) != 1:
+        return []
+    return [f"decoding of our rows: {short_decoding(decodings.pop())}"]
 
 
 def _alike(table: Table) -> list[str]:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from bench.base.ties import TIE
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import baseline_of
-from bench.leaderboards.statistics.tuning import (
-    budget_orders,
-    expected_best,
-    expected_maximum,
-    first_changes,
-    selection_gain,
-)
 from bench.leaderboards.table import Table
 
 __all__ = ["tuning_remarks"]
@@ -54,7 +46,7 @@ def by_number(number_of: Mapping[str, int]) -> Iterator[tuple[int, str]]:
 
 
 def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
-    """Say the expected best of k trials of each method, and whether the order of methods changes with k."""
+    """Say the expected best of 1 to n trials of each method: how it does under a smaller budget."""
     lines = []
     for backbone in dict.fromkeys(row.backbone for row in rows):
         trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and is_tuned(row)}
@@ -70,9 +62,27 @@ def expected_best_lines(rows: Sequence[TableRow]) -> list[str]:
             f"expected best validation NLL of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
             f"{'; '.join(curves)}"
         )
-        if len(trials) > 1:
-            lines.append(order_line(where, budget_orders(trials)))
     return lines
+
+
+def expected_best(losses: Sequence[float | None], k: int) -> float:
+    """Return the expected lowest of k losses that are drawn, with replacement, from those of n trials.
+
+    sum over i of loss_(i) * (((n - i + 1) / n)^k - ((n - i) / n)^k), with loss_(1) <= ... <= loss_(n): Dodge,
+    Gururangan, Card, Schwartz and Smith 2019, eq. 7, for a loss in place of a score.
+
+    Args:
+        losses: validation NLL of each trial; None for one that diverged or failed, which is infinitely bad.
+        k: how many are drawn, 1 or more.
+
+    >>> expected_best([3.0, 1.0], 1), expected_best([3.0, 1.0], 2)
+    (2.0, 1.5)
+    """
+    ordered = sorted(math.inf if loss is None else loss for loss in losses)
+    n, total = len(ordered), 0.0
+    for place, loss in enumerate(ordered):
+        total += loss * (((n - place) / n) ** k - ((n - place - 1) / n) ** k)
+    return total
 
 
 def is_tuned(row: TableRow) -> bool:
@@ -80,48 +90,17 @@ def is_tuned(row: TableRow) -> bool:
     return len(row.trial_losses) == 1 or len(set(row.trial_losses)) > 1
 
 
-def order_line(where: str, orders: Sequence[tuple[str, ...]]) -> str:
-    """Say whether the order of methods by expected best changes with the number of trials."""
-    changes = first_changes(orders)
-    if len(changes) == 1:
-        return f"the order of methods {where} is the same for 1 to {len(orders)} trials: {', '.join(changes[0][1])}"
-    said = "; ".join(f"from {k} on {', '.join(order)}" for k, order in changes)
-    return f"the order of methods {where} changes with the number of trials: {said}"
-
-
 def more_tuned_lines(table: Table) -> list[str]:
-    """Say what selection alone yields to methods that were tuned more than their baseline."""
+    """Say which methods were picked from more combinations than their baseline."""
     lines: dict[str, str] = {}
     for row in table.rows:
         place = baseline_of(table, row)
-        if place is None or row.tried <= max(1, table.rows[place].tried):
-            continue
-        base = table.rows[place]
-        tried = max(1, base.tried)
-        gain = expected_maximum(row.tried) - expected_maximum(tried)
-        said = (
-            f"{row.method} was picked from {row.tried} combinations, its baseline from {tried}: were all of them "
-            f"alike, the better pick alone would gain up to {gain:.2f} standard deviations over seeds"
-        )
-        sd = seed_sd(table.primary, (row, base))
-        if sd is not None:
-            said += f", {selection_gain(row.tried, tried, sd):.3g} {table.primary}"
-        lines.setdefault(row.method, said)
+        if place is not None and row.tried > max(1, table.rows[place].tried):
+            lines[row.method] = (
+                f"{row.method} was picked from {row.tried} combinations and its baseline from "
+                f"{max(1, table.rows[place].tried)}: the best of more is higher by chance alone"
+            )
     return list(lines.values())
-
-
-def seed_sd(column: str, rows: Sequence[TableRow]) -> float | None:
-    """Return the pooled standard deviation over seeds of a column in some rows; None without two seeds in any."""
-    squares, freedom = 0.0, 0
-    for row in rows:
-        if column not in row.values or row.values[column].n < 2:
-            continue
-        values = list(row.values[column].by_seed.values())
-        squares += statistics.variance(values) * (len(values) - 1)
-        freedom += len(values) - 1
-    if not freedom:
-        return None
-    return math.sqrt(squares / freedom)
 
 
 def loss_text(loss: float) -> str:

@@ -1,1 +1,1 @@
-"""Statistics over sums: intervals, tests, agreement and trade-offs."""
+"""Statistics of tables: intervals and tests over seeds and over test items, the baseline, agreement of raters."""

@@ -39,7 +39,7 @@ def value(mean: float | None, seeds: int = 3, half: float | None = 1.0, **change
     return {"text": "conflict" if changes.get("conflict") else text, "interval": number(changes.get("half", half)),
             "fewer": "", "mean": mean, "half": half, "n_seeds": len(by_seed), "by_seed": by_seed,
             "signature": "bleu|scale:corpus|version:1", "conflict": False, "why": "" if mean is not None else "no text",
-            "best": False, "second": False, "tied": "", "p": None, "differs": False, "difference": None,
+            "best": False, "second": False, "p": None, "p_items": None, "differs": False, "difference": None,
             "low": None, "high": None, "against": "", **changes}  # fmt: skip
 
 
@@ -60,13 +60,13 @@ def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.10
             "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
             "watermark": "test data: sample", "remarks": ["a remark"],
             "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],
-            "methods": methods, "human": [], "published": [], "wins": None, "frequency": [], "curves": [],
+            "methods": methods, "human": [], "published": [], "frequency": [], "curves": [],
             "samples": [], **changes}  # fmt: skip
 
 
 def board(*tables: dict[str, Any]) -> dict[str, Any]:
     """A board of tables."""
-    return {"schema": "objective-bench/board/1", "notes": ["2 cells failed and have no number"],
+    return {"schema": "objective-bench/board/2", "notes": ["2 cells failed and have no number"],
             "records": "../results", "tables": list(tables)}  # fmt: skip
 
 
@@ -74,20 +74,20 @@ def example() -> dict[str, Any]:
     """Two tables with everything a page can show."""
     ids = [f"{m}-0abc12" for m in ("mle", "trime", "histalign")]
     methods = [
-        row("mle", {"bleu-1": value(33.125, tied="a"), "bleu-2": value(20.0), "ppl/word": value(19.5),
+        row("mle", {"bleu-1": value(33.125), "bleu-2": value(20.0), "ppl/word": value(19.5),
                     "uniq": value(7000.0)}),
-        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, differs=True, difference=8.375, low=2.25,
+        row("trime", {"bleu-1": value(41.5, best=True, p=0.01, p_items=0.02, differs=True, difference=8.375, low=2.25,
                                                  high=14.5, against=ids[0]), "bleu-2": value(None),
                       "ppl/word": value(25.0, 2, None, fewer="n=2")}, backbone="bart", controls=["histalign"],
             untuned="lr"),
-        row("histalign", {"bleu-1": value(9.75, tied="a"), "bleu-2": value(21.0, best=True),
+        row("histalign", {"bleu-1": value(9.75), "bleu-2": value(21.0, best=True),
                           "ppl/word": value(None, conflict=True, why="")}, diverged=1, seeds_text="3 (div 1/3)"),
     ]  # fmt: skip
-    paper = {"paper": "HistAlign", "table": "Table 7", "method": "mle", "backbone": "bart-large",
+    paper = {"paper": "HistAlign", "table": "Table 7", "name": "HistAlign Table 7", "method": "mle",
+             "backbone": "bart-large",
              "values": {"bleu-1": 56.27}, "texts": {"bleu-1": "56.27"}, "deltas": {},
              "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
-    wins = {a: {b: [2, 1, 0] if a < b else [0, 1, 2] for b in ids if b != a} for a in ids}
     samples = [
         {"id": f"test/{i}", "prompt": f"the old mill number {i} stood by the river", "reference": "It stood.",
          "texts": {name: f"the old mill by the sea by the sea {name} {i}" for name in ids}}
@@ -97,7 +97,7 @@ def example() -> dict[str, Any]:
     curves[0] |= {"validation": [[50, 6.0], [100, 6.5]], "kept": 50}
     people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
     first = table(methods, published=[paper], human=[people],
-                  wins={"columns": ["bleu-1", "bleu-2", "ppl/word"], "matrix": wins}, samples=samples, curves=curves,
+                  samples=samples, curves=curves,
                   samples_note="Texts of the first seed.",
                   frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
@@ -110,53 +110,52 @@ def example() -> dict[str, Any]:
 def around() -> dict[str, Any]:
     """What stands around the tables of the example: an overview and claims."""
     tasks = [
-        {"task": "logicnlg", "table": "logicnlg.test.small.100", "column": "bleu-1", "higher_is_better": True,
-         "backbone": "small-encdec", "decoding": "greedy", "can_rank": True, "why_unranked": "", "rows": 100,
+        {"task": "logicnlg", "title": "LogicNLG", "table": "logicnlg.test.small.100", "column": "bleu-1",
+         "higher_is_better": True, "backbone": "small-encdec", "decoding": "greedy", "aggregated": True, "rows": 100,
          "seeds": 3, "watermark": ""},
-        {"task": "text", "table": "text.test.paper.9", "column": "kld", "higher_is_better": False,
-         "backbone": "small-causal", "decoding": "topk=3", "can_rank": False,
-         "why_unranked": "cannot rank here", "rows": 9, "seeds": 3, "watermark": ""},
+        {"task": "text", "title": "King James Bible", "table": "text.test.paper.9", "column": "kld",
+         "higher_is_better": False, "backbone": "small-causal", "decoding": "topk=3", "aggregated": False,
+         "rows": 9, "seeds": 3, "watermark": ""},
     ]  # fmt: skip
-    base = {"mean": 33.125, "n": 3, "difference": None, "size": None, "differs": False, "why": ""}
+    base = {"mean": 33.125, "n": 3, "difference": None, "differs": None, "why": ""}
     cells = [
-        {**base, "difference": size, "size": size, "differs": size > 4}
-        for size in (-9.0, -3.0, -1.5, 0.5, 1.5, 3.0, 9.0)
+        {**base, "difference": difference, "differs": abs(difference) > 2}
+        for difference in (-9.0, -3.0, -1.5, 0.5, 1.5, 3.0, 9.0)
     ]
-    over = {"value": 0.75, "low": 0.5, "high": 1.0, "tasks": ["logicnlg", "text"]}
-    methods = [{"method": "mle", "marks": [], "trained": True, "n_tasks": 2, "improves": None, "relative": None,
-                "mean_rank": 1.5, "cells": {"logicnlg": base, "text": base}}]  # fmt: skip
+    over = {"better": 2, "worse": 1, "tasks": ["LogicNLG", "King James Bible", "XSum"]}
+    methods = [{"method": "mle", "marks": [], "trained": True, "n_tasks": 2, "over_tasks": None,
+                "cells": {"logicnlg": base, "text": base}}]  # fmt: skip
     for place, cell in enumerate(cells):
+        of_task = {"logicnlg": cell, "text": {**cell, "differs": None}}
         methods.append({"method": f"method_{place}", "marks": ["control"], "trained": place > 0, "n_tasks": 2,
-                        "improves": over, "relative": {**over, "value": 1.02, "low": 0.9, "high": 1.1},
-                        "mean_rank": None, "cells": {"logicnlg": cell, "text": {**cell, "size": None}}})  # fmt: skip
+                        "over_tasks": over, "cells": of_task})  # fmt: skip
     claim = {"claim": "HistAlign beats MLE", "quote": "the best", "where": "Table 7", "paper": "+0.62", "here": "+3.20",
              "verdict_text": "seen here (459k parameters from scratch, 300 steps, LogicNLG, 3 seeds)",
              "evidence": ["bleu-3: +3.20"], "parts": [{"effect": 3.2}]}  # fmt: skip
     other = {**claim, "claim": "AdaDec beats Seq2Seq", "here": "", "parts": [], "verdict_text": "not run: adadec"}
     papers = [{"paper": name, "abstract": ["What was run: models"], "counts": {"seen here": 1}, "claims": [one]}
               for name, one in (("HistAlign", claim), ("AdaDec", other))]  # fmt: skip
-    overview = {"baseline": "mle", "tasks": tasks, "methods": methods, "notes": ["a note"]}
+    overview = {"baseline": "mle", "sentences": ["a sentence"], "tasks": tasks, "methods": methods, "notes": ["a note"]}
     return {"overview": overview, "claims": papers}
 
 
 def hostile() -> dict[str, Any]:
     """A board whose every text is an attack; one row and one sample for each."""
     methods = [
-        row(text, {"bleu-1": value(float(i), signature=text, why="", tied="a"), "bleu-2": value(None, why=text)},
+        row(text, {"bleu-1": value(float(i), signature=text, why=""), "bleu-2": value(None, why=text)},
             id=text, label=text, settings=text, backbone=text, decoding=text, controls=[text], untuned=text,
             remark=text, cells=[text], folder=f"{text}/{text}")
         for i, text in enumerate(ATTACKS)
     ]  # fmt: skip
-    papers = [{"paper": text, "table": text, "method": text, "backbone": text, "values": {"bleu-1": 1.0},
+    papers = [{"paper": text, "table": text, "name": text, "method": text, "backbone": text, "values": {"bleu-1": 1.0},
                "texts": {"bleu-1": text}, "deltas": {}, "comparable": False, "why_not": text,
                "note": text} for text in ATTACKS]  # fmt: skip
     samples = [{"id": text, "prompt": text, "reference": text, "texts": dict.fromkeys(ATTACKS, text)}
                for text in ATTACKS]  # fmt: skip
-    wins = {"columns": list(ATTACKS), "matrix": {a: {b: [1, 0, 1] for b in ATTACKS if a != b} for a in ATTACKS}}
     shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     bad = "".join(ATTACKS)
     made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,
-                 samples=samples, samples_note=bad, wins=wins,
+                 samples=samples, samples_note=bad,
                  curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS],
                  frequency=[{"id": a, "shares": shares} for a in ATTACKS])  # fmt: skip
     made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
@@ -180,12 +179,12 @@ def large(rows: int = 200) -> dict[str, Any]:
 
 
 def measured(rng: random.Random, against: str, signature: str) -> dict[str, Any]:
-    """A value with all its digits, its interval, group and test."""
+    """A value with all its digits, its interval and tests."""
     by_seed = {str(seed): rng.gauss(30, 2) for seed in range(3)}
     difference = rng.gauss(0, 1)
     return value(sum(by_seed.values()) / 3, half=rng.random(), signature=signature, by_seed=by_seed, p=rng.random(),
                  difference=difference, low=difference - rng.random(), high=difference + rng.random(),
-                 tied=rng.choice("abc"), against=against)  # fmt: skip
+                 p_items=rng.random(), against=against)  # fmt: skip
 
 
 def with_samples(content: dict[str, Any], samples: int = 30, words: int = 20) -> dict[str, Any]:

@@ -15,14 +15,13 @@ from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
-from bench.leaderboards.statistics import analysis, overall
+from bench.leaderboards.statistics import analysis
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
-WORK = ((table, "add_cell"), (analysis, "seed_mean"), (analysis, "at_equal"), (analysis, "closest"),
-        (overall, "aggregate"))  # fmt: skip
-"""What is done for each cell, value, table, table and aggregate, whoever asks for it."""
+WORK = ((table, "add_cell"), (analysis, "seed_mean"), (analysis, "compare_all"))
+"""What is done for each cell, value and table, whoever asks for it."""
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def done(monkeypatch):
     return counts
 
 
-ONCE = {"add_cell": 12, "seed_mean": 2 * 3 + 2 * 1, "at_equal": 2, "closest": 2, "aggregate": 1}
+ONCE = {"add_cell": 12, "seed_mean": 2 * 3 + 2 * 1, "compare_all": 2}
 
 
 def ran(*tasks):
@@ -80,8 +79,7 @@ def test_every_format_shows_what_was_made_once(root, done):
 def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, done, capsys):
     show(ran("xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
-    assert {name: n for name, n in done.items() if name != "aggregate"} == {
-        name: n for name, n in ONCE.items() if name != "aggregate"}  # fmt: skip
+    assert done == ONCE
     assert out.partition("page with")[0] == report(root, ["xsum"], "terminal")
     assert "logicnlg" not in out
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
@@ -93,7 +91,7 @@ def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
     leaderboards = leaderboards_of(Store(root))
     assert leaderboards.of_tasks({"logicnlg", "xsum"}) is leaderboards
     assert [line.split(":")[0] for line in leaderboards.notes] == [
-        "1 cells run with --limit are left out", "over 2 tasks (logicnlg, xsum), primary columns"]  # fmt: skip
+        "1 cells run with --limit are left out", "LogicNLG", "XSum", "Nothing is aggregated over tasks"]  # fmt: skip
     assert leaderboards.of_tasks({"xsum"}).notes == []
     assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 cells run with --limit are left out"]
 
@@ -109,7 +107,7 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
         assert [row.method for row in one.rows] == ["trime"]
         (values,) = known.values
         assert values == {column: replace(value, against=None) for column, value in of_all.values[place].items()}
-    assert whole.notes[0] in some.notes
+    assert whole.left_out_notes[0] in some.notes
     assert "2 rows of other methods are not shown; tests are those of whole tables" in some.notes
     for name in FORMATS:
         assert "mle" not in render(some, name).partition("differs")[0].partition("not shown")[0]
@@ -117,9 +115,8 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
 
 def test_what_is_known_of_some_rows_names_their_new_places():
     found = [{"bleu-1": ValueStatistics(p=0.01, against=2)}, {"bleu-1": ValueStatistics(p=0.5, against=1)}, {}]
-    some = TableStatistics(found, {"bleu-1": {0, 1}}, {"one seed": ["ppl/word"]}).of_rows([1, 0])
+    some = TableStatistics(found).of_rows([1, 0])
     assert some.values == [{"bleu-1": ValueStatistics(p=0.5, against=0)}, {"bleu-1": ValueStatistics(p=0.01)}]
-    assert (some.markable, some.unmarked) == ({"bleu-1": {0, 1}}, {"one seed": ["ppl/word"]})
 
 
 def test_a_method_without_a_row_is_refused(root):

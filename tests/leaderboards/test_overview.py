@@ -1,14 +1,14 @@
-"""The overview over tasks: which table of a task counts, what may be coloured, and over which methods it aggregates."""
+"""The overview over tasks: which table of a task counts, which tasks are aggregated, and what is said of the others."""
 
 import pytest
 
 from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.statistics.intervals import interquartile_mean
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, scored, trained
 
-COLUMNS = {"logicnlg": "bleu-3", "text": "kld"}
+COLUMNS = {"logicnlg": "bleu-3", "text": "kld", "xsum": "rouge-l", "gigaword": "rouge-l"}
 SAMPLE = {"train": manifest("train", "sample"), "test": manifest("test", "sample", "s")}
 
 
@@ -19,7 +19,7 @@ def store(root, task, column, values, **changes):
 
 
 def overview_of(root):
-    return with_statistics(tables(Store(root))[0], cached=False).overview
+    return with_statistics(tables(Store(root))[0]).overview
 
 
 def row_of(found, method):
@@ -27,92 +27,114 @@ def row_of(found, method):
     return row
 
 
-def test_aggregates_worked_by_hand(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 11.0, 9.0], "trime": [12.0, 11.0, 13.0]})
-    store(tmp_path, "text", "kld", {"mle": [4.0, 4.0, 4.0], "trime": [5.0, 3.2, 3.5]})
+def tasks_with_controls(root, baselines, gains=(2.0, 2.0, 2.0)):
+    """Three tasks on which `trime` beats `mle` by a gain and `lead` has 10."""
+    noise = (0.0, 0.01, -0.01)
+    for task, baseline, gain in zip(("logicnlg", "xsum", "gigaword"), baselines, gains, strict=True):
+        mle = [baseline + by for by in (0.0, 0.2, -0.2)]
+        trime = [value + gain + by for value, by in zip(mle, noise, strict=True)]
+        store(root, task, COLUMNS[task], {"mle": mle, "trime": trime})
+        store(root, task, COLUMNS[task], {"lead": [10.0] * 3}, backbone="")
+
+
+def test_over_three_gated_tasks_it_counts_where_a_method_is_significantly_better_and_worse(tmp_path):
+    tasks_with_controls(tmp_path, (20.0, 20.0, 20.0), (2.0, -2.0, 0.001))
     found = overview_of(tmp_path)
     trime = row_of(found, "trime")
-    # logicnlg: of 9 pairs 8 are won and 11 against 11 ties; text, where lower is better: 6 won, 3 lost.
-    assert trime.improves.value == pytest.approx((8.5 / 9 + 6 / 9) / 2)
-    assert list(trime.improves_tasks) == ["logicnlg", "text"]
-    # Relative scores: 1.2, 1.1, 1.3 and 4/5, 4/3.2, 4/3.5; the middle half of six leaves one out at each end.
-    assert trime.relative.value == pytest.approx((1.1 + 4 / 3.5 + 1.2 + 1.25) / 4)
-    assert trime.relative.value == interquartile_mean([[1.2, 1.1, 1.3], [4 / 5, 4 / 3.2, 4 / 3.5]])
-    for interval in (trime.improves, trime.relative):
-        assert interval.low <= interval.value <= interval.high
-    again = row_of(overview_of(tmp_path), "trime")
-    assert (again.improves, again.relative) == (trime.improves, trime.relative), "the bootstrap is seeded"
+    assert (trime.aggregated, trime.better, trime.worse) == (["LogicNLG", "XSum", "Gigaword"], 1, 1)
+    said = "trime is better than mle on 1 and worse on 1 of 3 tasks (LogicNLG, XSum, Gigaword; paired over seeds"
+    assert found.over_tasks[0].startswith(said)
+    passed = (
+        "LogicNLG: mle is better than every trivial control, the best of which is lead (bleu-3 20.00 against 10.00)."
+    )
+    assert found.gates[0] == passed
+
+
+def test_a_task_whose_baseline_loses_to_a_trivial_control_is_shown_and_not_aggregated(tmp_path):
+    tasks_with_controls(tmp_path, (20.0, 9.0, 20.0))
+    found = overview_of(tmp_path)
+    assert found.columns[1].cells["trime"].difference == pytest.approx(2.0)
+    assert row_of(found, "trime").aggregated == ()
+    lost = "XSum: mle is not better than the trivial control lead (rouge-l 9.00 against 10.00); not aggregated."
+    none = (
+        "Nothing is aggregated over tasks: 2 of 3 have a baseline that is better than every trivial control, and an "
+        "aggregate needs 3."
+    )
+    assert found.sentences == [found.gates[0], lost, found.gates[2], none]
+    text = render(with_statistics(tables(Store(tmp_path))[0]), "terminal")
+    assert lost in text
+    assert none in text
+
+
+@pytest.mark.parametrize(
+    ("control", "changes", "counts"),
+    [
+        ("mle.untrained", {}, True),
+        ("copy_exemplar", {"backbone": ""}, True),
+        ("mle.cache", {}, False),
+        ("mle.untrained", {"backbone": "bart"}, False),
+    ],
+)
+def test_a_trivial_control_copies_counts_or_is_untrained_and_stands_beside_the_baseline(
+    tmp_path, control, changes, counts
+):
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9]})
+    store(tmp_path, "text", "kld", {control: [1.0]}, **changes)
+    (column,) = overview_of(tmp_path).columns
+    if counts:
+        assert (column.gate.control, column.gate.passed) == ((control, 1.0), False)
+    else:
+        assert (column.gate.control, column.gate.passed) == (None, False)
+        assert column.gate_text.endswith(
+            "no row of a trivial control stands beside mle, so that the task is not aggregated."
+        )
+
+
+def test_a_baseline_as_good_as_a_control_does_not_pass_and_lower_may_be_better(tmp_path):
+    store(tmp_path, "text", "kld", {"mle": [4.0] * 3, "trime": [2.0] * 3})
+    store(tmp_path, "text", "kld", {"bigram": [4.0] * 3, "unigram": [9.0] * 3}, backbone="")
+    (column,) = overview_of(tmp_path).columns
+    assert (column.gate.control, column.gate.passed) == (("bigram", 4.0), False)
+    store(tmp_path / "better", "text", "kld", {"mle": [3.9] * 3, "trime": [2.0] * 3})
+    store(tmp_path / "better", "text", "kld", {"bigram": [4.0] * 3}, backbone="")
+    assert overview_of(tmp_path / "better").columns[0].gate.passed
+
+
+def test_of_a_single_task_text_formats_say_a_failed_gate_alone(tmp_path):
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [5.0] * 3, "trime": [9.0] * 3})
+    shown = with_statistics(tables(Store(tmp_path))[0])
+    assert shown.notes == []
+    assert len(shown.overview.sentences) == 1
+    store(tmp_path, "logicnlg", "bleu-3", {"lead": [12.0] * 3}, backbone="")
+    shown = with_statistics(tables(Store(tmp_path))[0])
+    (note,) = shown.notes
+    assert note.startswith("LogicNLG: mle is not better than the trivial control lead")
 
 
 def test_a_difference_is_positive_where_better_whatever_the_direction(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.2, 9.8], "trime": [14.0, 14.2, 13.8]})
-    store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "trime": [2.0, 2.2, 1.8]})
+    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.2, 9.8], "trime": [14.0, 14.2, 13.9]})
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "trime": [2.0, 2.2, 1.9]})
     found = overview_of(tmp_path)
     cells = {column.task: column.cells["trime"] for column in found.columns}
-    assert cells["logicnlg"].difference == pytest.approx(4.0)
-    assert cells["text"].difference == pytest.approx(2.0)
-    assert cells["logicnlg"].size == pytest.approx(4.0 / 0.2)
-    assert all(column.can_rank for column in found.columns)
+    assert cells["logicnlg"].difference == pytest.approx(4.1 - 0.2 / 3)
+    assert cells["text"].difference == pytest.approx(2.0 - 0.1 / 3)
+    assert cells["text"].differs
 
 
-def test_a_column_that_cannot_rank_has_numbers_and_no_sizes(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [5.0, 10.0, 15.0], "trime": [6.0, 11.0, 16.0]})
-    store(tmp_path, "text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9], "face": [1.0, 1.1]})
-    found = overview_of(tmp_path)
-    logicnlg, text = found.columns
-    assert (logicnlg.can_rank, logicnlg.cells["trime"].size) == (False, None)
-    assert logicnlg.cells["trime"].difference == pytest.approx(1.0)
-    assert (text.can_rank, text.cells["face"].size, text.cells["face"].n) == (True, None, 2), "two seeds are too few"
+def test_a_method_of_two_seeds_has_a_difference_over_them_that_was_not_tested(tmp_path):
+    store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "face": [1.0, 1.2]})
+    cell = overview_of(tmp_path).columns[0].cells["face"]
+    assert (cell.difference, cell.differs, cell.n) == (pytest.approx(3.0), None, 2)
 
 
-def test_a_baseline_of_one_seed_beside_methods_of_three_is_not_called_one_seed(tmp_path):
-    """Their second seed is there; the baseline's is what is too few."""
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [5.0], "trime": [6.0, 6.1, 6.2], "face": [9.0, 9.1, 9.2]})
-    store(tmp_path, "text", "kld", {"mle": [4.0], "trime": [2.0], "face": [1.0]})
-    assert [column.why_unranked for column in overview_of(tmp_path).columns] == ["cannot rank here", "one seed"]
-
-
-def test_unequal_coverage_puts_nobody_first(tmp_path):
-    """A method that was run where it does well, and nowhere else, has no mean rank and stands below the others."""
-    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l"), ("gigaword", "rouge-l")):
+def test_methods_stand_in_the_order_of_how_many_tasks_they_have(tmp_path):
+    """A method that was run where it does well, and nowhere else, stands below the others."""
+    for task in ("logicnlg", "xsum", "gigaword"):
         values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
-        if task == "xsum":
-            values["trime"] = [18.0, 18.1, 17.9]
         if task != "logicnlg":
             values["face"] = [40.0, 40.1, 39.9]
-        store(tmp_path, task, column, values)
-    found = overview_of(tmp_path)
-    assert [row.method for row in found.rows] == ["mle", "trime", "face"]
-    assert [row.mean_rank for row in found.rows] == [pytest.approx(5 / 3), pytest.approx(4 / 3), None]
-    assert (found.rows[1].improves.value, found.rows[2].improves.value) == (pytest.approx(2 / 3), 1.0)
-    assert found.notes == ["no mean rank, since one of the 3 tasks that can rank does not rank them: face"]
-
-
-def test_a_rank_of_others_is_the_same_with_and_without_a_method_of_fewer_tasks(tmp_path):
-    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l")):
-        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
-        if task == "xsum":
-            values |= {"face": [21.0, 21.1, 20.9]}
-        store(tmp_path, task, column, values)
-    assert row_of(overview_of(tmp_path), "mle").mean_rank == 2.0  # with face between them it would be 2.5
-
-
-def test_a_method_of_one_seed_has_no_rank_and_takes_none_from_others(tmp_path):
-    for task, column in (("logicnlg", "bleu-3"), ("xsum", "rouge-l")):
-        values = {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]}
-        store(tmp_path, task, column, {**values, "face": [40.0]})
-    found = overview_of(tmp_path)
-    assert {row.method: row.mean_rank for row in found.rows} == {"mle": 2.0, "trime": 1.0, "face": None}
-
-
-def test_a_baseline_of_exactly_0_is_one(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [0.0] * 3, "trime": [12.0, 12.1, 11.9]})
-    store(tmp_path, "xsum", "rouge-l", {"mle": [20.0, 20.1, 19.9], "trime": [22.0, 22.1, 21.9]})
-    found = overview_of(tmp_path)
-    assert [column.cells["trime"].difference for column in found.columns] == pytest.approx([12.0, 2.0])
-    assert row_of(found, "trime").improves.value == 1.0
-    assert row_of(found, "trime").relative is None
-    assert found.notes == ["no part of the relative scores: logicnlg (bleu-3: mle is near 0)"]
+        store(tmp_path, task, COLUMNS[task], values)
+    assert [row.method for row in overview_of(tmp_path).rows] == ["mle", "trime", "face"]
 
 
 def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
@@ -121,7 +143,7 @@ def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
         trained(tmp_path, "face", seed, status="diverged")
     found = overview_of(tmp_path)
     cell = found.columns[0].cells["face"]
-    assert (cell.mean, cell.size, cell.why) == (None, None, "diverged 3/3")
+    assert (cell.mean, cell.differs, cell.why) == (None, None, "diverged 3/3")
     assert (row_of(found, "face").trained, row_of(found, "face").n_tasks) == (True, 0)
     assert not [note for note in found.notes if "face" in note]
 
@@ -137,7 +159,7 @@ def test_a_conflict_is_of_a_trained_method_and_no_number(tmp_path):
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
-    shown = with_statistics(tables(Store(tmp_path))[0], cached=False)
+    shown = with_statistics(tables(Store(tmp_path))[0])
     (column,) = shown.overview.columns
     assert column.cells["mle"].mean == pytest.approx(10.0)
     for_readers = shown.for_readers()
@@ -158,7 +180,7 @@ def test_of_two_settings_of_a_method_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"trime": [15.0]}, method_options={"temperature": 2.0})
     cell = overview_of(tmp_path).columns[0].cells["trime"]
     assert (cell.n, cell.mean) == (3, pytest.approx(12.0))
-    assert cell.size is not None
+    assert cell.differs is not None
 
 
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
@@ -171,7 +193,7 @@ def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     assert f"not here, since they do not stand {beside}: adadec" in found.notes
 
 
-def test_a_row_without_a_model_stands_last_and_has_no_rank(tmp_path):
+def test_a_row_without_a_model_stands_last(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
     store(tmp_path, "logicnlg", "bleu-3", {"lead": [15.0] * 3}, backbone="")
     found = overview_of(tmp_path)
@@ -238,7 +260,7 @@ def test_of_several_settings_the_one_picked_on_validation_counts_not_the_best(tm
     run(tmp_path, "trime", "bleu-3", [15.0, 15.1, 14.9], trainer__lr=0.02)
     found = overview_of(tmp_path)
     assert found.columns[0].cells["trime"].mean == pytest.approx(12.0)
-    said = "logicnlg shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)"
+    said = "LogicNLG shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)"
     assert said in found.notes
 
 
@@ -258,9 +280,8 @@ def test_of_several_settings_that_only_test_scores_tell_apart_none_counts(tmp_pa
     found = overview_of(tmp_path)
     cell = found.columns[0].cells["trime"]
     assert (cell.mean, cell.why) == (None, "several settings, none picked on validation")
-    assert row_of(found, "trime").improves is None
     assert row_of(found, "trime").trained
-    assert "logicnlg shows none of 2 settings of trime, since none was picked on validation" in found.notes
+    assert "LogicNLG shows none of 2 settings of trime, since none was picked on validation" in found.notes
 
 
 def test_another_size_of_evaluation_batches_is_no_other_setting(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
+from bench.leaderboards.render.grid import grid_of
 from bench.leaderboards.table import metric_name, tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
@@ -108,6 +109,23 @@ def test_the_best_value_as_shown_is_best_and_ties_share(tmp_path, name, values, 
 def test_one_row_alone_is_not_best(tmp_path):
     ready(tmp_path)
     assert one(tmp_path).best("bleu-3") == set()
+
+
+def test_a_trained_row_needs_three_seeds_to_be_marked_and_controls_alone_are_not(tmp_path):
+    ready(tmp_path, "mle", bleu=50.0)
+    for method, bleu in (("lead", 30.0), ("copy_exemplar", 20.0)):
+        scored(trained(tmp_path, method, backbone=""), {"bleu-1": bleu, "bleu-3": bleu / 2})
+    assert one(tmp_path).best_and_second("bleu-3", 3) == (set(), set())
+    for seed in range(3):
+        ready(tmp_path, "trime", seed, bleu=25.0)
+    table = one(tmp_path)
+    marked = [[table.rows[i].method for i in places] for places in table.best_and_second("bleu-3", 3)]
+    assert marked == [["lead"], ["trime"]]
+    cells = {
+        line.label.partition(" ")[0]: line.cells["bleu-3"]
+        for line in grid_of(table, with_statistics([table]).statistics[0]).rows
+    }
+    assert [name for name, cell in cells.items() if cell.best] == ["lead"]
 
 
 def test_rows_stand_in_the_order_of_the_primary_column(tmp_path):

@@ -16,7 +16,7 @@ __all__ = ["deflated", "inflated", "packed", "unpacked"]
 
 DECIMALS = {"mean": 2, "half": 2}
 """Of numbers that the page shows with so many."""
-DIGITS, OTHER_DIGITS = {"mean": 4, "half": 3, "difference": 5, "p": 3, "points": 3, "validation": 3}, 4
+DIGITS, OTHER_DIGITS = {"mean": 4, "half": 3, "difference": 5, "p": 3, "p_items": 3, "points": 3, "validation": 3}, 4
 """Significant ones of numbers in the page, more where `DECIMALS` gives more. The JSON report has all."""
 
 FROM_STATIC = ("legend", "remarks")
@@ -51,8 +51,6 @@ def unpacked(text: str) -> dict[str, Any]:
                 value = {name: fields[name][place][where] for name in fields}
                 row["values"][column] = _whole(value, row["seeds"], above.get(column))
                 above[column] = row["values"][column]["signature"]
-        if table.get("wins"):
-            table["wins"]["matrix"] = _both_ways(table["wins"]["matrix"])
     return board
 
 
@@ -76,7 +74,7 @@ def inflated(text: str) -> str:
 def _compact(board: dict[str, Any]) -> dict[str, Any]:
     """Write the values of a table as `fields`: a list of rows for each field, which deflates to half.
 
-    Fields that follow from others are None. Of two rows with each other, wins are written once.
+    Fields that follow from others are None.
     """
     above: dict[str, str] = {}
     for table in board.get("tables", ()):
@@ -91,8 +89,6 @@ def _compact(board: dict[str, Any]) -> dict[str, Any]:
                 for name, content in written.items():
                     fields.setdefault(name, [[] for _ in rows])[place].append(content)
         table["fields"] = {"column": [[] for _ in rows], **fields}
-        if table.get("wins"):
-            table["wins"]["matrix"] = _one_way(table["wins"]["matrix"])
     return board
 
 
@@ -138,25 +134,6 @@ def _derived(value: Mapping[str, Any], seeds: Sequence[int], above: str | None) 
     if len(seeds) == 1 and value["mean"] is not None:
         derived["by_seed"] = {str(seeds[0]): _short(value["mean"], "by_seed")}
     return derived
-
-
-def _one_way(matrix: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[str, Sequence[int]]]:
-    """Return wins, ties and losses of each row against the rows behind it alone."""
-    places = {row: place for place, row in enumerate(matrix)}
-    found: dict[str, dict[str, Sequence[int]]] = {}
-    for row, others in matrix.items():
-        found[row] = {other: counts for other, counts in others.items() if places[other] > places[row]}
-    return found
-
-
-def _both_ways(matrix: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, dict[str, Sequence[int]]]:
-    """Return the matrix of `_one_way`: what one row wins the other loses."""
-    found: dict[str, dict[str, Sequence[int]]] = {row: {} for row in matrix}
-    for row, others in matrix.items():
-        for other, counts in others.items():
-            found[row][other] = counts
-            found[other][row] = counts[::-1]
-    return found
 
 
 def _rounded(content: Any, name: str = "") -> Any:

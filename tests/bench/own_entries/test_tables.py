@@ -93,7 +93,7 @@ def test_they_stand_in_the_json_without_their_source(elsewhere):
         assert all(row["backbone"] == "tiny" and row["n_seeds"] == 2 for row in rows.values())
         pair = {name: row["values"]["shouts"] for name, row in rows.items()}
         assert all(value["signature"].startswith("shouts|version:1|source:") for value in pair.values())
-        assert {value["p"] is not None for value in pair.values()} == {True, False}  # the paired test against mle
+        assert {value["p_items"] is not None for value in pair.values()} == {True, False}  # the paired test against mle
 
 
 def test_an_edited_metric_has_two_columns_until_its_scores_are_made_again(here, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board, schema
 from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics, Wins
+from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
@@ -97,8 +97,8 @@ def test_a_board_of_stored_cells_is_as_its_schema_says(store):
     assert mle["values"]["bleu-1"] == {
         "text": "30.50", "interval": "", "fewer": "", "mean": 30.5, "half": None, "n_seeds": 2,
         "by_seed": {"0": 30.0, "1": 31.0},
-        "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": False, "tied": "",
-        "p": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
+        "signature": "bleu-1|version:1", "conflict": False, "why": "", "best": False, "second": False, "p": None,
+        "p_items": None, "differs": False, "difference": None, "low": None, "high": None, "against": "",
     }  # fmt: skip
     assert (mle["folder"], len(mle["cells"]), mle["seeds"]) == ("logicnlg/mle", 2, [0, 1])
     assert all(store.cell(*mle["folder"].split("/"), key).trained() for key in mle["cells"])
@@ -113,7 +113,7 @@ def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
     made["tables"][0]["methods"][0]["values"]["bleu-1"]["mean"] = "33"
     made["tables"][0]["extra"] = 1
     made["tables"][0]["rows"] = True
-    del made["tables"][1]["wins"]
+    del made["tables"][1]["frequency"]
     found = fits(made)
     assert [w.partition(":")[0] for w in found] == [
         "board.tables[0].rows", "board.tables[0].methods[0].values.bleu-1.mean", "board.tables[0]", "board.tables[1]",
@@ -137,17 +137,14 @@ def test_a_conflict_is_null_and_marked(store, tmp_path):
 def test_statistics_are_put_where_they_belong(store):
     (table,), _ = tables(store)
     ids = [row.id for row in table.rows]
-    wins = {"columns": ["bleu-1"], "matrix": {ids[0]: {ids[1]: [1, 0, 0]}}}
-    value = ValueStatistics(0.5, 27, 0.01, 1.0, 0.5, 1.5, against=1, markable=True)
-    statistics = TableStatistics([{"bleu-1": value}, {}], wins=Wins(**wins))
-    made = board(Leaderboards([table], [statistics], {}, ()))
+    value = ValueStatistics(0.5, 1.0, 0.5, 1.5, 0.01, 0.02, against=1)
+    made = board(Leaderboards([table], [TableStatistics([{"bleu-1": value}, {}])], {}))
     assert fits(made) == []
     first, second = made["tables"][0]["methods"]
-    known = {"half": 0.5, "interval": "0.50", "tied": "ab", "p": 0.01, "differs": True, "difference": 1.0, "low": 0.5,
-             "high": 1.5, "against": ids[1]}  # fmt: skip
+    known = {"half": 0.5, "interval": "0.50", "p": 0.01, "p_items": 0.02, "differs": True, "difference": 1.0,
+             "low": 0.5, "high": 1.5, "against": ids[1]}  # fmt: skip
     assert {k: first["values"]["bleu-1"][k] for k in known} == known
     assert second["values"]["bleu-1"]["half"] is None
-    assert made["tables"][0]["wins"] == wins
 
 
 def test_ours_less_published_stands_only_where_it_may_be_compared(tmp_path):

@@ -21,22 +21,16 @@ def oneline(text: str) -> str:
     return " ".join(text.replace("\\", "").split())
 
 
-@pytest.mark.parametrize(
-    ("seeds", "why"),
-    [
-        (range(1), "one seed, since no other was run"),
-        (range(3), "cannot rank here, since seeds do not tell the rows apart (over rows with three seeds or more: "),
-    ],
-)
-def test_why_columns_cannot_rank_and_what_to_do(tmp_path: Path, seeds: range, why: str) -> None:
-    for method in ("mle", "trime"):
-        for seed in seeds:
-            scored(trained(tmp_path, method, seed), {"bleu-3": 20.0 + seed})
+def test_a_published_row_shows_its_decoding_and_a_remark_shows_ours(tmp_path: Path) -> None:
+    scored(trained(tmp_path, "mle", task="wikitext103"), {"kld": 2.0}, decoding="topk=3+max_new_tokens=64")
     boards = leaderboards_of(Store(tmp_path))
-    for form in ("markdown", "terminal"):
+    for form in ("markdown", "terminal", "latex"):
         shown = oneline(render(boards, form))
-        assert why in shown
-        assert ("--seeds 0,1,2" in shown) == (len(seeds) == 1)
+        assert "F2{-}Softmax Table 2, greedy" in shown or "F2-Softmax Table 2, greedy" in shown, form
+        assert "F2-Softmax Table 1, topk=3".replace("-", "{-}" if form == "latex" else "-") in shown
+        assert "decoding of our rows: topk=3" in shown
+    scored(trained(tmp_path, "mle", task="wikitext103"), {"kld": 2.5}, decoding="greedy")
+    assert "decoding of our rows" not in render(leaderboards_of(Store(tmp_path)), "markdown"), "each row says its own"
 
 
 @pytest.mark.parametrize(("rep", "alike"), [(5.0, True), (5.000001, False)])

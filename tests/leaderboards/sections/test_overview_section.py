@@ -1,4 +1,4 @@
-"""The overview as markup: blank is not zero, what cannot rank has no colour, and nothing stored is markup."""
+"""The overview as markup: blank is not zero, only what is significant has a colour, and nothing stored is markup."""
 
 import pytest
 
@@ -6,7 +6,6 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.sections.markup import anchor, link
 from bench.leaderboards.sections.overview import overview_section
 from bench.leaderboards.sections.table_index import index_section
-from bench.leaderboards.sections.whisker import whisker
 from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
@@ -15,10 +14,10 @@ from tests.leaderboards.render.test_board import fits
 
 @pytest.fixture
 def made(tmp_path):
-    """Three methods on two tasks; `face` was run on one, where the column cannot rank."""
+    """Three methods on two tasks; `face` was run on one, with two seeds."""
     for task, column, values in (
-        ("logicnlg", "bleu-3", {"mle": [5.0, 10.0, 15.0], "trime": [6.0, 11.0, 16.0], "face": [7.0, 7.0]}),
-        ("text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9]}),
+        ("logicnlg", "bleu-3", {"mle": [5.0, 10.0, 15.0], "trime": [9.0, 11.0, 13.0], "face": [7.0, 7.0]}),
+        ("text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9], "bigram": [3.0]}),
     ):
         for method, by_seed in values.items():
             for seed, value in enumerate(by_seed):
@@ -39,46 +38,45 @@ def test_it_is_what_the_schema_says(made):
 
 
 def test_a_cell_has_its_difference_and_its_mean(made):
-    first, second, *_ = line_of(overview_section(made["overview"]), "trime")
-    assert first == " class='num open'>+1.00<span class=sub>11.00</span>"
-    assert second == " class='num better3'>+2.00<span class=sub>2.00</span>"
+    first, second = line_of(overview_section(made["overview"]), "trime")
+    assert first == " class=num>+1.00<span class=sub>11.00</span>"
+    assert second.partition("<tr")[0] == " class='num better'>+2.00†<span class=sub>2.00</span>"
 
 
 def test_blank_is_not_zero_and_few_seeds_are_said(made):
-    first, second, *rest = line_of(overview_section(made["overview"]), "face")
-    assert first == " class='num open'>−3.00<span class=sub>7.00, n=2</span>"
-    assert [cell.partition("</table>")[0] for cell in (second, *rest[:2])] == [" class='num blank'>"] * 3
+    first, second = line_of(overview_section(made["overview"]), "face")
+    assert first == " class=num>−0.50<span class=sub>7.00, n=2</span>"
+    assert second.partition("<")[0] == " class='num blank'>"
 
 
-def test_heads_name_the_task_the_metric_and_what_cannot_rank(made):
-    head = overview_section(made["overview"]).split("<tbody>")[0]
-    logicnlg, text = head.split("<th scope=col")[2:4]
+def test_heads_name_the_task_the_metric_and_what_is_not_aggregated(made):
+    markup = overview_section(made["overview"])
+    logicnlg, text = markup.split("<tbody>")[0].split("<th scope=col")[2:4]
     assert '<a href="#table-logicnlg.test.small.3">LogicNLG</a><span class=sub>bleu-3 ↑</span>' in logicnlg
-    assert "cannot rank here" in logicnlg
     assert "kld ↓" in text
-    assert "cannot rank" not in text
+    assert "not aggregated" in logicnlg
+    assert "not aggregated" in text
+    assert "mle is not better than the trivial control bigram (kld 4.00 against 3.00)" in markup
+    assert "<li>Nothing is aggregated over tasks: 0 of 2" in markup
+    assert "Over tasks" not in markup
 
 
-def test_of_one_seed_a_head_says_that_and_not_that_seeds_do_not_tell_rows_apart(tmp_path):
-    for method, value in (("mle", 5.0), ("trime", 9.0)):
-        scored(trained(tmp_path, method), {"bleu-3": value})
-    head = overview_section(board(leaderboards_of(Store(tmp_path)))["overview"]).split("<tbody>")[0]
-    assert "<span class='sub warn'>one seed</span>" in head
-    assert "cannot rank" not in head
+def test_what_is_aggregated_says_over_how_many_tasks():
+    overview = boards.around()["overview"]
+    markup = overview_section(overview)
+    assert "<th scope=col class=num>Over tasks" in markup
+    (cell,) = line_of(markup, "method_<wbr>1")[2:]
+    assert cell.startswith(" class=num>2, 1<span class=sub title='LogicNLG, ")
+    assert "of 3 tasks" in cell
+    assert "not aggregated" not in markup.split("<th scope=col")[2]
 
 
 def test_a_head_says_what_keeps_its_numbers_from_being_comparable(made):
     made["overview"]["tasks"][1]["watermark"] = "test data: sample"
     head = overview_section(made["overview"]).split("<tbody>")[0]
-    assert head.split("<th scope=col")[3].endswith("<span class='sub warn'>test data: sample</span>")
-
-
-def test_aggregates_say_their_interval_and_their_tasks(made):
-    improves, relative, rank = line_of(overview_section(made["overview"]), "trime")[2:]
-    assert "0.83<svg class=whisker" in improves
-    assert "<span title='LogicNLG, Your text'>2 tasks</span>" in improves
-    assert rank.startswith(" class=num>")
-    assert "blank" in relative, "mle is too near 0 on one task of two"
+    assert head.split("<th scope=col")[3].endswith(
+        "<span class='sub warn'>test data: sample</span><span class='sub warn'>not aggregated</span>"
+    )
 
 
 def test_without_an_overview_there_is_no_section():
@@ -88,13 +86,12 @@ def test_without_an_overview_there_is_no_section():
 
 def test_no_text_of_an_overview_is_markup():
     bad = "".join(boards.ATTACKS)
-    cell = {"mean": None, "n": 0, "difference": None, "size": None, "differs": False, "why": bad}
-    task = {"task": bad, "table": bad, "column": bad, "higher_is_better": True, "backbone": bad, "decoding": bad,
-            "can_rank": False, "why_unranked": bad, "rows": 1, "seeds": 3, "watermark": bad}  # fmt: skip
-    over = {"value": 0.5, "low": 0.1, "high": 0.9, "tasks": [bad]}
-    method = {"method": bad, "marks": [bad], "trained": True, "n_tasks": 1, "improves": over, "relative": over,
-              "mean_rank": 1.0, "cells": {bad: cell}}  # fmt: skip
-    made = overview_section({"baseline": bad, "tasks": [task], "methods": [method], "notes": [bad]})
+    cell = {"mean": None, "n": 0, "difference": None, "differs": None, "why": bad}
+    task = {"task": bad, "title": bad, "table": bad, "column": bad, "higher_is_better": True,
+            "backbone": bad, "decoding": bad, "aggregated": False, "rows": 1, "seeds": 3, "watermark": bad}  # fmt: skip
+    over = {"better": 1, "worse": 0, "tasks": [bad]}
+    method = {"method": bad, "marks": [bad], "trained": True, "n_tasks": 1, "over_tasks": over, "cells": {bad: cell}}
+    made = overview_section({"baseline": bad, "sentences": [bad], "tasks": [task], "methods": [method], "notes": [bad]})
     for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):
         assert attack not in made
 
@@ -111,10 +108,3 @@ def test_anchors_and_links_fit_each_other():
     name = anchor("a b<c>\"'%")
     assert name == "ab&lt;c&gt;&quot;&#x27;%"
     assert link(name, "x") == '<a href="#ab%3Cc%3E%22%27%25">x</a>'
-
-
-def test_a_whisker_stays_within_its_box():
-    drawn = whisker(0.5, 0.0, 1.0, (0.0, 1.0), 0.5)
-    assert "M3 4H57" in drawn
-    assert "cx=30" in drawn
-    assert "span" not in whisker(1.0, None, None, (1.0, 1.0), 1.0)

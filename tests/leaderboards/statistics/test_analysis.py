@@ -1,4 +1,4 @@
-"""Analysis: intervals, daggers and ties come from stored items, are corrected, and refuse what cannot be tested."""
+"""Analysis: intervals, differences and daggers are over seeds, tests over items stand beside them, and both refuse."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ import pytest
 
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.statistics import significance_cache
-from bench.leaderboards.statistics.analysis import table_statistics
+from bench.leaderboards.statistics.analysis import table_statistics, with_holm
 from bench.leaderboards.statistics.baseline import baseline_of
-from bench.leaderboards.statistics.intervals import bootstrap_difference
-from bench.leaderboards.statistics.significance import holm, over_seeds
-from bench.leaderboards.statistics.significance_cache import KeptNumbers, SignificanceCache
+from bench.leaderboards.statistics.paired import holm, paired_difference
+from bench.leaderboards.statistics.significance import compare
+from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.value_statistics import ValueStatistics
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -39,36 +39,66 @@ def stored(root, method, shares, column="bleu-1", **changes):
 
 def one(root):
     (table,), _ = tables(Store(root))
-    found = table_statistics(table, SignificanceCache(999)).values
+    found = table_statistics(table, 999).values
     return table, dict(zip([row.method for row in table.rows], found, strict=True))
 
 
-def test_a_large_difference_is_significant_and_a_small_one_is_not(tmp_path):
+def test_a_difference_over_seeds_has_its_interval_and_p_and_a_small_one_is_not_significant(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "trime", [0.51, 0.5, 0.49])
     stored(tmp_path, "histalign", [0.8, 0.8, 0.8])
     table, found = one(tmp_path)
+    values = {row.method: row.values["bleu-1"].by_seed for row in table.rows}
+    effects = {name: paired_difference(values[name], values["mle"]) for name in ("histalign", "trime")}
+    corrected = holm([effect.p for effect in effects.values()])
+    for (name, effect), p in zip(effects.items(), corrected, strict=True):
+        known = found[name]["bleu-1"]
+        assert (known.difference, known.low, known.high) == (
+            effect.mean,
+            effect.interval.low,
+            effect.interval.high,
+        )
+        assert known.p == p
+        assert table.rows[known.against].method == "mle"
     assert found["histalign"]["bleu-1"].differs
-    assert found["histalign"]["bleu-1"].difference > 20
     assert not found["trime"]["bleu-1"].differs
-    assert found["trime"]["bleu-1"].p > 0.05
-    assert found["mle"]["bleu-1"].p is None
-    assert table.rows[found["trime"]["bleu-1"].against].method == "mle"
-    assert [found[name]["bleu-1"].group for name in ("histalign", "mle", "trime")] == [0, 1, 1]
+    assert found["mle"]["bleu-1"].difference is None
 
 
-def test_p_is_corrected_for_all_rows_and_columns_of_the_table(tmp_path):
+def test_the_test_over_items_stands_beside_it_and_makes_no_dagger(tmp_path):
     for method, shares in (("mle", [0.5]), ("trime", [0.8]), ("histalign", [0.8]), ("face", [0.5])):
         stored(tmp_path, method, shares)
     table, found = one(tmp_path)
-    cache, rows = SignificanceCache(999), {row.method: row for row in table.rows}
-    raw = {name: cache.test(rows[name].values["bleu-1"], rows["mle"].values["bleu-1"])[0]
-           for name in ("trime", "histalign", "face")}  # fmt: skip
-    assert raw["trime"] == raw["histalign"] == 1 / 1000
-    assert {name: found[name]["bleu-1"].p for name in raw} == pytest.approx(
-        dict(zip(raw, holm(list(raw.values())), strict=True))
-    )
-    assert found["trime"]["bleu-1"].p == pytest.approx(3 / 1000)
+    reader, rows = SumsReader(), {row.method: row for row in table.rows}
+    items = {name: reader.sums(row.values["bleu-1"]) for name, row in rows.items()}
+    names = ("trime", "histalign", "face")
+    raw = [compare(items[name], items["mle"], 999).p for name in names]
+    assert raw[:2] == [1 / 1000] * 2
+    assert [found[name]["bleu-1"].p_items for name in names] == pytest.approx(holm(raw))
+    assert found["trime"]["bleu-1"].p is None
+    assert not found["trime"]["bleu-1"].differs
+    assert found["trime"]["bleu-1"].low is None
+
+
+def test_p_is_corrected_over_the_rows_of_its_column_and_not_over_the_table(tmp_path):
+    for method, gap in (("mle", 0.0), ("trime", 5.0), ("face", 6.0)):
+        for seed in range(3):
+            noise = (0.0, 0.3, -0.2)[seed] * (1 + gap)
+            cell = trained(tmp_path, method, seed)
+            scored(cell, {"bleu-1": 20 + gap + noise, "bleu-3": 9 + gap + noise})
+    _, found = one(tmp_path)
+    family = [found[name]["bleu-1"].p for name in ("trime", "face")]
+    effects = [
+        paired_difference({s: 20 + gap + (0.0, 0.3, -0.2)[s] * (1 + gap) for s in range(3)},
+                          {s: 20 + (0.0, 0.3, -0.2)[s] for s in range(3)}).p
+        for gap in (5.0, 6.0)
+    ]  # fmt: skip
+    assert family == pytest.approx(holm(effects))
+
+
+def test_each_kind_of_p_is_corrected_among_those_there_are():
+    known = [ValueStatistics(p=0.01, p_items=0.04), ValueStatistics(p_items=0.01), ValueStatistics(p=0.03)]
+    assert [(one.p, one.p_items) for one in with_holm(known)] == [(0.02, 0.04), (None, 0.02), (0.03, None)]
 
 
 def test_intervals_need_three_seeds(tmp_path):
@@ -79,29 +109,31 @@ def test_intervals_need_three_seeds(tmp_path):
     assert found["trime"]["bleu-3"].half is None
 
 
-def test_what_is_no_sum_over_rows_is_not_tested(tmp_path):
-    stored(tmp_path, "mle", [0.5])
-    stored(tmp_path, "trime", [0.9])
+def test_what_is_no_sum_over_items_has_its_difference_over_seeds_alone(tmp_path):
+    stored(tmp_path, "mle", [0.5] * 3)
+    stored(tmp_path, "trime", [0.9] * 3)
     _, found = one(tmp_path)
-    assert (found["trime"]["bleu-3"].p, found["trime"]["bleu-3"].group) == (None, None)
+    known = found["trime"]["bleu-3"]
+    assert (known.difference, known.p, known.p_items) == (0, 1, None)
 
 
-def test_a_seed_without_items_or_unlike_numbers_of_items_are_not_tested(tmp_path):
+def test_a_seed_without_items_or_unlike_numbers_of_items_are_not_tested_over_items(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5])
     stored(tmp_path, "trime", [0.9])
     scored(trained(tmp_path, "trime", 1), {"bleu-1": 90.0})
     short = Sums(mean(), [[1, 1]] * 7)
     scored(trained(tmp_path, "histalign"), {"bleu-1": 100.0}, items={"bleu-1": short})
     _, found = one(tmp_path)
-    assert found["trime"]["bleu-1"].p is None
-    assert found["histalign"]["bleu-1"].p is None
+    assert found["trime"]["bleu-1"].p_items is None
+    assert found["histalign"]["bleu-1"].p_items is None
+    assert found["histalign"]["bleu-1"].difference > 0
 
 
 def test_the_baseline_has_the_same_backbone_and_decoding(tmp_path):
     stored(tmp_path, "mle", [0.5])
     stored(tmp_path, "trime", [0.9], backbone="bart-base")
     table, found = one(tmp_path)
-    assert found["trime"]["bleu-1"].p is None
+    assert found["trime"]["bleu-1"].difference is None
     assert [baseline_of(table, row) for row in table.rows] == [None, None]
 
 
@@ -132,90 +164,39 @@ def test_a_conflict_is_not_tested(tmp_path):
     stored(tmp_path, "trime", [0.8], extra="another run of the same")
     table, found = one(tmp_path)
     assert next(row for row in table.rows if row.method == "trime").values["bleu-1"].conflict
-    assert "bleu-1" not in found["trime"] or found["trime"]["bleu-1"].p is None
-
-
-def test_p_values_are_kept_by_what_decides_them(tmp_path, monkeypatch):
-    stored(tmp_path, "mle", [0.5])
-    stored(tmp_path, "trime", [0.9])
-    (table,), _ = tables(Store(tmp_path))
-    asked = []
-    compare_all = significance_cache.compare_all
-
-    def counted(pairs, rounds, swapped):
-        asked.extend(pairs)
-        return compare_all(pairs, rounds, swapped=swapped)
-
-    monkeypatch.setattr(significance_cache, "compare_all", counted)
-    first = table_statistics(table, SignificanceCache(199, KeptNumbers(tmp_path / "kept")))
-    n = len(asked)
-    assert n > 0
-    assert table_statistics(table, SignificanceCache(199, KeptNumbers(tmp_path / "kept"))) == first
-    assert len(asked) == n
-    table_statistics(table, SignificanceCache(299, KeptNumbers(tmp_path / "kept")))
-    assert len(asked) == 2 * n
+    assert "bleu-1" not in found["trime"]
 
 
 def test_marks_stand_in_every_form(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "histalign", [0.8, 0.8, 0.8])
-    leaderboards = with_statistics(tables(Store(tmp_path))[0], rounds=999, cached=False)
+    leaderboards = with_statistics(tables(Store(tmp_path))[0], rounds=999)
     text = render(leaderboards, "markdown")
     assert "†" in text
     assert "±" in text
-    assert "paired randomisation" in text
+    assert "paired by seed" in text
     assert r"$^\dagger$" in render(leaderboards, "latex")
     assert "†" in render(leaderboards, "terminal")
     board = json.loads(render(leaderboards, "json"))["tables"][0]
     best = next(row for row in board["methods"] if row["method"] == "histalign")["values"]["bleu-1"]
     assert best["p"] <= 0.05
     assert best["half"] > 0
-    assert best["tied"] == "a"
+    assert best["p_items"] <= 0.05
     assert best["against"].startswith("mle-")
 
 
-def test_wins_count_columns_that_seeds_tell_apart_and_ties_count_as_ties(tmp_path):
-    stored(tmp_path, "mle", [0.5, 0.5, 0.5])
-    stored(tmp_path, "trime", [0.5, 0.5, 0.5])
-    stored(tmp_path, "histalign", [0.9, 0.9, 0.9])
-    (table,), _ = tables(Store(tmp_path))
-    wins = table_statistics(table, SignificanceCache(999)).wins
-    assert wins.columns == ["bleu-1"], "bleu-3 is the same for all"
-    by_method = {name.partition("-")[0]: {other.partition("-")[0]: counts for other, counts in row.items()}
-                 for name, row in wins.matrix.items()}  # fmt: skip
-    assert by_method["histalign"]["mle"] == [1, 0, 0]
-    assert by_method["mle"]["histalign"] == [0, 0, 1]
-    assert by_method["mle"]["trime"] == [0, 1, 0]
-
-
-def test_tie_groups_are_within_one_backbone(tmp_path):
-    for backbone in ("small-encdec", "bart-large"):
-        for method, share in (("mle", 0.5), ("trime", 0.5), ("histalign", 0.9)):
-            stored(tmp_path, method, [share] * 3, backbone=backbone)
-    (table,), _ = tables(Store(tmp_path))
-    found = table_statistics(table, SignificanceCache(999))
-    groups = {}
-    for row, of_row in zip(table.rows, found.values, strict=True):
-        groups.setdefault(row.backbone, {})[row.method] = of_row["bleu-1"].group
-    assert list(groups.values()) == [{"histalign": 0, "mle": 1, "trime": 1}, {"histalign": 2, "mle": 3, "trime": 3}]
-
-
-def test_the_difference_has_its_bootstrap_interval_over_items_in_every_form_that_holds_it(tmp_path):
+def test_the_difference_has_its_interval_in_every_form_that_holds_it(tmp_path):
     stored(tmp_path, "mle", [0.5, 0.5, 0.5])
     stored(tmp_path, "trime", [0.8, 0.8, 0.8])
     table, found = one(tmp_path)
-    trime = found["trime"]["bleu-1"]
-    cache, values = SignificanceCache(999), {row.method: row.values["bleu-1"] for row in table.rows}
-    sides = [over_seeds(list(cache.reader.sums(values[name]).values())) for name in ("trime", "mle")]
-    interval = bootstrap_difference(*sides)
-    assert (trime.low, trime.high) == (interval.low, interval.high)
-    assert trime.low < trime.difference < trime.high
-    assert trime.difference == pytest.approx(values["trime"].mean - values["mle"].mean)
-    known = with_statistics([table], rounds=999, cached=False)
+    names = ("difference", "low", "high", "p", "p_items")
+    trime = [getattr(found["trime"]["bleu-1"], name) for name in names]
+    assert None not in trime
+    known = with_statistics([table], rounds=999)
     shown = list(csv.DictReader(io.StringIO(render(known, "csv"))))
     (line,) = [line for line in shown if line["method"] == "trime" and line["column"] == "bleu-1"]
-    assert [float(line[name]) for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
+    assert [float(line[name]) for name in names] == trime
     (rows,) = json.loads(render(known, "json"))["tables"]
     told = {row["method"]: row["values"]["bleu-1"] for row in rows["methods"]}
-    assert [told["trime"][name] for name in ("difference", "low", "high")] == [trime.difference, trime.low, trime.high]
-    assert [told["mle"][name] for name in ("difference", "low", "high")] == [None] * 3
+    assert [told["trime"][name] for name in names] == trime
+    assert [told["mle"][name] for name in names] == [None] * len(names)
