@@ -39,8 +39,7 @@ class Verdict:
         claim, word: the claim and its verdict.
         why: what stops it, or which of several comparisons is reversed.
         p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
-        parts: the evidence.
-        corrected: the same without a known fault of the released code.
+        parts, corrected: the evidence, and the same without a known fault of the released code.
         scale: of the rows; None without any.
         off_scale: why the rows are not those of the paper's table.
     """
@@ -83,7 +82,8 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
     for listed in file.claims:
         claim, runs = at_papers_scale(listed, file) if preset == PAPER else (listed, file.runs)
         parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in claim.parts)
-        corrected = tuple(gather(claim, part, runs[part.run], tables) for part in claim.corrected_parts)
+        bare = replace(claim, controls=())
+        corrected = tuple(gather(bare, part, runs[part.run], tables) for part in claim.corrected_parts)
         off = off_scale(claim, parts, preset)
         verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, corrected, scale_of(parts), off)))
     return Paper(file, _decided(verdicts))
