@@ -14,7 +14,7 @@ from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric
 from bench.store.store import CellFolder
 
-__all__ = ["has_only_numbers", "is_from_snapshot", "lacking_evaluations", "without_weights", "wanted_families"]
+__all__ = ["has_only_numbers", "is_from_snapshot", "lacking_evaluations", "wanted_families", "without_weights"]
 
 
 def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
