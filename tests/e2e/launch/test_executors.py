@@ -143,13 +143,13 @@ class TestDask:
         running = threading.Thread(target=run, args=(results, "tests.e2e.methods:Sleeps,mle", client.get_executor()))
         running.start()
         bed = tmp_path / "asleep.0"
-        assert wait_until(lambda: children.read(bed) != "", 120)
+        assert wait_until(lambda: children.read(bed) != "", 240)
         child = int(bed.read_text())  # of a fork server, which is a child of the worker
         (worker,) = {status for status in client.run(os.getpid).values() if parent_of(parent_of(child)) == status}
         bed.unlink()
         os.kill(worker, signal.SIGKILL)
         assert wait_until(lambda: is_gone(child), 20)
-        assert wait_until(lambda: children.read(bed) != "", 120), "it is begun again"
+        assert wait_until(lambda: children.read(bed) != "", 240), "it is begun again"
         (tmp_path / "go").touch()
         running.join(120)
         assert len(list(results.rglob("trained.json"))) == 2
