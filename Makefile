@@ -8,7 +8,7 @@
 # make boards      README's shown output and leaderboards/index.html again, from the committed records
 # make gpu         what a machine with one GPU shows, in nine minutes (RECORD=... to write it elsewhere)
 # make paper-rows  rows at the papers' size for two of their tables, in slices of nine minutes (ARGS='--scratch')
-# make grid        the kept grid: every method on real rows, tuned alike, in slices of 90 minutes (ARGS='--estimate')
+# make grid        a kept board on real rows, in slices of 90 minutes (ARGS='--board mid': pretrained)
 # make perf        time and memory of every loss and training step, and of every part that claims to be fast
 # PYTHON=...       the Python of the environment; by default the newest that works here, from 3.13 down to 3.11
 # TORCH_INDEX=...  package index of a CPU build of torch, e.g. https://download.pytorch.org/whl/cpu

@@ -1,11 +1,13 @@
-"""`python -m tools.kept_grid`: the kept grid, every trained method on real rows with equal tuning, in slices.
+"""`python -m tools.kept_grid`: the kept boards, trained on real rows in slices.
 
-A slice works for `--minutes`, stops behind a step, and keeps what is whole as `leaderboards/runs/grid`; the same
-command goes on from the store. `--estimate` trains one cell of each task and says how long all of it takes. Built-in
-samples are refused: each task's rows are those of `BENCH_DATA`.
+A slice works for `--minutes`, stops behind a step, and keeps what is whole below `leaderboards/runs`; the same command
+goes on from the store. Built-in samples are refused: each task's rows are those of `BENCH_DATA`.
 
-Every method has 3 learning rates, tried with a third of the steps each, on the first seed and 5,000 validation rows.
-Those of a method that tie are repeated at full length before one is picked; the estimate does not count them.
+The board `grid` trains small models from scratch: every method has 3 trials of its learning rate, of a third of the
+steps each, on the first seed and 5,000 validation rows. Those that tie are trained whole before one is picked.
+
+The board `mid` fine-tunes a pretrained model (preset `mid`): the rate of each family of methods is picked from 3 whole
+trainings of its released variant on the first seed. Checkpoints of 538 MB are not kept.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import contextlib
 import io
 import json
 import sys
-import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,16 @@ from bench.store.store import Store
 from tools.paper_rows import TRY_AGAIN, slice_of
 from tools.regenerate import RUNS
 
-KEPT = RUNS / "grid"
+FAMILIES = {"mle": "mle", "trime": "trime.released", "histalign": "histalign.released"}
+"""Methods of the board `mid` by the first word of their names, and the variant that picks the rate of all."""
+RATES = (1e-5, 2e-5, 5e-5)
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
 TUNING = ("--trials", "3", "steps=1/3", "rows=5000")
+
+
+HOW = ("--yes", "--set", "execution.state_every=120")
 
 
 @dataclass(frozen=True)
@@ -78,37 +84,18 @@ PARTS = (  # the cheapest first
     Part("wikitext103", TOP_3, UNDER_TOP_3),
     Part("gigaword", sets=as_claims_of_adadec(), variants="adadec.swapped"),
 )
+MID = (
+    Part(
+        "ambiguous_template",
+        variants="mle.untrained,mle,mle.cache,mle.knn,trime,trime.released,histalign,histalign.mean,histalign.released",
+    ),
+)
+BOARDS = {"grid": PARTS, "mid": MID}
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """How long the cells of a task take on one core.
-
-    Args:
-        train_s, evaluation_s: seconds of its MLE cell.
-        steps: of that cell's training.
-        planned: the steps of each cell that is planned.
-    """
-
-    train_s: float
-    evaluation_s: float
-    steps: int
-    planned: tuple[int, ...]
-
-    @property
-    def hours(self) -> float:
-        """Of all cells, each trained as fast as MLE and evaluated as long.
-
-        >>> Estimate(train_s=30, evaluation_s=6, steps=300, planned=(300, 100)).hours * 3600
-        52.0
-        """
-        of_step = self.train_s / self.steps
-        return sum(of_step * steps + self.evaluation_s for steps in self.planned) / 3600
-
-
-def command(part: Part, results: str, *more: str) -> list[str]:
+def command(part: Part, results: str, preset: str, *more: str) -> list[str]:
     """Return what is run for one task."""
-    return ["run", "--task", part.task, "--preset", "small", "--results", results, *part.more, *more]
+    return ["run", "--task", part.task, "--preset", preset, "--results", results, *part.more, *more]
 
 
 def whole(part: Part, results: str, jobs: int) -> list[str]:
@@ -116,8 +103,7 @@ def whole(part: Part, results: str, jobs: int) -> list[str]:
     methods = METHODS
     if part.variants:
         methods = f"{METHODS},{part.variants}"
-    how = ("--jobs", str(jobs), "--set", "execution.state_every=120", "--yes")
-    return command(part, results, *part.sets, "--method", methods, *SEEDS, *TUNING, *how)
+    return command(part, results, "small", *part.sets, "--method", methods, *SEEDS, *TUNING, "--jobs", str(jobs), *HOW)
 
 
 def asked(words: Sequence[str]) -> Any:
@@ -141,50 +127,70 @@ def refuse_samples(parts: Sequence[Part]) -> None:
         sys.exit(f"expected published rows of {', '.join(missing)}, found the built-in samples; set BENCH_DATA")
 
 
-def estimate(part: Part, results: str) -> Estimate:
-    """Make the MLE cell of a task in an empty store, and count the cells that are planned."""
-    one = command(part, results, "--method", "mle", "--seeds", "0", "--quiet", "--json")
-    begun = time.monotonic()
-    asked(one)
-    seconds = time.monotonic() - begun
-    (cell,) = (cell for cell in Store(Path(results)).cells() if cell.path.parts[-3] == part.task)
-    record = cell.trained()
-    assert record is not None
-    train_s = cell.provenance()["wall_s"]
-    plan = asked([*whole(part, results, 1), "--dry-run", "--json"])
-    planned = tuple(planned["config"]["trainer"]["steps"] for planned in plan["cells"])
-    return Estimate(train_s, seconds - train_s, record["train"]["steps"], planned)
+def trials(part: Part, results: str, method: str, jobs: int) -> list[str]:
+    """Return what trains a method of the board `mid` at every rate on the first seed."""
+    grid = ("--grid", f"optim.lr={','.join(map(str, RATES))}", "--jobs", str(jobs))
+    return command(part, results, "mid", "--method", method, "--no-controls", "--seeds", "0", *grid, *HOW)
+
+
+def rates(part: Part, results: str) -> dict[str, float]:
+    """Return the picked learning rate of every family whose trials are whole."""
+    found = {}
+    for family, method in FAMILIES.items():
+        for cell in Store(Path(results)).cells():
+            record = cell.trained()
+            if cell.grids() and record is not None and cell.path.parts[-3:-1] == (part.task, method):
+                found[family] = record["config"]["trainer"]["lr"]
+    return found
+
+
+def whole_mid(part: Part, results: str, seed: str, jobs: int) -> list[str]:
+    """Return what trains all methods of the board `mid` at the picked rates on one seed."""
+    sets = [f"{family}:optim.lr={rate}" for family, rate in rates(part, results).items()]
+    methods = ("--method", part.variants, "--no-controls", "--seeds", seed, "--keep-checkpoints", "none")
+    return command(part, results, "mid", *methods, "--jobs", str(jobs), *HOW, *sets)
+
+
+def commands(board: str, part: Part, given: argparse.Namespace) -> Iterator[list[str]]:
+    """Yield what makes a part of a board, one command after the other."""
+    if board == "grid":
+        yield whole(part, given.results, given.jobs)
+        return
+    for method in FAMILIES.values():
+        yield trials(part, given.results, method, given.jobs)
+    for seed in SEEDS[1].split(","):
+        yield whole_mid(part, given.results, seed, given.jobs)
 
 
 def run_slice(part: Part, given: argparse.Namespace, until: float) -> int:
     """Work on a task until a time of the clock; return the exit code, `TRY_AGAIN` where there is more to do."""
-    return slice_of(whole(part, given.results, given.jobs), max(1.0, until - time.monotonic()))
+    for words in commands(given.board, part, given):
+        if code := slice_of(words, max(1.0, until - time.monotonic())):
+            return code
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do one slice; return 0 when the grid is whole, 75 when the same command goes on, else what went wrong."""
     parser = argparse.ArgumentParser(prog="python -m tools.kept_grid", description=__doc__)
-    parser.add_argument("tasks", nargs="*", help=f"default: {', '.join(part.task for part in PARTS)}")
+    parser.add_argument("tasks", nargs="*", help="default: all of the board")
+    parser.add_argument("--board", choices=BOARDS, default="grid", help="default grid")
     parser.add_argument("--minutes", type=float, default=90.0, help="of a slice; default 90")
-    parser.add_argument("--jobs", type=int, default=2, help="cells at once; default 2")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once; default 2")
     parser.add_argument("--results", default="grid", help="the store; default grid")
-    parser.add_argument("--estimate", action="store_true", help="say how long it takes, from one cell of each task")
     given = parser.parse_args(arguments)
-    if unknown := set(given.tasks) - {part.task for part in PARTS}:
-        parser.error(f"no part {', '.join(sorted(unknown))}; there are: {', '.join(part.task for part in PARTS)}")
-    parts = [part for part in PARTS if not given.tasks or part.task in given.tasks]
+    names = [part.task for part in BOARDS[given.board]]
+    if unknown := set(given.tasks) - set(names):
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are: {', '.join(names)}")
+    parts = [part for part in BOARDS[given.board] if not given.tasks or part.task in given.tasks]
     refuse_samples(parts)
-    if given.estimate:
-        with tempfile.TemporaryDirectory() as empty:
-            for part in parts:
-                found = estimate(part, empty)
-                print(f"{part.task}: {len(found.planned)} cells, about {found.hours:.1f} hours of one core", flush=True)
-        return 0
+    if (RUNS / given.board).is_dir() and not Path(given.results).is_dir():  # another machine made what is kept
+        bench(["store", "join", str(RUNS / given.board), given.results])
     code, until = 0, time.monotonic() + 60 * given.minutes
     for part in parts:
         code = run_slice(part, given, until)
-        export(Path(given.results), KEPT)
-        print(f"{part.task}: {'whole' if not code else f'ended with {code}'}; kept as {KEPT.name}", flush=True)
+        export(Path(given.results), RUNS / given.board)
+        print(f"{part.task}: {'whole' if not code else f'ended with {code}'}; kept as {given.board}", flush=True)
         if code == TRY_AGAIN:
             print("there is more to do; the same command goes on", flush=True)
         if code:

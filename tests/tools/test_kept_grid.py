@@ -1,14 +1,15 @@
-"""tools/kept_grid.py: slices, what is kept of them, and how long all takes; tiny cells in place of the real ones."""
+"""tools/kept_grid.py: slices and what is kept of them; tiny cells in place of the real ones."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from bench.store.store import Store
 from tools import kept_grid
-from tools.kept_grid import Estimate, Part
+from tools.kept_grid import Part
 from tools.paper_rows import TRY_AGAIN
 
 SMALL = ("--limit", "12", "--set", "trainer.steps=3", "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")
@@ -19,8 +20,8 @@ TINY = Part("ambiguous_template", SMALL, ("--set", "trime:trainer.lr=0.001"), "t
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> Path:
     """One task of tiny cells of two methods, kept below a temporary folder."""
-    monkeypatch.setattr(kept_grid, "PARTS", (TINY,))
-    monkeypatch.setattr(kept_grid, "KEPT", tmp_path / "grid")
+    monkeypatch.setattr(kept_grid, "BOARDS", {"grid": (TINY,)})
+    monkeypatch.setattr(kept_grid, "RUNS", tmp_path)
     monkeypatch.setattr(kept_grid, "SEEDS", ("--seeds", "0"))
     monkeypatch.setattr(kept_grid, "METHODS", "mle")
     monkeypatch.setattr(kept_grid, "TUNING", ("--trials", "2", "steps=1/3"))
@@ -30,10 +31,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> 
 def test_built_in_rows_are_refused(tiny: Path) -> None:
     with pytest.raises(SystemExit, match="expected published rows of ambiguous_template"):
         kept_grid.main(["--results", str(tiny / "results")])
-
-
-def test_seconds_are_those_of_steps_and_evaluations() -> None:
-    assert Estimate(300.0, 60.0, 300, (300, 300, 100)).hours == pytest.approx((700 + 180) / 3600)
 
 
 @pytest.mark.slow
@@ -48,5 +45,26 @@ def test_slices_go_on_and_are_kept(
     kept = list(Store(tiny / "grid").cells())
     assert {cell.path.parent.name for cell in kept} == {"mle", "trime"}
     assert sum(bool(cell.grids()) for cell in kept) >= 2
-    assert kept_grid.main([*store, "--estimate"]) == 0
-    assert "cells, about 0.0 hours of one core" in capsys.readouterr().out
+
+
+def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One rate for all variants of a method; each seed is a command of its own, so that few checkpoints lie there."""
+    monkeypatch.setattr(kept_grid, "rates", lambda part, results: {"mle": 1e-5, "histalign": 5e-5})
+    (part,) = kept_grid.BOARDS["mid"]
+    *trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
+    assert [words[words.index("--method") + 1] for words in trials] == list(kept_grid.FAMILIES.values())
+    assert all("optim.lr=1e-05,2e-05,5e-05" in words for words in trials)
+    for words, seed in zip((first, second, third), "012", strict=True):
+        assert words[words.index("--seeds") + 1] == seed
+        assert words[-2:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05"]
+        assert words[words.index("--keep-checkpoints") + 1] == "none"
+
+
+def test_picked_rates_are_read_from_the_store(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = str(tiny / "store")
+    grid = ["--method", "mle", "--seeds", "0", "--no-controls", "--quiet", "--grid", "optim.lr=0.001,0.01"]
+    assert kept_grid.bench(kept_grid.command(TINY, results, "small", *grid)) == 0
+    monkeypatch.setattr(kept_grid, "FAMILIES", {"mle": "mle", "trime": "trime.released"})
+    found = kept_grid.rates(TINY, results)
+    assert list(found) == ["mle"]
+    assert found["mle"] in (0.001, 0.01)
