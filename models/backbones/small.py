@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import torch
 
-from bench.base.options import Positive, Range, checked
+from bench.base.options import LATER, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -26,7 +26,16 @@ def check_heads(options: Mapping[str, Any]) -> None:
         raise UsageError(f"backbone.width is a multiple of backbone.heads, not {width} and {heads}")
 
 
-@checked("backbone 'small-causal'", check_heads)
+def check_causal(options: Mapping[str, Any]) -> None:
+    """Refuse a width that heads of attention cannot share, and frozen embeddings beside a head that is trained."""
+    check_heads(options)
+    if not options["tied"] and options["embeddings"] != "trained":
+        raise UsageError(
+            f"backbone.embeddings={options['embeddings']} fixes the head too, so it needs backbone.tied=true; got false"
+        )
+
+
+@checked("backbone 'small-causal'", check_causal)
 def small_causal(
     name: str,
     texts: TextSource,
@@ -39,6 +48,7 @@ def small_causal(
     context: Positive = 512,
     dropout: Rate = 0.0,
     embeddings: Embeddings = "trained",
+    tied: Annotated[bool, LATER] = True,
     tokenizer: str = "",
 ) -> Backbone:
     """Return a GPT-2 of a few hundred thousand parameters (plus embeddings) with random weights.
@@ -54,6 +64,8 @@ def small_causal(
         context: most positions of a row.
         dropout: rate, in all layers.
         embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
+        tied: whether the head is the matrix of token embeddings. F2-Softmax has an output matrix of its own, so a fair
+            baseline of it has one too.
         tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
 
     Raises:
@@ -72,6 +84,7 @@ def small_causal(
         resid_pdrop=dropout,
         embd_pdrop=dropout,
         attn_pdrop=dropout,
+        tie_word_embeddings=tied,
         **special_ids(words),
     )
     return _fixed(Causal(GPT2LMHeadModel(config), words), texts, embeddings, seed)

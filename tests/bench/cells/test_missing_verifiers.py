@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from bench.cells.score import computed, differences, lacking, main_column
+from bench.cells.score import computed, lacking, main_column
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.store.records import StoredRows
@@ -39,13 +38,3 @@ def test_whose_columns_are_known_without_loading_them() -> None:
     unknown = [family for family, entry in METRICS.items() if entry.requires and not main_column(entry)[0]]
     assert unknown == ["entity_precision"]  # its columns have the name of a tagger
     assert main_column(METRICS["dae"]) == ("dae", False)
-
-
-def test_a_value_that_could_not_be_computed_then_is_no_difference() -> None:
-    def columns(value: float | None, signature: str) -> dict[str, list[dict[str, Any]]]:
-        return {"values": [{"name": "nli-acc", "value": value, "n": 2, "signature": signature}]}
-
-    missing, there = columns(None, "nli-acc|not applicable: needs a model"), columns(50.0, "nli-acc|model:x")
-    assert differences(missing, there) == []
-    assert len(differences(there, missing)) == 2  # a stored number that cannot be checked here
-    assert len(differences(columns(None, "nli-acc|not applicable: no table"), there)) == 2

@@ -225,8 +225,8 @@ def test_files_that_cannot_be_read_are_one_clear_line(content: bytes, tmp_path: 
 
 
 def test_where_rows_are_is_not_in_the_key() -> None:
-    assert Pairs.places == {"path", "valid_path", "test_path", *OPTIONS}
-    assert Text.places == {"path", "valid_path", "test_path", "column", *OPTIONS}
+    assert Pairs.places == {"path", "valid_path", "test_path", "title", *OPTIONS}
+    assert Text.places == {"path", "valid_path", "test_path", "column", "title", *OPTIONS}
 
 
 # The hub -----------------------------------------------------------------------------------------------------------
