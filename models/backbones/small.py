@@ -29,7 +29,7 @@ def check_heads(options: Mapping[str, Any]) -> None:
 def check_causal(options: Mapping[str, Any]) -> None:
     """Refuse a width that heads of attention cannot share, and frozen embeddings beside a head that is trained."""
     check_heads(options)
-    if not options["tied"] and options["embeddings"] != "trained":
+    if not options.get("tied", True) and options["embeddings"] != "trained":
         raise UsageError(
             f"backbone.embeddings={options['embeddings']} fixes the head too, so it needs backbone.tied=true; got false"
         )
