@@ -3,11 +3,13 @@
     eq. 3    P(w) is proportional to  exp(z_w) + sum over entries i of the memory that hold w of exp(sim(h, h_i))
     eq. 5    l_cont = sum over positives i, negatives j ranked after i of
                       relu(sim(h, h_j) - sim(h, h_i) + (rank_j - rank_i) * margin)
-    eq. 6    loss   = l_base + alpha * l_cont
+    eq. 6    loss   = l_xe + alpha * l_cont
 
-A positive is an entry that holds the target itself, a negative any other; entries are ranked by the cosine between
-their token's embedding and the target's. l_base is the cross-entropy of the head in the paper, and TRIME's loss in the
-authors' code. Wan et al. 2023, sections 3.2 and 4. The functions are in `bench.models.functional.cache`,
+sim(a, b) is a.b / sqrt(d), with d the width of the states. A positive is an entry that holds the target itself, a
+negative any other; entries are ranked by the cosine between their token's embedding and the target's. l_xe is the
+cross-entropy of the head. Other base losses are this suite's option, and TRIME's is that of the authors' code. On
+encoder-decoders the cache is that of section 4.3: the tokens of the input with the encoder's states, with which the
+decoder's state is compared. Wan et al. 2023, sections 3.2 and 4. The functions are in `bench.models.functional.cache`,
 `bench.models.functional.ranks` and `bench.models.functional.ranking`.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
@@ -46,9 +48,10 @@ DEFAULTS = {
 
 
 class HistAlign(Objective):
-    """l_base + alpha * l_cont: memories whose token is more like the target are to be more similar to the state.
+    """l_xe + alpha * l_cont: memories whose token is more like the target are to be more similar to the state.
 
-    Source: Wan et al. 2023, eq. 3 (distribution), eq. 5 (l_cont) and eq. 6 (sum). At test time eq. 3 is used.
+    Source: Wan et al. 2023, eq. 3 (distribution), eq. 5 (l_cont) and eq. 6 (sum). At test time eq. 3 is used. Another
+    base than l_xe is an option of this suite.
 
     `variant` chooses all three of these options, and each of them may be set by itself:
 

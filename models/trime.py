@@ -3,7 +3,9 @@
     P(w) is proportional to  exp(z_w) + sum over entries i of the memory that hold w of exp(sim(h, h_i))
     loss = -log P(target)
 
-Zhong et al. 2022; eq. 3 of HistAlign (Wan et al. 2023). The functions are in `bench.models.functional.cache`.
+sim(a, b) is a.b / sqrt(d), with d the width of the states. Zhong et al. 2022; eq. 3 of HistAlign (Wan et al. 2023).
+`trime.released` is TRIME as HistAlign's release computes it, not the TRIME authors' code. The functions are in
+`bench.models.functional.cache`.
 
 Shapes: n positions of a slice, V vocabulary, M memory entries, C of them hold a position's target at the most.
 """

@@ -1,7 +1,7 @@
 """Claim files: the claims of a paper, each with the comparisons that test it, and the runs that make their rows.
 
-`claims/` has one TOML file for each paper, with a `name` and the lists `[[run]]` and `[[claim]]`. All claims of a paper
-are listed, those that no run here can test with `out_of_reach`. A claim is one quoted sentence; what it says of several
+`claims/` has one TOML file for each paper, with a `name`, `notes`, and the lists `[[run]]` and `[[claim]]`. Claims that
+no run here can test are listed with `out_of_reach`. A claim is one quoted sentence; what it says of several
 columns, baselines or model sizes are its `parts`, and they are tested together.
 
 A part may leave out what its claim states for all parts. `columns`, `printed`, `method` and `against` may be lists:
@@ -174,7 +174,9 @@ class Claim:
             from its objective. One that was not run makes the claim `not run`.
         table: address of the paper's table, such as `f2softmax/table1`; `table_part` and `backbone` name the cells.
         rows: labels of the table's rows, by our method.
-        corrected: the same comparisons by rows without a known fault of the released code, by method; `fault` names it.
+        corrected: the same comparisons by rows without a known fault of the released code, by method; `fault` describes
+            it in a sentence, and `instead` says how these rows are trained, after "with".
+        result: what the verdict's word leaves out of the result, where it was tested.
         beyond: what the sentence says and no row here covers.
         note: what a reader must know beside the numbers.
         out_of_reach: why no run here can test it; it has no parts then.
@@ -194,6 +196,8 @@ class Claim:
     rows: Mapping[str, str] = field(default_factory=dict)
     corrected: Mapping[str, Side] = field(default_factory=dict)
     fault: str = ""
+    instead: str = ""
+    result: str = ""
     beyond: str = ""
     note: str = ""
     out_of_reach: str = ""
@@ -203,6 +207,8 @@ class Claim:
             raise ValueError(f"a claim has a `quote` and says `where` it stands, got '{self.quote}', '{self.where}'")
         if bool(self.parts) == bool(self.out_of_reach):
             raise ValueError(f"'{self.quote}': a claim has `parts` or says why it is `out_of_reach`")
+        if not bool(self.corrected) == bool(self.fault) == bool(self.instead):
+            raise ValueError(f"'{self.quote}': `corrected`, `fault` and `instead` go together")
         for control in self.controls:
             if not any(part.replaced_by(control) for part in self.parts):
                 raise ValueError(f"'{self.quote}': {control.method} is no declared control of a side; a rival is none")
@@ -230,6 +236,7 @@ class ClaimFile:
         short: its name on the command line.
         runs: that make the rows, by name.
         claims: all of them.
+        notes: what a reader of all its claims must know.
 
     Raises:
         ValueError: a claim names a run that the file does not have.
@@ -239,6 +246,7 @@ class ClaimFile:
     short: str
     runs: Mapping[str, Run]
     claims: tuple[Claim, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part in (part for claim in self.claims for part in claim.parts):
@@ -261,7 +269,7 @@ def read(name: str) -> ClaimFile:
     content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     runs = [Run(**{key: _frozen(value) for key, value in run.items()}) for run in content["run"]]
     claims = tuple(map(claim_of, content["claim"]))
-    return ClaimFile(content["name"], name, {run.name: run for run in runs}, claims)
+    return ClaimFile(content["name"], name, {run.name: run for run in runs}, claims, tuple(content.get("notes", ())))
 
 
 def claim_of(content: Mapping[str, Any]) -> Claim:

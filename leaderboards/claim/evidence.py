@@ -28,8 +28,8 @@ BySeed = Mapping[int, float]
 TRIVIAL = {
     "lead": "the first words of the source",
     "copy_exemplar": "a copy of the exemplar",
-    "unigram": "the counts of tokens",
-    "bigram": "the counts of token pairs",
+    "unigram": "a unigram model",
+    "bigram": "a bigram model",
     "mle.untrained": "untrained weights",
     "seq2seq.untrained": "untrained weights",
 }  # what the trivial controls are, for people
@@ -43,12 +43,14 @@ class ControlEffect:
         method, replaced: the control, and the side whose place it takes.
         share: its mean effect over the mean effect, over the seeds that both have.
         rest: the effect less that of the control, paired by seed.
+        value: the control's own mean over the columns; with `nearer` its gap to human text, in per cent.
     """
 
     method: str
     replaced: str
     share: float
     rest: SeedEffect
+    value: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ class PartEvidence:
     controls: tuple[ControlEffect, ...] = ()
     rows: tuple[TableRow, ...] = ()
     table: Table | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every seed has the same effect, so that no test applies."""
+        return self.effect is not None and len(set(self.effect.by_seed.values())) == 1 < len(self.effect.by_seed)
 
 
 def effects(
@@ -278,7 +285,8 @@ class _Board:
                 missing.append(f"{MIN_SEEDS} seeds of {control.label}" if values else control.label)
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
-            found.append(ControlEffect(control.method, replaced, of_control / whole if whole else 0.0, rest))
+            share, value = of_control / whole if whole else 0.0, _shown(part, its, rest.by_seed, human)
+            found.append(ControlEffect(control.method, replaced, share, rest, value))
         return found, missing
 
     def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:
@@ -318,8 +326,11 @@ class _Board:
                     )
                     numbers = [] if part.gate else printed(self.claim, part, row.method)
                     if numbers and sign * statistics.fmean(numbers) <= sign * its:
-                        own = f"{statistics.fmean(numbers):g}"
-                        yield Gate(f"{why}, and neither does the paper's own {own}", "excused")
+                        of = f"{' and '.join(columns)} of {row.method} is {mine:.2f}"
+                        own = f"the paper itself prints {statistics.fmean(numbers):g}"
+                        yield Gate(
+                            f"{of}; {own}, no more than a trivial control has, so it need not beat one", "excused"
+                        )
                     else:
                         yield Gate(why)
 

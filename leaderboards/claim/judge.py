@@ -23,7 +23,8 @@ __all__ = ["WORDS", "Paper", "Verdict", "Word", "judge"]
 
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[Word, str] = {
-    "seen here": "every comparison of the claim has the claimed direction, p at most 0.05 after Holm",
+    "seen here": "every comparison of the claim has the claimed direction, p at most 0.05 after Holm, or the same "
+    "value in every seed",
     "reversed here": "a comparison of the claim has the other direction, p at most 0.05 after Holm",
     "open": "neither, with the seeds that were run",
     "not run": "a row that it compares, or a control that it declares, was not run",
@@ -95,7 +96,10 @@ def _stopped(verdict: Verdict) -> Verdict:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
     failed = dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "failed")
     if failed:
-        return replace(verdict, word="not testable here", why=tuple(failed))
+        parts = [part.missing for part in verdict.parts if part.effect is None]
+        not_run = ", ".join(dict.fromkeys(name for missing in parts for name in missing.split(", ")))
+        why = [f"not run: {not_run}"] if not_run else []
+        return replace(verdict, word="not testable here", why=(*why, *failed))
     missing = dict.fromkeys(part.missing for part in verdict.parts if part.missing)
     missing |= dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "not run")
     if missing:
@@ -114,8 +118,10 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
         verdict = replace(verdicts[place], p=p)
         against = _against(verdict)
         if p <= ALPHA and against:
-            which = (f"in {', '.join(against)}",) if len(verdict.parts) > 1 else ()
-            verdict = replace(verdict, word="reversed here", why=which)
+            which = f"in {', '.join(against)}"
+            if len(against) == len(verdict.parts):
+                which = f"in all {len(against)} comparisons"
+            verdict = replace(verdict, word="reversed here", why=(which,) if len(verdict.parts) > 1 else ())
         elif p <= ALPHA:
             verdict = replace(verdict, word="seen here")
         decided[place] = verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 from bench.leaderboards.claim.evidence import PartEvidence
 from bench.leaderboards.claim.judge import WORDS, Paper, Verdict
 from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, paper_text, verdict_text
-from bench.leaderboards.claim.scale import number, ranged
-from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.claim.scale import scale_of
+from bench.leaderboards.render.markdown_table import markdown_table
 from bench.leaderboards.render.text.aligned import aligned
 
 __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
@@ -19,29 +20,27 @@ __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 def abstract(papers: Sequence[Paper]) -> list[str]:
     """Return six lines: what was run, on what, what follows, what does not, and how to read the numbers."""
     verdicts = [verdict for paper in papers for verdict in paper.verdicts]
-    scales = [verdict.scale for verdict in verdicts if verdict.scale is not None]
+    found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
+    scales = [(paper.file.name, scale) for paper, scale in found if scale is not None]
     tested = sum(1 for verdict in verdicts if verdict.p is not None)
     at_scale = sum(1 for verdict in verdicts if verdict.parts and not verdict.off_scale)
     run, on = "What was run: nothing is stored for these claims.", "On what: nothing."
     if scales:
-        sizes = sorted(size for scale in scales for size in scale.parameters)
-        lengths = dict.fromkeys(length for scale in scales for length in scale.lengths)
-        texts = dict.fromkeys(scale.text for scale in scales)
-        weights = " and ".join(dict.fromkeys(scale.weights for scale in scales))
-        size = ranged([number(sizes[0]), number(sizes[-1])])
-        run = f"What was run: models of {size} parameters {weights}, trained for {', '.join(lengths)}."
-        on = f"On what: {'; '.join(texts)}."
+        run = f"What was run: {'; '.join(f'for {name} {scale.models}' for name, scale in scales)}."
+        on = f"On what: {'; '.join(f'for {name} {scale.text}' for name, scale in scales)}."
     return [
         run,
         on,
-        f"How much: all {len(verdicts)} claims that we found in the papers are listed; {tested} could be tested, "
-        f"{at_scale or 'none'} at the paper's own scale, which is larger models, longer training and other text.",
+        f"How much: {len(verdicts)} sentences are listed, which we chose, and the papers make more claims; {tested} "
+        f"could be tested, {at_scale or 'none'} with model, weights, length of training and text of the paper's table.",
         "What follows: `seen here` says that the claimed difference appears in these runs, at this size and on this "
         "text, and `reversed here` that the opposite one does.",
-        "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could.",
-        "How to read: an effect is positive in the claimed direction, and points are of the gap to human text, in per "
-        "cent of the human value; intervals are 95 % Student t over differences paired by seed, three or more; a claim "
-        "is tested as a whole, with Holm over a paper's tested claims.",
+        "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could. The "
+        "counts are no score of a paper: claims overlap and differ in weight.",
+        "How to read: `from the paper` is computed from its tables. An effect is positive in the claimed "
+        "direction; points are of the gap to human text, in per cent of the human value. Intervals are 95 % Student t "
+        "over differences paired by seed, three or more. A claim is tested as a whole, with Holm over a paper's tested "
+        "claims.",
     ]
 
 
@@ -59,7 +58,7 @@ def terminal(papers: Sequence[Paper]) -> str:
     """Return the report as plain text."""
     blocks = ["\n".join(abstract(papers))]
     for paper in papers:
-        lines = [paper.file.name]
+        lines = [paper.file.name, *(f"  {note}" for note in paper.file.notes)]
         for place, verdict in enumerate(paper.verdicts, start=1):
             claim, here = verdict.claim, here_text(verdict)
             lines += [f"  {place}. {verdict_text(verdict)}", f"      {claim.text} ({claim.where})"]
@@ -85,14 +84,30 @@ def _markdown_paper(paper: Paper) -> str:
     for place, verdict in enumerate(paper.verdicts, start=1):
         claim = verdict.claim
         cells = [claim.text, claim.where, paper_text(verdict) or "–", here_text(verdict) or "–", verdict_text(verdict)]
-        rows.append([str(place), *map(escaped, cells)])
+        rows.append([str(place), *map(_marked, cells)])
         if claim.parts:
-            p = f" (p after Holm {escaped(p_text(verdict.p))})" if verdict.p is not None else ""
-            evidence.append(f'{place}. "{escaped(claim.quote)}"{p}')
-            evidence += [f"    - {escaped(line)}" for line in evidence_lines(verdict)]
-    lines = [f"## {paper.file.name}", "", *markdown_table(["", "claim", "where", "the paper", "here", "verdict"], rows)]
-    lines += ["", "The sentences that were tested, and the evidence:", "", *evidence] if evidence else []
+            constant = all(part.is_constant for part in verdict.parts)
+            p = "" if verdict.p is None or constant else f" (after Holm, {p_text(verdict.p)})"
+            evidence.append(f'{place}. "{_marked(claim.quote)}"{p}')
+            evidence += [f"    - {_marked(line)}" for line in evidence_lines(verdict)]
+    notes = [f"{_marked(' '.join(paper.file.notes))}", ""] if paper.file.notes else []
+    lines = [
+        f"## {paper.file.name}",
+        "",
+        *notes,
+        *markdown_table(["", "claim", "where", "from the paper", "here", "verdict"], rows),
+    ]
+    lines += ["", "Sentences that have runs here, with their evidence:", "", *evidence] if evidence else []
     return "\n".join(lines)
+
+
+def _marked(text: str) -> str:
+    r"""Return a text of a claim for Markdown: its emphasis and code stay, what would end a cell or open a tag does not.
+
+    >>> print(_marked("p < 0.001 of *rare* `a_b` | <b>"))
+    p < 0.001 of *rare* `a_b` \| \<b>
+    """
+    return re.sub(r"\||<(?=[a-zA-Z/!?])", r"\\\g<0>", text)
 
 
 def content(papers: Sequence[Paper]) -> list[dict[str, Any]]:

@@ -42,9 +42,13 @@ class Scale:
         >>> Scale((974336, 1487497), "from scratch", ("300 steps",), "King James Bible", (8, 5)).words
         '974k to 1.49M parameters from scratch, 300 steps, King James Bible, 5 to 8 seeds'
         """
+        return f"{self.models}, {self.text}, {ranged([str(n) for n in sorted(self.seeds)])} seeds"
+
+    @property
+    def models(self) -> str:
+        """Sizes, weights and lengths alone."""
         sizes = ranged([number(size) for size in sorted(self.parameters)])
-        seeds = ranged([str(n) for n in sorted(self.seeds)])
-        return f"{sizes} parameters {self.weights}, {' and '.join(self.lengths)}, {self.text}, {seeds} seeds"
+        return f"{sizes} parameters {self.weights}, {' and '.join(self.lengths)}"
 
 
 def number(size: int) -> str:

@@ -210,6 +210,8 @@ def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Check
         replace(cell, metric=metric, printed=stated, value=check.value, spread=None, why_not="")
     )
     verdict = found.verdict
+    if verdict == ANOTHER:  # the check is of the paper's model: its bound says nothing of another one
+        return Checked(check, verdict, found.reason, printed)
     if verdict in (WITHIN, OFF):
         assert found.ours is not None
         verdict = FAILS
@@ -263,7 +265,8 @@ class OurTables:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
             planned = self.settings.get(key_of_cell(cell, self.preset), {})
             unlike_planned = differences(cell, table, row, self.preset, planned)
-            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}", *unlike_planned]))
+            other = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
+            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{other}", *unlike_planned]))
             return Reproduced(cell, verdict, reason, ours, value.by_seed, row, comparable_size(row))
         reason = cell.why_not or unlike(cell, table, row)
         if reason:
@@ -310,7 +313,8 @@ class OurTables:
         paper = paper_of(table)
         if paper is not None:
             notes += [
-                f"the paper contradicts itself: {one['says']}: printed {one['printed']}, computed {one['computed']}"
+                f"the paper's text and table: {one['says']}"
+                + ("" if one.get("counted") else f": printed {one['printed']}, computed {one['computed']}")
                 for one in paper.inconsistencies
                 if table.name in one["where"].split(", ")
             ]
@@ -318,8 +322,8 @@ class OurTables:
             return notes
         if self.preset != "paper":
             notes.append(
-                f"preset {self.preset} has another backbone and other sizes than the paper: only the order of methods "
-                "says something"
+                f"preset {self.preset} has another backbone and other sizes than the paper: neither values nor order "
+                "test the printed table"
             )
         notes += self.watermarks(rows) + sampling_notes(rows)
         if paper is not None and paper.search is not None:

@@ -203,6 +203,8 @@ def test_a_conjunction_is_seen_when_every_comparison_is() -> None:
 def test_a_conjunction_is_reversed_by_one_comparison_which_is_named() -> None:
     found = columns([1.0, 1.2, 1.1], [10.0, 10.5, 12.0])
     assert (found.word, found.why) == ("reversed here", ("in ms-jaccard-1 against mle",))
+    both = columns([7.0, 7.2, 7.1], [10.0, 10.5, 12.0])
+    assert (both.word, both.why) == ("reversed here", ("in all 2 comparisons",))
     weak = columns([1.0, 1.2, 1.1], [27.0, 28.5, 27.5])  # p is 0.03 alone, and 0.06 among two
     assert weak.word == "open"
 
@@ -248,15 +250,15 @@ def test_the_share_of_a_control_is_printed_and_changes_no_verdict(control: float
     found = controlled([control, control + 0.1, control - 0.1])
     assert found.word == "seen here"
     assert verdict_text(found).endswith(
-        f"; {percent} % of it comes with the paper's decoding alone (MLE with decoupled decoding)"
+        f"; an MLE model with the same classes and decoding (mle.decoupled) has {percent} % of the effect (3 seeds)"
     )
 
 
 def test_what_is_beyond_a_control_has_a_paired_interval() -> None:
     (line,) = evidence_lines(controlled([2.0, 2.3, 1.8]))
-    assert line.endswith("beyond mle.decoupled +1.03 (+0.65 to +1.41)")
+    assert line.endswith("; f2softmax against the control mle.decoupled (2.03): +1.03 (+0.65 to +1.41)")
     (line,) = evidence_lines(controlled([1.0, 0.9, 1.2]))
-    assert line.endswith("beyond mle.decoupled +0.03 (-0.59 to +0.66), which may be all of it")
+    assert line.endswith("(1.03): +0.03 (-0.59 to +0.66), an interval that contains 0")
 
 
 def test_a_declared_control_that_was_not_run_makes_a_claim_not_run() -> None:
@@ -272,7 +274,7 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
     text = verdict_text(verdict_of(claim(against="face", controls=["mle.continued"]), board))
     assert text == (
         "seen here (459k parameters from scratch, 300 steps and 300 + 50 steps, King James Bible, 3 seeds); "
-        "50 % of it is there too against MLE trained for as many steps (mle.continued)"
+        "50 % of the effect is there against MLE trained for as many steps (mle.continued) too (3 seeds)"
     )
 
 
@@ -284,14 +286,21 @@ def test_a_fine_tuned_row_belongs_to_the_run_of_the_model_that_it_starts_from() 
 
 def test_without_a_known_fault_the_same_comparison_stands_beside() -> None:
     corrected = {"histalign.released": {"method": "histalign"}, "trime.released": "trime"}
-    one = claim(method="histalign.released", against="trime.released", corrected=corrected, fault="masked labels")
+    one = claim(method="histalign.released", against="trime.released", corrected=corrected, fault="It has a fault.",
+                instead="by the equations")  # fmt: skip
     rows = [row("histalign.released", kld=[1.0] * 3), row("trime.released", kld=[2.0] * 3), row("trime", kld=[0.5] * 3)]
     lines = evidence_lines(verdict_of(one, table(*rows)))
-    assert lines[-1] == "without the known fault (masked labels): not run: histalign"
+    assert lines[-1] == "It has a fault. By the equations: not run: histalign"
     rows.append(row("histalign", kld=[0.5] * 3))
     found = verdict_of(one, table(*rows))
     assert (found.word, len(found.corrected)) == ("seen here", 1)
-    assert "histalign against trime: 0.50 against 0.50; +0.00" in evidence_lines(found)[-1]
+    assert (
+        "histalign against trime: 0.50 against 0.50; +0.00 in each of 3 seeds, so no test" in evidence_lines(found)[-1]
+    )
+    assert verdict_text(found).endswith("; by the equations, histalign is equal to trime (0.50 against 0.50)")
+    rows[-1].values["kld"] = Value({0: 3.0, 1: 3.1, 2: 3.2}, HIGHER["kld"], "s")
+    text = verdict_text(verdict_of(one, table(*rows)))
+    assert text.endswith("; by the equations, histalign is above trime (3.10 against 0.50)")
 
 
 def test_a_row_that_a_search_picked_stands_for_all_and_two_rows_are_ambiguous() -> None:
@@ -323,7 +332,7 @@ def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None
     worse = gated([3.0, 3.1, 3.2])
     assert (worse.word, worse.why) == (
         "not testable here",
-        ("kld of mle (4.10) does not clearly beat the counts of token pairs (3.10)",),
+        ("kld of mle (4.10) does not clearly beat a bigram model (3.10)",),
     )
     assert gated([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not clearly beat")
     assert gated([4.2, 4.0, 4.4]).word == "not testable here", "a better mean, and an interval that reaches 0"
@@ -346,8 +355,8 @@ def test_a_weakness_that_the_paper_prints_does_not_stop_its_claim() -> None:
     found = verdict_of(claim(**of_paper), board, controls=["bigram"])
     assert found.word == "seen here"
     assert evidence_lines(found)[-1] == (
-        "acc@2/cache of mle (0.70) does not clearly beat the counts of token pairs (2.10), "
-        "and neither does the paper's own 0"
+        "acc@2/cache of mle is 0.70; the paper itself prints 0, no more than a trivial control has, "
+        "so it need not beat one"
     )
     strong = {**of_paper, "printed": "Cache-Only Acc@5"}
     assert verdict_of(claim(**strong), board, controls=["bigram"]).word == "not testable here"

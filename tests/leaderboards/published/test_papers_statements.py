@@ -128,7 +128,9 @@ STATEMENTS = {
     "mauve-over-gpt2": (0.8, gain(T3, HIST, "GPT2-small", "MAUVE", **SMALL), 0.05),
     "mauve-over-trime": (0.7, gain(T3, HIST, "TRIME", "MAUVE", **SMALL), 0.05),
     "mauve-large": (0.7, gain(T3, HIST, "GPT2-large", "MAUVE", **LARGE), 0.05),
-    "histalign-votes": (19.66, votes(HIST, "Coherence Lose"), 0.005),
+    "votes-lost": (19.66, votes(HIST, "Coherence Lose"), 0.01),  # cut after two decimals
+    "informativeness-drop": (2, sum(gain("histalign/table6", HIST, other, "Informativeness") < 0
+                                    for other in (BART, "TRIME")), 0),
     **{f"votes-{c}": (at(T4, HIST, c), votes(HIST, c), 0.005)
        for c in ("Fluency Win", "Fluency Tie", "Fluency Lose", "Coherence Win", "Coherence Tie")},
     **{f"votes-{row}-{c}": (at("histalign/table6", row, c), votes(row, c), 0.005)

@@ -201,7 +201,7 @@ def test_a_run_of_another_preset_says_its_size_and_sampled_texts_stand_in_for_no
     store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
     store(tmp_path, "trime", {0: 90.0}, preset="small", backbone="small-encdec", decoding="topk=3")
     found = reproduced(tmp_path, planned={KEY: set()}, settings={KEY: {"trainer.lr": 0.1}})
-    assert first(found).reason == "ours: small-encdec from scratch, 10 steps of some rows; preset small"
+    assert first(found).reason == "ours: small-encdec from scratch, 10 steps of some rows, not bart-large; preset small"
     assert (first(found, 1).verdict, first(found, 1).ours) == (NOT_RUN, None)
 
 
@@ -381,7 +381,7 @@ def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
 
 def test_where_a_paper_contradicts_itself_stands_under_the_table():
     found = reproduce(chosen(["f2softmax/table6"])[0], [], "paper")
-    (note,) = [note for note in found.notes if note.startswith("the paper contradicts itself: in millions")]
+    (note,) = [note for note in found.notes if note.startswith("the paper's text and table: in millions")]
     assert note.endswith("with tied weights it would be 73.9: printed 76.5, computed 78.98")
 
 

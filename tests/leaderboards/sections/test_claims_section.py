@@ -18,7 +18,7 @@ def test_a_claim_has_both_numbers_and_its_verdict_and_opens_on_its_evidence():
     assert "kld, f2softmax against mle: 1.10 against 4.10" in name
     assert (printed, here) == ("–", "+3.00 (+2.75 to +3.25)")
     assert verdict.startswith("seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds)")
-    assert "What was run: models of 459k parameters from scratch" in markup
+    assert "What was run: for Paper 459k parameters from scratch" in markup
 
 
 def test_the_page_has_no_claims_where_no_row_of_one_is_stored():
