@@ -33,7 +33,6 @@ function drawFilters() {
   const form = document.getElementById("filters");
   form.replaceChildren(search, select("task", "All tasks"), select("preset", "All presets"), methodFilter(),
     el("label", { class: "check" }, papers, "Published rows"),
-    el("button", { type: "button", id: "link", onclick: () => copy(location.href, "Link to this view copied") }, "Copy link"),
     el("button", { type: "button", id: "reset", onclick: () => { history.replaceState(null, "", location.pathname + location.search); start(); } }, "Reset"));
   form.onsubmit = (event) => event.preventDefault();
 }

@@ -18,7 +18,7 @@ function sectionNode(table) {
       redraw(table, `[data-open=${panel.key}]`);
     } }, panel.name));
   const scroll = tableNode(table);
-  const choice = isNarrow() ? metricPicker(table) : [overflowCue(scroll), columnChooser(table), copyButtons(table)];
+  const choice = isNarrow() ? metricPicker(table) : [overflowCue(scroll), columnChooser(table)];
   return el("section", { class: "board", id: anchorOf(table.id), "aria-label": table.name, "data-section": table.id },
     el("div", { class: "headline" }, el("h2", {}, table.name,
       el("small", {}, table.title.replace(`${table.task} · `, ""))),
@@ -27,7 +27,7 @@ function sectionNode(table) {
     table.legend ? el("p", { class: "legend-line" }, table.legend) : null,
     scroll,
     canFold(table) && foldButton(table),
-    el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs, isNarrow() && copyButtons(table)),
+    el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs),
     open ? el("div", { class: "panel", role: "region", "aria-label": open.name }, open.node(table)) : null,
     table.remarks.length ? el("details", { class: "remarks", open: printing || (table.remarks.length < 3 && !isNarrow()) }, el("summary", {}, "Notes"),
       el("ul", {}, table.remarks.map((remark) => el("li", {}, remark)))) : null);

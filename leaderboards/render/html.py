@@ -28,7 +28,6 @@ SCRIPTS = (
     "details.js",
     "charts.js",
     "samples.js",
-    "copy.js",
     "links.js",
     "page.js",
 )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.leaderboards.sections.claims import claims_section
-from bench.leaderboards.sections.curves import curves_section
 from bench.leaderboards.sections.overview import overview_section
 from bench.leaderboards.sections.table_index import index_section
 
@@ -18,11 +17,8 @@ NOT_FOR_SCRIPTS = ("overview", "claims")
 
 def around_tables(board: Mapping[str, Any]) -> tuple[str, str]:
     """Return what stands before the tables of a board and what stands behind them."""
-    behind = {
-        "claims": ("Claims by paper", claims_section(board.get("claims", ()))),
-        "curves": ("Training and validation curves", curves_section(board["tables"])),
-    }
-    there = {name: title for name, (title, markup) in behind.items() if markup}
+    claims = claims_section(board.get("claims", ()))
+    there = {"claims": "Claims by paper"} if claims else {}
     first = overview_section(board.get("overview"))
     before = first + index_section(board["tables"], there, is_open=bool(first))  # the first table stays near the top
-    return before, "".join(markup for _, markup in behind.values())
+    return before, claims

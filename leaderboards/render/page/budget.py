@@ -76,7 +76,7 @@ def with_short_keys(board: Mapping[str, Any]) -> dict[str, Any]:
 def with_few_curves(board: Mapping[str, Any]) -> dict[str, Any]:
     """Return a board with the curves of the first `SEEDS` seeds of a row, each of at most `POINTS` points.
 
-    First and last points stay. Means over all seeds are drawn elsewhere on the page.
+    First and last points stay.
     """
     tables = []
     for table in board["tables"]:

@@ -58,7 +58,7 @@ CONTRAST = """
   while (walker.nextNode()) {
     const node = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || !node.checkVisibility()) continue;
-    if (node.closest("script, .sr, .skip, #toast")) continue;
+    if (node.closest("script, .sr, .skip")) continue;
     const style = getComputedStyle(node);
     const below = ground(node);
     const colour = over(parse(node.namespaceURI.endsWith("svg") ? style.fill : style.color), below);

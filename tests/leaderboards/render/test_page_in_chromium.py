@@ -163,11 +163,6 @@ def test_texts_and_marks_are_those_of_the_grid(browser, tmp_path):
     assert browser.text(f"{FIRST} .paper td:nth-child(4)") == "PΔ D"
     browser.eval(f"document.querySelector('{row} [data-cell]').focus()")
     assert "P (bart-large), Δ D" in browser.text("#tip")
-    browser.eval("navigator.clipboard.writeText = (text) => { document.body.dataset.copied = text; }")
-    browser.click(f"{FIRST} [data-copy=Markdown]")
-    lines = browser.eval("document.body.dataset.copied").splitlines()
-    assert lines[2].startswith("| mle | small-encdec | S | **T (F)** ± I |")
-    assert lines[3].startswith("| HistAlign Table 7 | bart-large |  | P |")
     assert browser.complaints() == []
 
 
@@ -268,40 +263,6 @@ def test_sections_around_the_tables_stand_with_scripts_and_links_leave_the_hash_
     browser.open(f"{(tmp_path / 'index.html').as_uri()}#100%")
     assert browser.eval("document.documentElement.className") == "live", "a hash that is nothing does no harm"
     assert browser.complaints() == []
-
-
-# Copying ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def copied(page):
-    """Return what is copied in a form."""
-    page.eval("navigator.clipboard.writeText = (text) => { document.body.dataset.copied = text; }")
-
-    def of(form):
-        page.click(f"{FIRST} [data-copy={form}]")
-        assert "copied as" in page.text("#toast")
-        return page.eval("document.body.dataset.copied")
-
-    return of
-
-
-def test_what_is_shown_is_copied(page, copied):
-    page.click(head("bleu-1"))
-    assert copied("Markdown").splitlines()[:5] == [
-        "| method | backbone | seeds | bleu-1 | bleu-2 | bleu-3 | ppl/word | rep |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| trime | bart | 3 | **41.50** ± 1.00 | n/a |  | 25.00 (n=2) |  |",
-        "| mle | small-encdec | 3 | 33.12 ± 1.00 | 20.00 ± 1.00 |  | 19.50 ± 1.00 |  |",
-        "| HistAlign Table 7 | bart-large |  | 56.27 |  |  |  |  |",
-    ]
-    latex = copied("LaTeX")
-    assert r"trime & bart & 3 & \textbf{41.50}$^{\dagger}$ $\pm$ 1.00 & n/a &  & 25.00 (n=2) &  \\" in latex
-    assert r"Method & Backbone & Seeds & bleu-1 $\uparrow$" in latex
-    assert r"ppl/word $\downarrow$" in latex
-    csv = copied("CSV").splitlines()
-    assert csv[0].startswith("method,backbone,seeds,bleu-1,bleu-1 ±,bleu-2")
-    assert csv[1].startswith("trime,bart,3,41.5,1,,,")
 
 
 # Looks and safety -------------------------------------------------------------------------------------------------
