@@ -1,4 +1,4 @@
-// Charts: whiskers, frequency groups, training curves.
+// Charts: whiskers and training curves.
 
 const PALETTE = 8;
 
@@ -28,29 +28,6 @@ function whisker(value, range) {
   }
   drawn.append(el("circle", { class: value.best ? "dot best" : "dot", cx: at(value.mean), cy: 4, r: 2 }));
   return drawn;
-}
-
-// F2-Softmax, Figure 2: a bar a row in each of four groups, a line where people are.
-const GROUPS = { frequent: "Frequent", medium: "Medium", rare: "Rare", very_rare: "Very rare" };
-
-function frequencyNode(table) {
-  const ids = new Set(visibleRows(table).map((row) => row.id));
-  const shares = table.frequency.filter((row) => ids.has(row.id) || row.id.startsWith("human"));
-  const human = table.frequency.find((row) => row.id === "human");
-  const name = (row) => (row.id.startsWith("human") ? "human" : table.byId.get(row.id)?.label ?? row.id);
-  const groups = Object.entries(GROUPS).map(([key, title]) => {
-    const top = 1.06 * Math.max(0.01, ...shares.map((row) => row.shares[key]));
-    return el("figure", {}, el("figcaption", {}, title), shares.map((row) => {
-      const bar = el("span", { class: row.id.startsWith("human") ? "bar people" : "bar" });
-      bar.style.setProperty("--length", `${(100 * row.shares[key]) / top}%`);
-      const line = human && el("span", { class: "people-line" });
-      if (line) line.style.setProperty("--length", `${(100 * human.shares[key]) / top}%`);
-      return el("div", { class: "bars" }, el("span", { class: "bar-name" }, name(row)),
-        el("span", { class: "track" }, bar, line), el("span", { class: "bar-value" }, `${row.shares[key].toFixed(1)} %`));
-    }));
-  });
-  return el("div", {}, el("p", { class: "soft" }, "Share of generated tokens by how frequent they are in the training text",
-    human ? "; the line is what people wrote." : "."), el("div", { class: "groups" }, groups));
 }
 
 function niceTicks(low, high, n) {

@@ -39,7 +39,8 @@ function bySeed(row, value) {
 }
 
 function signed(value) {
-  return (value < 0 ? "−" : "+") + number(Math.abs(value));
+  const size = Math.abs(value);
+  return (value < 0 ? "−" : "+") + (Number.isInteger(size) && size > 100 ? String(size) : size.toFixed(2));
 }
 
 function precise(value) {

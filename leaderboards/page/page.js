@@ -1,10 +1,9 @@
-// Page: a section for each table, the theme; everything is drawn anew from the state.
+// Page: a section for each table; everything is drawn anew from the state.
 
 const sections = new Map();
 
 const PANELS = [
   { key: "samples", name: "Samples", there: (table) => table.samples.length, node: samplesNode },
-  { key: "frequency", name: "Word frequency", there: (table) => table.frequency.length, node: frequencyNode },
   { key: "curves", name: "Training curves", there: (table) => table.curves.length, node: curvesNode },
 ];
 
@@ -24,7 +23,7 @@ function sectionNode(table) {
       el("small", {}, table.title.replace(`${table.task} · `, ""))),
     el("div", { class: "tools" }, choice)),
     table.watermark && el("p", { class: "mark" }, `Not comparable with published numbers: ${table.watermark}`),
-    table.legend ? el("p", { class: "legend-line" }, table.legend) : null,
+    table.legend.length ? el("p", { class: "legend-line" }, table.legend.join(" · ")) : null,
     scroll,
     canFold(table) && foldButton(table),
     el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs),
@@ -63,40 +62,14 @@ function drawAll() {
   document.getElementById("count").textContent = `${rows} of ${all} rows, ${tables.length} of ${board.tables.length} tables`;
 }
 
-const THEME = "objective-bench theme";
-const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function storedTheme(value) {
-  try {
-    if (value) localStorage.setItem(THEME, value);
-    return localStorage.getItem(THEME);
-  } catch {
-    return value ?? null;
-  }
-}
-
-function isDark() {
-  const set = document.documentElement.dataset.theme;
-  return set ? set === "dark" : dark.matches;
-}
-
-function showTheme(set) {
-  if (set === "dark" || set === "light") document.documentElement.dataset.theme = set;
-  const button = document.getElementById("theme");
-  button.textContent = isDark() ? "☀ Light" : "☾ Dark";
-  button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
-}
-
 function start() {
   readHash();
   drawFilters();
   drawAll();
 }
 
-for (const id of ["theme", "drawer", "filters", "count"]) document.getElementById(id).hidden = false;
+for (const id of ["drawer", "filters", "count"]) document.getElementById(id).hidden = false;
 document.getElementById("drawer").onclick = () => openDrawer(!document.getElementById("filters").classList.contains("open"));
-document.getElementById("theme").onclick = () => showTheme(storedTheme(isDark() ? "light" : "dark"));
-dark.addEventListener("change", () => showTheme(null));
 narrowScreen.addEventListener("change", drawAll);
 for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) {
   addEventListener(event, () => { printing = on; drawAll(); });
@@ -114,7 +87,6 @@ addEventListener("keydown", (event) => {
   openDrawer(true);
   document.getElementById("search").focus();
 });
-showTheme(storedTheme());
 // A link from elsewhere to a part of the page; any other hash is what is chosen, and has a "=".
 const part = location.hash.includes("=") ? "" : new URLSearchParams(`at=${location.hash.slice(1)}`).get("at");
 const there = part && document.getElementById(part);

@@ -13,47 +13,18 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// Values by column, as page.data.packed() wrote them: for each field a list of rows, and in it of columns. Legend and
-// remarks are read in the static tables, which are in the same order.
+// Values by column, each with its numbers in the order of the row's seeds.
 function prepared(board) {
-  const statics = document.querySelectorAll("#tables > .board");
-  const above = new Map(); // signatures of the rows above, by column
-  for (const [at, table] of board.tables.entries()) {
-    table.legend = statics[at].querySelector(".legend-line")?.textContent ?? "";
-    table.remarks = [...statics[at].querySelectorAll(".remarks li")].map((remark) => remark.textContent);
-    [...table.methods, ...table.human].forEach((row, place) => { row.values = valuesOf(row, table.fields, place, above); });
+  for (const table of board.tables) {
+    for (const row of [...table.methods, ...table.human]) {
+      row.values = new Map(Object.entries(row.values));
+      for (const value of row.values.values()) {
+        value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
+      }
+    }
     table.byId = new Map([...table.human, ...table.methods].map((row) => [row.id, row]));
   }
   return board;
-}
-
-// What was left out follows from the mean, the half and the rows above; values by seed are in the order of the row's seeds.
-function valuesOf(row, fields, place, above) {
-  return new Map(fields.column[place].map((name, i) => {
-    const value = Object.fromEntries(Object.entries(fields).map(([field, rows]) => [field, rows[place][i]]));
-    value.text ??= number(value.mean);
-    value.interval ??= number(value.half);
-    value.signature ??= above.get(name);
-    above.set(name, value.signature);
-    value.by_seed ??= [value.mean];
-    if (Array.isArray(value.by_seed)) {
-      const known = row.seeds.map((seed, at) => [seed, value.by_seed[at]]).filter(([, found]) => found !== null);
-      value.by_seed = Object.fromEntries(known);
-    }
-    value.seeds = row.seeds.length ? row.seeds.map((seed) => value.by_seed[seed] ?? null) : Object.values(value.by_seed);
-    return [name, value];
-  }));
-}
-
-// A number as the grid shows it (grid.number): two decimals, half to even, large whole numbers without.
-function number(value) {
-  if (value === null) return "";
-  const size = Math.abs(value);
-  const sign = value < 0 ? "-" : "";
-  if (Number.isInteger(size) && size > 100) return sign + String(size);
-  if (!Number.isInteger(size * 8) || Number.isInteger(size * 4)) return sign + size.toFixed(2);
-  const low = Math.floor(size * 100);
-  return sign + ((low % 2 ? low + 1 : low) / 100).toFixed(2);
 }
 
 const board = prepared(JSON.parse(await inflated("board")));

@@ -21,9 +21,6 @@ from bench.leaderboards.training_costs import add_costs
 __all__ = ["as_json", "board", "schema"]
 
 SCHEMA = "objective-bench/board/2"
-GROUPS = ("frequent", "medium", "rare", "very_rare")
-"""Of tokens by their count in the training text, as columns `frequency/...` name them (F2-Softmax, Figure 2)."""
-
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 
@@ -101,7 +98,6 @@ def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) ->
         "methods": methods,
         "human": human,
         "published": _published(grid, ids),
-        "frequency": _frequency(grid, ids),
     }
 
 
@@ -217,18 +213,3 @@ def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _frequency(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the percentages of generated tokens in each frequency group, what people wrote first."""
-    names = [*_human_ids(grid.table.human), *ids]
-    frequencies = []
-    for name, row in zip(names, [*grid.table.human, *grid.table.rows], strict=True):
-        shares = {}
-        for group in GROUPS:
-            value = row.values.get(f"frequency/{group}")
-            if value is not None and value.mean is not None:
-                shares[group] = value.mean
-        if len(shares) == len(GROUPS):
-            frequencies.append({"id": name, "shares": shares})
-    return frequencies

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.base.files import write_atomic
 from bench.base.redaction import one_line, redacted
-from bench.leaderboards.render.page.budget import with_few_curves, with_short_keys, within_budget, without_hidden_seeds
+from bench.leaderboards.render.page.budget import with_few_curves, within_budget, without_hidden_seeds
 from bench.leaderboards.render.page.data import deflated, packed
 from bench.leaderboards.sections.around_tables import around_tables
 from bench.leaderboards.sections.markup import table_anchor
@@ -66,7 +66,7 @@ def page(board: Mapping[str, Any]) -> str:
         "behind": behind,
         "static": "".join(static_table(table) for table in board["tables"]),
         "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
-        "board": packed(within_budget(with_few_curves(with_short_keys(without_hidden_seeds(board))))),
+        "board": packed(within_budget(with_few_curves(without_hidden_seeds(board)))),
         "script": deflated(script),
         "loader": loader,
     }

@@ -60,7 +60,7 @@ def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.10
             "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
             "watermark": "test data: sample", "remarks": ["a remark"],
             "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],
-            "methods": methods, "human": [], "published": [], "frequency": [], "curves": [],
+            "methods": methods, "human": [], "published": [], "curves": [],
             "samples": [], **changes}  # fmt: skip
 
 
@@ -87,7 +87,6 @@ def example() -> dict[str, Any]:
              "backbone": "bart-large",
              "values": {"bleu-1": 56.27}, "texts": {"bleu-1": "56.27"}, "deltas": {},
              "comparable": False, "why_not": "test data: sample", "note": ""}  # fmt: skip
-    shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     samples = [
         {"id": f"test/{i}", "prompt": f"the old mill number {i} stood by the river", "reference": "It stood.",
          "texts": {name: f"the old mill by the sea by the sea {name} {i}" for name in ids}}
@@ -98,8 +97,7 @@ def example() -> dict[str, Any]:
     people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
     first = table(methods, published=[paper], human=[people],
                   samples=samples, curves=curves,
-                  samples_note="Texts of the first seed.",
-                  frequency=[{"id": name, "shares": shares} for name in ("human", *ids)])  # fmt: skip
+                  samples_note="Texts of the first seed.")  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
                   name="Your text",
                   title="text · test split, 9 rows · preset paper", preset="paper", watermark="",
@@ -152,12 +150,10 @@ def hostile() -> dict[str, Any]:
                "note": text} for text in ATTACKS]  # fmt: skip
     samples = [{"id": text, "prompt": text, "reference": text, "texts": dict.fromkeys(ATTACKS, text)}
                for text in ATTACKS]  # fmt: skip
-    shares = {"frequent": 40.0, "medium": 30.0, "rare": 20.0, "very_rare": 10.0}
     bad = "".join(ATTACKS)
     made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,
                  samples=samples, samples_note=bad,
-                 curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS],
-                 frequency=[{"id": a, "shares": shares} for a in ATTACKS])  # fmt: skip
+                 curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS])  # fmt: skip
     made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
     return {**board(made), "notes": list(ATTACKS), "records": "javascript:window.hit=1"}
 

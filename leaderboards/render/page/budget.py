@@ -13,15 +13,12 @@ __all__ = [
     "POINTS",
     "SEEDS",
     "with_few_curves",
-    "with_short_keys",
     "within_budget",
     "without_hidden_seeds",
 ]
 
 CHARACTERS = 60_000
 """Of all samples of a page together. Deflated and in base85 they take about half as many bytes."""
-KEY = 8
-"""Digits of a cell's key where no link needs all of them."""
 POINTS = 7
 """Of a curve."""
 SEEDS = 3
@@ -59,17 +56,6 @@ def without_hidden_seeds(board: Mapping[str, Any]) -> dict[str, Any]:
         hidden = {column["name"] for column in table["columns"] if not column["shown"]}
         rows = {name: [_without_seeds(row, hidden) for row in table[name]] for name in ("methods", "human")}
         tables.append({**table, **rows})
-    return {**board, "tables": tables}
-
-
-def with_short_keys(board: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a board whose cells are named by the first digits of their keys, unless links lead to their records."""
-    if board["records"] is not None:
-        return dict(board)
-    tables = []
-    for table in board["tables"]:
-        methods = [{**row, "cells": [key[:KEY] for key in row["cells"]]} for row in table["methods"]]
-        tables.append({**table, "methods": methods})
     return {**board, "tables": tables}
 
 

@@ -31,7 +31,7 @@ def axe_file():
 AXE = axe_file()
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 LIGHT, DARK = [(1280, "light"), (400, "light")], [(1280, "dark"), (400, "dark")]
-PANELS = ("samples", "frequency", "curves")
+PANELS = ("samples", "curves")
 CONTROLS = {"button", "combobox", "checkbox", "link", "searchbox", "DisclosureTriangle"}
 NAMED = CONTROLS | {"grid", "table", "region", "img", "image"}
 """Roles of the accessibility tree whose nodes need a name."""

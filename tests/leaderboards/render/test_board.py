@@ -113,7 +113,7 @@ def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
     made["tables"][0]["methods"][0]["values"]["bleu-1"]["mean"] = "33"
     made["tables"][0]["extra"] = 1
     made["tables"][0]["rows"] = True
-    del made["tables"][1]["frequency"]
+    del made["tables"][1]["curves"]
     found = fits(made)
     assert [w.partition(":")[0] for w in found] == [
         "board.tables[0].rows", "board.tables[0].methods[0].values.bleu-1.mean", "board.tables[0]", "board.tables[1]",
@@ -168,16 +168,6 @@ def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
     ids = [row.id for table in found for row in table.rows]
     assert len(set(ids)) == 3  # mle under two rates and trime; the same row of another table has the same name
     assert len({row.id for row in found[0].rows}) == len(found[0].rows)
-
-
-def test_frequency_groups_are_shown_where_all_four_are(tmp_path):
-    groups = {f"frequency/{name}": share for name, share in
-              zip(("frequent", "medium", "rare", "very_rare"), (50.0, 25.0, 15.0, 10.0), strict=True)}  # fmt: skip
-    scored(trained(tmp_path, "mle"), {"bleu-1": 1.0, **groups}, human=dict.fromkeys(groups, 25.0))
-    scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "frequency/rare": 1.0})
-    (table,) = board(leaderboards_of(Store(tmp_path)))["tables"]
-    assert [one["id"].partition("-")[0] for one in table["frequency"]] == ["human", "mle"]
-    assert table["frequency"][1]["shares"] == {"frequent": 50.0, "medium": 25.0, "rare": 15.0, "very_rare": 10.0}
 
 
 # Beside the tables ------------------------------------------------------------------------------------------------

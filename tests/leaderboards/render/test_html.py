@@ -14,7 +14,6 @@ from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_pa
 from bench.leaderboards.render.page.budget import (
     POINTS,
     with_few_curves,
-    with_short_keys,
     within_budget,
     without_hidden_seeds,
 )
@@ -178,16 +177,7 @@ def test_a_row_has_the_curves_of_its_first_seeds():
     assert len(table["curves"]) == 4 * len(names)
 
 
-def test_keys_of_cells_are_whole_where_a_link_needs_them():
-    content = {**boards.example(), "records": None}
-    content["tables"][0]["methods"][0]["cells"] = ["0ccd9abaf76823c2"]
-    (short, *_) = with_short_keys(content)["tables"]
-    (whole, *_) = with_short_keys({**content, "records": "."})["tables"]
-    assert (short["methods"][0]["cells"], whole["methods"][0]["cells"]) == (["0ccd9aba"], ["0ccd9abaf76823c2"])
-    assert content["tables"][0]["methods"][0]["cells"] == ["0ccd9abaf76823c2"]
-
-
-def test_hidden_columns_have_no_values_by_seed_and_signatures_stand_once():
+def test_hidden_columns_have_no_values_by_seed():
     content = boards.example()
     table = content["tables"][0]
     hidden = {column["name"] for column in table["columns"] if not column["shown"]}
@@ -206,37 +196,6 @@ def test_hidden_columns_have_no_values_by_seed_and_signatures_stand_once():
             else:
                 assert value["by_seed"].keys() == was["values"][name]["by_seed"].keys()
     assert n_hidden
-
-
-def test_what_follows_from_the_mean_is_not_written():
-    content = boards.example()
-    first = content["tables"][0]["methods"][0]
-    first["values"]["bleu-2"] |= {"text": "20.01", "interval": "9.99"}
-    first["values"]["rep"] = boards.value(0.125, 1, None)
-    first["seeds"] = [7]
-    first["values"]["rep"]["by_seed"] = {"7": 0.125}
-    fields = json.loads(inflated(packed(content)))["tables"][0]["fields"]
-    written = {name: rows[0] for name, rows in fields.items()}
-    place = written["column"].index
-    texts, halves, by_seed = written["text"], written["interval"], written["by_seed"]
-    assert (texts[place("bleu-1")], halves[place("bleu-1")]) == (None, None)
-    assert (texts[place("bleu-2")], halves[place("bleu-2")]) == ("20.01", "9.99")  # another text than the mean's
-    assert by_seed[place("rep")] is None
-    assert by_seed[place("bleu-1")] == {"0": 32.79, "1": 33.12, "2": 33.46}  # of other seeds than the row's
-    found = unpacked(packed(content))["tables"][0]["methods"][0]["values"]
-    assert found["rep"] == first["values"]["rep"]
-    assert (found["bleu-1"]["text"], found["bleu-2"]["text"]) == ("33.12", "20.01")
-
-
-def test_values_by_seed_are_in_the_order_of_the_rows_seeds():
-    content = boards.example()
-    first = content["tables"][0]["methods"][0]
-    first["seeds"] = [0, 2, 7]
-    first["values"]["bleu-1"]["by_seed"] = {"0": 1.5, "7": 3.5}
-    fields = json.loads(inflated(packed(content)))["tables"][0]["fields"]
-    assert fields["by_seed"][0][fields["column"][0].index("bleu-1")] == [1.5, None, 3.5]
-    found = unpacked(packed(content))["tables"][0]["methods"][0]["values"]["bleu-1"]
-    assert found["by_seed"] == {"0": 1.5, "7": 3.5}
 
 
 @pytest.mark.parametrize(("p", "kept"), [(0.05004, 0.05004), (0.04996, 0.05), (0.05, 0.05), (0.012345, 0.0123)])
