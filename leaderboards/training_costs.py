@@ -11,7 +11,7 @@ from bench.leaderboards.table import Table
 from bench.store.reading import readable
 from bench.store.store import Store
 
-__all__ = ["RATIO", "SECONDS", "add_costs", "costs_of"]
+__all__ = ["RATIO", "SECONDS", "SIGNATURES", "costs_of"]
 
 BASELINE = "mle"
 SAME_MACHINE = ("platform", "gpu", "cuda", "threads", "torch", "tf32", "deterministic")
@@ -83,52 +83,3 @@ def shared(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator
         yield provenance.get(name)
     for name in SAME_MACHINE:
         yield environment.get(name)
-
-
-def add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
-    """Add the columns of costs to a table of a board; seconds are there and not shown.
-
-    Args:
-        table: content, changed.
-        costs: of `costs_of`.
-    """
-    for column, is_shown in ((RATIO, True), (SECONDS, False)):
-        if not any(found[column] for found in costs.values()):
-            continue
-        table["columns"].append({"name": column, "higher_is_better": None, "shown": is_shown})
-        for row in table["methods"]:
-            by_seed = costs.get(row["id"], {}).get(column, {})
-            if by_seed:
-                row["values"][column] = _value(column, by_seed, row["n_seeds"])
-
-
-def _value(column: str, by_seed: Mapping[int, float], seeds: int) -> dict[str, Any]:
-    """Return the value of a cost as a board has values: without marks and tests."""
-    mean = statistics.fmean(by_seed.values())
-    text = f"{mean:.2f}"
-    if column == SECONDS:
-        text = f"{mean:.0f}"
-    fewer = ""
-    if len(by_seed) < seeds:
-        fewer = f"n={len(by_seed)}"
-    return {
-        "text": text,
-        "interval": "",
-        "fewer": fewer,
-        "mean": mean,
-        "n_seeds": len(by_seed),
-        "by_seed": {str(seed): number for seed, number in sorted(by_seed.items())},
-        "signature": SIGNATURES[column],
-        "conflict": False,
-        "why": "",
-        "best": False,
-        "second": False,
-        "half": None,
-        "p": None,
-        "p_items": None,
-        "differs": False,
-        "difference": None,
-        "low": None,
-        "high": None,
-        "against": "",
-    }

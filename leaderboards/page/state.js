@@ -35,7 +35,7 @@ const state = { task: "", preset: "", q: "", method: [], papers: true, tables: n
 function chosen(table) {
   if (!state.tables.has(table.id)) {
     state.tables.set(table.id, { sort: "", up: false, columns: null, metric: "", all: false,
-      open: "", sample: "", marks: "rc" });
+      open: "", sample: "" });
   }
   return state.tables.get(table.id);
 }

@@ -16,7 +16,7 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import table_ids
 from bench.leaderboards.table_names import table_names
-from bench.leaderboards.training_costs import add_costs
+from bench.leaderboards.training_costs import RATIO, SECONDS, SIGNATURES
 
 __all__ = ["as_json", "board", "schema"]
 
@@ -53,7 +53,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
             content[part] = list(extras.get(part, {}).get(name, ()))
         if note := extras.get("samples_note", {}).get(name):
             content["samples_note"] = note
-        add_costs(content, extras.get("costs", {}).get(name, {}))
+        _add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
     content = {
         "schema": SCHEMA,
@@ -99,6 +99,25 @@ def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) ->
         "human": human,
         "published": _published(grid, ids),
     }
+
+
+def _add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
+    """Add the columns of training costs to the content of a table; seconds are there and not shown.
+
+    Args:
+        table: content, changed.
+        costs: of `costs_of`.
+    """
+    for column, is_shown, decimals in ((RATIO, True, 2), (SECONDS, False, 0)):
+        if not any(found[column] for found in costs.values()):
+            continue
+        table["columns"].append({"name": column, "higher_is_better": None, "shown": is_shown})
+        for row in table["methods"]:
+            value = Value(dict(costs.get(row["id"], {}).get(column, {})), None, SIGNATURES[column])
+            if value.by_seed:
+                fewer = f"n={value.n}" if value.n < row["n_seeds"] else ""
+                cell = GridCell(f"{value.mean:.{decimals}f}", fewer=fewer)
+                row["values"][column] = _value(value, cell, ValueStatistics(), ())
 
 
 def _human_ids(rows: Sequence[TableRow]) -> list[str]:

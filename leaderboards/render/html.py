@@ -45,7 +45,7 @@ def write_page(path: Path, board: Mapping[str, Any]) -> None:
 def page(board: Mapping[str, Any]) -> str:
     """Return the page of a board.
 
-    Nothing in a board is trusted: it is base85 in its element, the static tables are escaped, the scripts make text
+    Nothing in a board is trusted: it is base64 in its element, the static tables are escaped, the scripts make text
     nodes of it only, and the page's policy lets nothing but its own scripts and style run and nothing be loaded. The
     scripts are deflated as the board is; `loader.js` inflates them, and the policy names what must come out.
     """

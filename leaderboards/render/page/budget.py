@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 CHARACTERS = 60_000
-"""Of all samples of a page together. Deflated and in base85 they take about half as many bytes."""
+"""Of all samples of a page together. Deflated and in base64 they take about half as many bytes."""
 POINTS = 7
 """Of a curve."""
 SEEDS = 3

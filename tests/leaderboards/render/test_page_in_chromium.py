@@ -209,19 +209,12 @@ def test_details_link_the_records_of_the_cells(page):
     assert page.text(f"{FIRST} .details") is None
 
 
-def test_samples_side_by_side_with_repeats_and_copies_marked(page):
+def test_samples_side_by_side(page):
     page.click(f"{FIRST} [data-open=samples]")
     cards = page.eval(f"[...document.querySelectorAll('{FIRST} .card h3')].map((e) => e.textContent)")
     assert cards == ["reference", "mle", "trime", "histalign"]
     assert "Texts of the first seed." in page.text(f"{FIRST} .samples")
-    marks = "[...document.querySelectorAll('%s .card:nth-child(2) mark%s')].map((e) => e.textContent)"
-    assert page.eval(marks % (FIRST, ".copied")) == ["the old mill"]
-    assert page.eval(marks % (FIRST, ".repeat")) == ["by the sea"]
     assert page.text(f"{FIRST} .card:nth-child(2) p") == "the old mill by the sea by the sea mle-0abc12 0"
-    page.click(f"{FIRST} [data-mark=r]")
-    assert page.eval(f"getComputedStyle(document.querySelector('{FIRST} .card mark.repeat')).backgroundColor") == (
-        "rgba(0, 0, 0, 0)"
-    )
     page.click(f"{FIRST} [data-go=back]")
     assert "3 of 3" in page.text(f"{FIRST} .samples")
 
