@@ -48,18 +48,23 @@ PARTITIONS: dict[str, Callable[[Tensor, int], Classes]] = {
 
 
 class F2Softmax(Objective):
-    """-log p1(class) - log p2(token | class): two softmaxes over sets that training data fill evenly.
+    """-log p1(class) - log p2(token | class): two softmaxes, over classes and over the tokens of one class.
+
+    Classes have about equal total frequency, and the frequencies inside one are more alike than those of the whole
+    vocabulary.
 
     Source: Choi et al. 2020, section 3.2, eq. 2 (distribution), eq. 3 (loss), eq. 4 (both softmaxes: class vectors u,
-    token vectors o, no bias, not tied to the input embedding); section 3.3 (MefMax, the classes); section 3.4, eq. 7
-    (decoding). Perplexity is that of eq. 2 over the whole vocabulary.
+    token vectors o, no bias; that they are not tied to the input embedding is inferred from Table 6); section 3.3
+    (MefMax, the classes); section 3.4, eq. 7 (decoding). Perplexity is that of eq. 2 over the whole vocabulary.
 
     Decoding. The model's own is eq. 7: top-k and nucleus draw a class from p1 and then a token from p2, cut within the
-    class; greedy and beam search take the most probable class, and a beam is scored by log p2 in it. Sampling without
+    class. Section 3.4 leaves the choice of the class open; greedy search takes the most probable one (section 4.2.2).
+    Nucleus sampling and beam search, which scores a beam by log p2 in that class, are this suite's. Sampling without
     a cut is the same under eq. 7 and eq. 2. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
 
-    Where the released code differs, which is the first commit, 211c53a, of a later repository of its authors
-    (FadedCosine/POS-Guided-Neural-Text-Generation):
+    The paper links no code. What is called released here is the first commit, 211c53a, of another group's repository
+    (FadedCosine/POS-Guided-Neural-Text-Generation), which has a README of F2-Softmax beside code of its own. It may
+    have been changed, and nothing that rests on it alone is said of the paper's authors. Where it differs:
 
     - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.
     - its "decoupled" sampling keeps the classes of the upper 0.9 of p1, and fills up a class of fewer than k tokens
