@@ -21,7 +21,7 @@ def overview_section(overview: Mapping[str, Any] | None) -> str:
         return ""
     base = escaped(overview["baseline"])
     parts = [
-        _list(overview["sentences"]),
+        f"<p class=soft>{escaped(overview['sentences'][-1])}</p>" if overview["sentences"] else "",
         f"<p class=soft>Difference from {base} in each task's primary metric, its sign turned so that + is better; "
         "below it the method's own mean.</p>",
         _table(overview),
@@ -29,7 +29,7 @@ def overview_section(overview: Mapping[str, Any] | None) -> str:
         f"<span class='box worse'></span>worse: † the difference, paired by seed, is significant in its table · "
         "blank: not run, which is not zero · of several settings of a method: the one picked on validation, else the "
         f"one trained as {base}, never the one with the best score</p>",
-        _list(overview["notes"]),
+        _list([*overview["sentences"][:-1], *overview["notes"]]),
     ]
     return section("overview", f"Every method against {overview['baseline']}", parts)
 
