@@ -57,7 +57,7 @@ def test_heads_name_the_task_the_metric_and_what_is_not_aggregated(made):
     assert "not aggregated" in logicnlg
     assert "not aggregated" in text
     assert "mle is not better than the trivial control bigram (kld 4.00 against 3.00)" in markup
-    assert "<li>Nothing is aggregated over tasks: 0 of 2" in markup
+    assert "<p class=soft>Nothing is aggregated over tasks: 0 of 2" in markup
     assert "Over tasks" not in markup
 
 
