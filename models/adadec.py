@@ -1,7 +1,7 @@
 """AdaDec: Seq2Seq with decoder weights made for an exemplar. The exemplar says how, the source says what.
 
-    W      = U diag(lambda) V    for each map of the decoder's LSTM (eq. 8 and 10)
-    lambda = C a                 with a the last state of an LSTM over the exemplar (eq. 11)
+    W      = U diag(lambda) V    eq. 8 and 10, for an Elman network; here for all eight maps of an LSTM (section 3.3)
+    lambda = C a                 eq. 11, scaled to norm sqrt(d) (A.1); a is the last state of a BiLSTM over the exemplar
     loss   = -log p(target)      as in Seq2Seq
 
 Peng et al. 2019, section 3. The exemplar is the training target whose source is nearest (section 3.2).
@@ -29,9 +29,10 @@ class AdaDec(Seq2Seq):
 
     Args:
         backbone: `bilstm` with `exemplar=adapt`.
-        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper only bans the
-            row itself; where a story is told twice, the exemplar then gives the answer away in training but not at
-            test time. The suite also bans rows with an equal source, and warns of equal targets; `false` bans these.
+        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper bans a
+            row's "own target as the exemplar" (footnote 7) and does not say whether another row with an equal target
+            is banned too. Where a story is told twice, such an exemplar gives the answer away in training but not at
+            test time. `true` bans the row itself and rows with an equal source, `false` equal targets too.
     """
 
     name: ClassVar[str] = "adadec"

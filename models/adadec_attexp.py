@@ -21,9 +21,10 @@ class AdaDecAttExp(Seq2Seq):
 
     Args:
         backbone: `bilstm` with `exemplar=both`.
-        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper only bans the
-            row itself; where a story is told twice, the exemplar then gives the answer away in training but not at
-            test time. The suite also bans rows with an equal source, and warns of equal targets; `false` bans these.
+        equal_targets: whether the exemplar of a training row may equal the row's own target. The paper bans a
+            row's "own target as the exemplar" (footnote 7) and does not say whether another row with an equal target
+            is banned too. Where a story is told twice, such an exemplar gives the answer away in training but not at
+            test time. `true` bans the row itself and rows with an equal source, `false` equal targets too.
     """
 
     name: ClassVar[str] = "adadec_attexp"

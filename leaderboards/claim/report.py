@@ -38,9 +38,9 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could. The "
         "counts are no score of a paper: claims overlap and differ in weight.",
         "How to read: `from the paper` is computed from its tables. An effect is positive in the claimed "
-        "direction; points are of the gap to human text, in per cent of the human value. Intervals are 95 % Student t "
-        "over differences paired by seed, three or more. A claim is tested as a whole, with Holm over a paper's tested "
-        "claims.",
+        "direction; where a claim says 'no higher', it is the first method minus the second. Points are of the gap to "
+        "human text, in per cent of the human value. Intervals are 95 % Student t over differences paired by seed, "
+        "three or more. A claim is tested as a whole, with Holm over a paper's tested claims.",
     ]
 
 
