@@ -69,12 +69,12 @@ def differences(cell: PublishedCell, table: Table, row: TableRow, preset: str, p
     if row.tried:
         found.append(f"its settings were picked from {row.tried} trials by validation loss")
     if row.decoding and cell.decoding and row.decoding != cell.decoding:
-        found.append(f"written by {row.decoding} in place of {cell.decoding}")
+        found.append(f"written by {row.decoding} (planned: {cell.decoding})")
     if table.preset != preset:
         return [*found, f"preset {table.preset}"]
     stored = settings_of(row.config)
     return found + [
-        f"{name}={stored[name]} in place of {value}"
+        f"{name}={stored[name]} (planned: {value})"
         for name, value in planned.items()
         if name in stored and stored[name] != value
     ]

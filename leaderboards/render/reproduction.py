@@ -33,7 +33,7 @@ from bench.leaderboards.render.text.text_table import TextRow, TextTable, consol
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
-SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "another", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
+SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "other run", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
 DETAILED_AT_SMALL = ("method", "decode")
 """Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
 
@@ -129,7 +129,7 @@ def notes(reproduction: Reproduction) -> list[str]:
         NOT_COMPARABLE: f"{NOT_COMPARABLE} ({SHORT[NOT_COMPARABLE]})",
     }
     texts = [", ".join(f"{n} {verdicts[verdict]}" for verdict, n in reproduction.count().items() if n)]
-    texts += order_notes(reproduction.orders)
+    texts += order_notes(reproduction.orders if reproduction.preset == "paper" else ())
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
     texts += [check_text(each) for each in reproduction.checks]
     number_of = numbers(reproduction)

@@ -188,8 +188,8 @@ def test_the_nearest_stored_run_is_shown_where_the_planned_one_is_not_and_says_h
     one, other = first(found), first(found, 0, 2)
     assert (one.verdict, one.ours.mean, one.ours.n, one.delta) == (ANOTHER, 30.0, 3, None)
     assert one.reason == (
-        "ours: bart-large pretrained, 10 steps of some rows; written by beam=4 in place of greedy; "
-        "trainer.lr=0.002 in place of 0.001"
+        "ours: bart-large pretrained, 10 steps of some rows; written by beam=4 (planned: greedy); "
+        "trainer.lr=0.002 (planned: 0.001)"
     )
     assert (other.verdict, other.ours.mean) == (NOT_COMPARABLE, 20.0)
     assert other.reason == f"no unit is stated; {one.reason}"
