@@ -81,7 +81,8 @@ def test_a_snapshot_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
     ("address", "label", "n", "said"),
     [
         ("histalign/table1", "GPT2-Small", 8, "small-causal of 459,136 parameters from scratch, 300 steps of 64 "
-         "rows, not gpt2; its settings were picked from 3 trials by validation loss; trainer.lr=0.00131 (planned: 0.001)"),
+         "rows, not gpt2; its settings were picked from 3 trials by validation loss; trainer.lr=0.00131 "
+         "(planned: 0.001)"),
         ("adadec/table2", "This work (SEQ2SEQ)", 5, "written by greedy (planned: beam=5+gnmt=1.0)"),
         ("f2softmax/table1", "FACE", 3, "50 steps of 16 rows after 300 steps of 16 rows of mle"),
     ],
