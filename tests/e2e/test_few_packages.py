@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from bench.store.store import Store
 
 LACKING = ("datasets", "wandb", "nltk", "rouge_score", "rouge_score_rs", "spacy", "mauve", "peft")
@@ -38,12 +36,3 @@ def test_a_cell_is_trained_and_scored(tmp_path: Path) -> None:
     values = {value["name"]: value["value"] for scores in cell.all_scores() for value in scores["values"]}
     assert values["ppl/token"] > 1
     assert None in values.values()  # no verifier here
-
-
-@pytest.mark.slow
-def test_speed_is_measured(tmp_path: Path) -> None:
-    tiny = ["--batch", "1", "--positions", "4", "--width", "64", "--vocabulary", "50", "--repeats", "1"]
-    more = ["--layers", "1", "--samples", "1", "--tokens", "2"]
-    done = bench_without(tmp_path, "perf", "--method", "mle", *tiny, *more)
-    assert done.returncode == 0, done.stderr
-    assert "texts: 1 of 2 tokens" in done.stdout

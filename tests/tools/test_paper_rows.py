@@ -81,7 +81,7 @@ def test_slices_end_as_one_run(tmp_path: Path) -> None:
     options = ["histalign/table1", "--scratch", "--seeds", "0", "--method", "mle,histalign.released", "--set", *tiny]
     environment = {**os.environ, "BENCH_DATA": DATA, "OMP_NUM_THREADS": "2", "BENCH_CACHE": str(tmp_path / "cache")}
     codes = {}
-    for name, seconds in (("whole", "3000"), ("sliced", "60")):
+    for name, seconds in (("whole", "3000"), ("sliced", "45")):
         codes[name] = [TRY_AGAIN]
         while codes[name][-1] == TRY_AGAIN:
             assert len(codes[name]) < 40
@@ -89,7 +89,7 @@ def test_slices_end_as_one_run(tmp_path: Path) -> None:
             done = subprocess.run([sys.executable, "-m", "tools.paper_rows", *words], env=environment)
             codes[name].append(done.returncode)
     assert codes["whole"] == [TRY_AGAIN, 0]
-    assert len(codes["sliced"]) > 2, "the machine is too fast for slices of a minute"
+    assert len(codes["sliced"]) > 2, "the machine is too fast for slices of 45 seconds"
     assert codes["sliced"][-1] == 0
     found = {name: contents(tmp_path / name) for name in codes}
     assert len(found["whole"]) == 2
