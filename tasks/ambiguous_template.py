@@ -75,6 +75,7 @@ class AmbiguousTemplate(Task):
             "backbone.freeze_embeddings": "true",
             "trainer.steps": 150,
             "trainer.lr": 5e-5,
+            "trainer.warmup": 0.0,
             "trainer.max_source": 64,
             "trainer.max_target": 16,
             "evaluation.rows": 2000,

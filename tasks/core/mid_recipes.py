@@ -1,6 +1,6 @@
 """The recipe of the preset `mid`: a pretrained model of 135 M parameters, fine-tuned on real rows.
 
-A run takes at most 40 minutes on one thread of a CPU, and 3 minutes on one GPU.
+A run should take at most 40 minutes on one thread of a CPU; docs/real_models.md says what was timed.
 """
 
 from __future__ import annotations
