@@ -84,8 +84,9 @@ def trials_option(parser: argparse._ActionsContainer) -> None:
         nargs="+",
         metavar="N",
         help="try so many learning rates of every method and keep the one with the best validation likelihood; "
-        "3,histalign=18,mle=18 gives some methods their own number; steps=1/3 behind it makes a trial a third of a "
-        "training (ties are repeated at full length), rows=5000 scores it on so many validation rows",
+        "3,histalign=18,mle=18 gives some methods their own number, lr=1e-4,1e-3 tries the same rates for all; "
+        "steps=1/3 behind it makes a trial a third of a training (ties are repeated at full length), rows=5000 scores "
+        "it on so many validation rows",
     )
 
 

@@ -77,8 +77,8 @@ def run(
         on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
-        trials: try so many learning rates of every method, as `--trials` takes them: 3, or "3,mle=18"; the one with
-            the best validation likelihood is kept.
+        trials: try so many learning rates of every method, as `--trials` takes them: 3, "3,mle=18", or "lr=1e-5,5e-5";
+            the one with the best validation likelihood is kept.
         trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3", where ties are repeated at full
             length; the whole for None.
         trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.

@@ -1,12 +1,14 @@
 """Trials: the search in which every method gets the same number of learning rates around its recipe's own.
 
 A tuned method beside an untuned baseline is no comparison of methods. Here all have as many trials, baseline included,
-unless more are asked for some by name: such as maximum likelihood with the number that a paper gave its method. Options
-of a method itself stay as they are: a weight that trades likelihood for something else cannot be picked by likelihood.
+unless more are asked for some by name: such as maximum likelihood with the number that a paper gave its method. With
+few trials, methods differ in the rates they draw; `lr=A,B,C` tries the same rates for all. Options of a method itself
+stay as they are: a weight that trades likelihood for something else cannot be picked by likelihood.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,12 +39,14 @@ class Trials(Search):
         of_method: numbers of some methods, by name.
         steps: share of a training that a trial is; 1 for all of it.
         rows: of the validation split that a trial is scored on, at most; None for all.
+        rates: learning rates to try for every method, in place of those of its own sequence; `number` is their number.
     """
 
     number: int
     of_method: Mapping[str, int] = field(default_factory=dict)
     steps: Fraction = Fraction(1)
     rows: int | None = None
+    rates: tuple[float, ...] = ()
 
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
         """Return a method's trials: the first learning rates of its sequence. None for weights that are only read."""
@@ -50,13 +54,17 @@ class Trials(Search):
         if not number or not (config.trainer.steps or config.trainer.epochs):
             return []
         name = method.trained_name
-        return [(f"{name}:optim.lr={rate}",) for rate in learning_rates(name, config.trainer.lr, number)]
+        rates = self.rates or learning_rates(name, config.trainer.lr, number)
+        return [(f"{name}:optim.lr={rate}",) for rate in rates]
 
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
         """Return the number of trials, the range, the share of the steps, the rows and what was picked by."""
-        content = {
+        space: Any = f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"
+        if self.rates:
+            space = list(self.rates)
+        content: dict[str, Any] = {
             "trials": self.of_method.get(method.trained_name, self.number),
-            "space": {"optim.lr": f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"},
+            "space": {"optim.lr": space},
             "steps": str(self.steps),
             "by": BY,
         }
@@ -126,40 +134,46 @@ def learning_rates(name: str, rate: float, number: int) -> list[float]:
 
 
 def read_trials(words: Sequence[str]) -> Trials:
-    """Read the words after `--trials`: the numbers of trials, then maybe `steps=SHARE` and `rows=N`.
+    """Read the words after `--trials`: numbers of trials or `lr=RATE,RATE`, then maybe `steps=SHARE` and `rows=N`.
 
     Raises:
         UsageError: a word is none of these, or `parse_trials` refuses.
 
     >>> read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
-    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000)
+    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000, rates=())
     """
-    numbers, *others = words
+    first, *others = words
     limits = {"steps": "1", "rows": ""}
     for word in others:
         name, equals, value = word.partition("=")
         if not equals or name not in limits:
             near = did_you_mean(name, limits)
-            raise UsageError(f"--trials takes numbers of trials, then steps=SHARE and rows=N, not '{word}'{near}")
+            raise UsageError(
+                f"--trials takes numbers of trials or lr=RATE,RATE, then steps=SHARE and rows=N, not '{word}'{near}"
+            )
         limits[name] = value
-    return parse_trials(numbers, **limits)
+    return parse_trials(first, **limits)
 
 
 def parse_trials(text: str, steps: str, rows: str = "") -> Trials:
-    """Read the numbers of trials, their share of a training and their rows.
+    """Read the numbers of trials or the learning rates to try, their share of a training and their rows.
 
     Args:
-        text: a number, numbers by method, or both: `3`, `3,histalign=18,mle=18`.
+        text: a number, numbers by method, or both: `3`, `3,histalign=18,mle=18`; or rates that every method tries:
+            `lr=1e-5,5e-5`.
         steps: a share of a training: `1/3`, `0.5`, `1`.
         rows: a number from 1, or nothing for all.
 
     Raises:
         UsageError: it is none of these, a method is not known, or stands there twice.
 
-    >>> parse_trials("3,mle=18", "1/3")
-    Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=None)
+    >>> parse_trials("lr=1e-5,5e-5", "1/3")
+    Trials(number=2, of_method={}, steps=Fraction(1, 3), rows=None, rates=(1e-05, 5e-05))
     """
-    number, of_method = 0, dict[str, int]()
+    number, of_method, rates = 0, dict[str, int](), tuple[float, ...]()
+    if text.startswith("lr="):
+        rates = parse_rates(text.removeprefix("lr="))
+        text = str(len(rates))
     for part in text.split(","):
         name, _, trials = part.strip().rpartition("=")
         if not trials.isdigit() or int(trials) < 1:
@@ -176,8 +190,21 @@ def parse_trials(text: str, steps: str, rows: str = "") -> Trials:
         share = Fraction(0)
     if not 0 < share <= 1:
         raise UsageError(f"steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '{steps}'")
-    if not rows:
-        return Trials(number, of_method, share)
-    if not rows.isdigit() or int(rows) < 1:
+    if rows and (not rows.isdigit() or int(rows) < 1):
         raise UsageError(f"rows of --trials is a number from 1, e.g. 2000, not '{rows}'")
-    return Trials(number, of_method, share, int(rows))
+    return Trials(number, of_method, share, int(rows) if rows else None, rates)
+
+
+def parse_rates(text: str) -> tuple[float, ...]:
+    """Read learning rates with commas between them.
+
+    Raises:
+        UsageError: one is not a number above 0, or stands there twice.
+    """
+    try:
+        rates = tuple(float(rate) for rate in text.split(","))
+    except ValueError:
+        rates = ()
+    if not rates or len(set(rates)) < len(rates) or not all(0 < rate < math.inf for rate in rates):
+        raise UsageError(f"lr of --trials takes different numbers above 0, e.g. lr=1e-5,5e-5, not '{text}'")
+    return rates

@@ -48,6 +48,10 @@ def test_what_is_typed(text: str) -> None:
         ("3", "4/3", "not '4/3'"),
         ("3", "1/0", "not '1/0'"),
         ("3", "third", "not 'third'"),
+        ("lr=1e-3,fast", "1", "lr of --trials takes different numbers above 0, e.g. lr=1e-5,5e-5, not '1e-3,fast'"),
+        ("lr=1e-3,0.001", "1", "lr of --trials takes different numbers"),
+        ("lr=-1", "1", "lr of --trials takes different numbers"),
+        ("lr=nan", "1", "lr of --trials takes different numbers"),
     ],
 )
 def test_what_is_typed_wrongly(text: str, steps: str, message: str) -> None:
@@ -149,6 +153,18 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
     assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
 
 
+def test_every_method_tries_the_same_rates_where_these_are_typed(bench: Bench, tmp_path: Path) -> None:
+    """With a few random rates each, a difference between methods may be that of the rates they drew."""
+    results = tmp_path / "results"
+    ended = bench(*TINY, "--method", "mle,trime", "--trials", "lr=1e-3,0.02", "steps=1/2", "--results", str(results))
+    assert ended.code == 0, ended.err
+    tried = learning_rates(results, "valid")
+    assert {method: sorted(rates) for method, rates in tried.items()} == {"mle": [1e-3, 0.02], "trime": [1e-3, 0.02]}
+    for cell in with_grid(results).values():
+        (grid,) = cell.grids()
+        assert (grid["trials"], grid["space"]) == (2, {"optim.lr": [1e-3, 0.02]})
+
+
 def test_a_control_that_nothing_is_trained_for_reads_the_tuned_cell(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
     ended = bench(*TINY, "--method", "mle,mle.penalty", "--trials", "2", "--results", str(results))
@@ -180,7 +196,8 @@ def test_jobs_give_the_same_files(bench: Bench, tmp_path: Path) -> None:
         (["--trials", "2", "rows=few"], "rows of --trials is a number from 1, e.g. 2000, not 'few'"),
         (
             ["--trials", "2", "step=1/3"],
-            "--trials takes numbers of trials, then steps=SHARE and rows=N, not 'step=1/3'; did you mean 'steps'?",
+            "--trials takes numbers of trials or lr=RATE,RATE, then steps=SHARE and rows=N, not 'step=1/3'; did you "
+            "mean 'steps'?",
         ),
         (["--trials", "2", "--slurm", "time=5"], "--slurm does not go with --trials"),
     ],
