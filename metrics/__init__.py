@@ -277,20 +277,6 @@ METRICS: dict[str, MetricEntry] = {
         gold=(),
         inputs="continuations",
     ),
-    "sp_acc": MetricEntry(
-        "bench.metrics.faithfulness.sp_acc:sp_acc_scores",
-        "share of sentences whose best-ranked logical forms are true of the table, over programs from a file",
-        "Chen et al. 2020",
-        requires=(
-            Checkpoint("BENCH_SP_PROGRAMS", holds="a file of programs"),
-            Checkpoint("BENCH_SP_RANKER", holds="the ranker's folder"),
-        ),
-        columns=("+sp-acc{,[file]}", "=sp-acc[{differ,not_run}]"),
-        kind="generation",
-        version=2,
-        gold=("table", "title"),
-        inputs="fields",
-    ),
 }
 
 
@@ -331,7 +317,6 @@ CLASSES = {
     "TapexAcc": MetricClass("tapex"),
     "TapasAcc": MetricClass("tapas"),
     "NLIAcc": MetricClass("nli"),
-    "SPAcc": MetricClass("sp_acc"),
 }
 """Name of a torchmetrics class -> its family and columns. Each family also has a class of its own name: `CacheHits`."""
 

@@ -43,7 +43,7 @@ class LogicNLG(Task):
         licence="MIT (tables from Wikipedia, CC BY-SA)",
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
-        metrics=("table_bleu", "tapex", "tapas", "nli", "sp_acc", "perplexity", "cache_hits"),
+        metrics=("table_bleu", "tapex", "tapas", "nli", "perplexity", "cache_hits"),
         hub=HUB["logicnlg"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {

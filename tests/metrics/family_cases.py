@@ -11,7 +11,6 @@ from bench.metrics.faithfulness.dae import dae
 from bench.metrics.faithfulness.embedder import embed
 from bench.metrics.faithfulness.factcc import factcc
 from bench.metrics.faithfulness.nli_acc import Linked, nli, row_cells
-from bench.metrics.faithfulness.sp_acc import programs_of, read_programs, sp_acc
 from bench.metrics.faithfulness.table_cells import table_texts
 from bench.metrics.faithfulness.tapas import tapas
 from bench.metrics.faithfulness.tapex import tapex
@@ -29,7 +28,6 @@ from tests.metrics.family_rows import (
     chains,
     gold_of,
     model,
-    programs,
     texts_of,
     with_prompts,
 )
@@ -251,21 +249,6 @@ def linked(rows: Rows, gold: Gold) -> tuple[Any, Any]:
     return [Linked(row_cells(t), c, name) for t, c, name in zip(read, columns, titles, strict=True)], texts
 
 
-def sp_acc_case() -> Case:
-    def functions(rows: Rows, gold: Gold) -> Values:
-        parsed = programs_of(texts_of(rows), gold_of(rows, gold, "title"), read_programs(programs()))
-        supports = sp_acc(parsed, table_texts([gold[row["id"]] for row in rows], "raw"), model("SP_RANKER"))
-        return {
-            "sp-acc": 100 * sum(support.supported for support in supports) / len(supports),
-            "sp-acc[file]": 100 * sum(support.by_file for support in supports) / len(supports),
-            "sp-acc[differ]": float(sum(support.differ for support in supports)),
-            "sp-acc[not_run]": float(sum(support.not_run for support in supports)),
-        }
-
-    none = dict.fromkeys(("sp-acc", "sp-acc[file]", "sp-acc[differ]", "sp-acc[not_run]"), 0.0)
-    return Case(ROWS, GOLD, functions, empty=none, doubled=frozenset({"sp-acc[differ]", "sp-acc[not_run]"}))
-
-
 def dae_case() -> Case:
     def inputs(rows: Rows, gold: Gold) -> tuple[Any, Any]:
         return gold_of(rows, gold, "source"), chains(texts_of(rows))
@@ -300,7 +283,6 @@ CASES: Mapping[str, Case] = {
     "tapas": verdict_case("tapas-acc", "TAPAS", tables, tapas),
     "nli": verdict_case("nli-acc", "NLI", linked, nli),
     "dae": dae_case(),
-    "sp_acc": sp_acc_case(),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -24,7 +23,6 @@ from bench.metrics.faithfulness import (
     entity_precision,
     factcc,
     nli_acc,
-    sp_acc,
     spacy_models,
     tapas,
     tapex,
@@ -44,7 +42,6 @@ TAGGER = "capitals"
 MODELS = {
     "FACTCC": tiny_verifiers.bert, "TAPEX": tiny_verifiers.bart, "TAPAS": tiny_verifiers.tapas,
     "NLI": tiny_nli.nli, "DAE": tiny_dae.electra, "SIMCSE": tiny_encoders.encoder, "MAUVE": tiny_encoders.reader,
-    "SP_RANKER": tiny_encoders.ranker,
 }  # fmt: skip
 TABLE = {"header": ["region", "length", "year"], "rows": [["Aldra", "10", "1990"], ["Sorn", "", "2001"]]}
 OTHER = {"header": ["river", "share"], "rows": [["Aldra", "7.10"], ["Vale", "01"], ["Sorn", "3"]]}
@@ -64,7 +61,6 @@ WRITTEN = [
     ("Three of the rows: one, two and Aldra", ["Three of three rows."], "There are three rows: the Aldra and two."),
     ("A region of Vale is not in the Sorn region.", ["Vale is not in Sorn.", "Sorn is no Vale."], "Vale is a region."),
 ]
-PROGRAMS = ["eq{count{all_rows}; 2}=True", "only{all_rows}=False", "eq{hop{all_rows; length}; 10}=True"]
 
 
 def written() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
@@ -133,30 +129,14 @@ def compute_mauve(p_features: Any, q_features: Any, **_: Any) -> SimpleNamespace
     return SimpleNamespace(mauve=float(np.exp(-np.abs(means[0] - means[1]).mean())))
 
 
-def write_programs(folder: Path) -> str:
-    """Programs for every text, more than eight for some."""
-    entries = [
-        [text, PROGRAMS * ((n + 3) % 4), "rivers of Vale"]
-        for n, text in enumerate(dict.fromkeys(t for t, *_ in WRITTEN))
-    ]
-    path = folder / "programs.json"
-    path.write_text(json.dumps(entries), encoding="utf-8")
-    return str(path)
-
-
 @cache
 def loaded(variable: str, folder: str) -> Any:
     """A tiny model; one for each folder."""
     load = {
         "FACTCC": factcc.load_factcc, "TAPEX": tapex.load_tapex, "TAPAS": tapas.load_tapas, "NLI": nli_acc.load_nli,
-        "DAE": dae.load_dae, "SP_RANKER": sp_acc.load_ranker, "SIMCSE": embedder.load, "MAUVE": mauve.load_reader,
+        "DAE": dae.load_dae, "SIMCSE": embedder.load, "MAUVE": mauve.load_reader,
     }[variable]  # fmt: skip
     return load(folder)
-
-
-def programs() -> Path:
-    """The file that `write_programs` wrote."""
-    return Path(os.environ["BENCH_SP_PROGRAMS"])
 
 
 def model(variable: str) -> Any:
@@ -164,13 +144,12 @@ def model(variable: str) -> Any:
 
 
 def set_up(root: Path, patch: Any) -> None:
-    """Be a machine that has everything: tiny models and programs in a folder, stand-ins of optional packages."""
+    """Be a machine that has everything: tiny models in a folder, stand-ins of optional packages."""
     for variable, make in MODELS.items():
         folder = root / variable.lower()
         folder.mkdir()
         make(folder)
         patch.setenv(f"BENCH_{variable}", str(folder))
-    patch.setenv("BENCH_SP_PROGRAMS", write_programs(root))
     patch.setenv("BENCH_CACHE", str(root / "cache"))
     patch.delenv("BENCH_DAE_ARCS", raising=False)
     put_stand_ins(patch)

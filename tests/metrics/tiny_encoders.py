@@ -1,11 +1,10 @@
-"""Tiny models without a public head: a SimCSE encoder, a language model, SP-Acc's ranker."""
+"""Tiny models without a public head: a SimCSE encoder and a language model."""
 
 import json
 
 import torch
 from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
-from bench.metrics.faithfulness import sp_acc
 from tests.metrics import tiny_verifiers
 
 
@@ -27,14 +26,4 @@ def reader(folder):
     (folder / "vocab.json").write_text(json.dumps(pieces), encoding="utf-8")
     (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
-    return folder
-
-
-def ranker(folder):
-    """As a user would have it: the words of BERT, and weights for 45 words more."""
-    words = len(tiny_verifiers.vocabulary())
-    config = BertConfig(vocab_size=words + len(sp_acc.ADDED), max_position_embeddings=128, **tiny_verifiers.SIZES)
-    tiny_verifiers.with_words(tiny_verifiers.save(sp_acc._ranker_class()(config), folder, None))
-    stored = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(stored | {"vocab_size": words}), encoding="utf-8")
     return folder

@@ -15,7 +15,7 @@ from bench.metrics.requirements import AnyOf, Checkpoint, Requirement
 from bench.models.backbones import BACKBONES
 from bench.pretrained.catalogue import UNKNOWN, catalogue, commands_for_metric
 
-OURS = {"BENCH_DAE_ARCS", "BENCH_SP_PROGRAMS"}
+OURS = {"BENCH_DAE_ARCS"}
 """What a user makes, and no public model is."""
 
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from bench.metrics import DAE, METRICS, EntityPrecision, FactCC, NLIAcc, SPAcc, TapasAcc, TapexAcc
+from bench.metrics import DAE, METRICS, EntityPrecision, FactCC, NLIAcc, TapasAcc, TapexAcc
 from bench.metrics.faithfulness import entity_precision, factcc, spacy_models, verifiers
 from bench.metrics.faithfulness.verifiers import NoVerifier
 from bench.metrics.score import Family
 from tests.metrics import tiny_verifiers
 from tests.metrics.family_case import GOLD, ROWS
 
-CLASSES = (FactCC, TapexAcc, TapasAcc, NLIAcc, SPAcc, DAE)
+CLASSES = (FactCC, TapexAcc, TapasAcc, NLIAcc, DAE)
 DOCUMENTS, SUMMARIES = ["the river rose", "it fell"], ["It rose. It fell. the year", "no one was hurt"]
 of_every_class = pytest.mark.parametrize("kind", CLASSES)
 
@@ -25,7 +25,7 @@ def checkpoint(tmp_path, monkeypatch):
 @of_every_class
 def test_without_its_model_there_is_no_number_and_a_reason(kind, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    for variable in ("FACTCC", "TAPEX", "TAPAS", "NLI", "DAE", "DAE_ARCS", "SP_PROGRAMS", "SP_RANKER"):
+    for variable in ("FACTCC", "TAPEX", "TAPAS", "NLI", "DAE", "DAE_ARCS"):
         monkeypatch.delenv(f"BENCH_{variable}", raising=False)
     metric = kind()
     for row in ROWS:
