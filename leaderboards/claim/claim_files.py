@@ -1,8 +1,8 @@
 """Claim files: the claims of a paper, each with the comparisons that test it, and the runs that make their rows.
 
-`claims/` has one TOML file for each paper, with a `name`, `notes`, and the lists `[[run]]` and `[[claim]]`. Claims that
-no run here can test are listed with `out_of_reach`. A claim is one quoted sentence; what it says of several
-columns, baselines or model sizes are its `parts`, and they are tested together.
+`claims/` has one TOML file for each paper, with a `name`, `notes`, and the lists `[[run]]` and `[[claim]]`. A claim is
+one quoted sentence. What it says of several columns, baselines or model sizes are its `parts`, which are tested
+together. Claims that no run here can test are listed with `out_of_reach`; their parts have the paper's numbers alone.
 
 A part may leave out what its claim states for all parts. `columns`, `printed`, `method` and `against` may be lists:
 there is a part for each column and each pair of methods, or, with `mean = true`, one for the mean over columns.
@@ -44,8 +44,12 @@ class Side:
 
     @property
     def label(self) -> str:
-        """The method, with its settings in parentheses."""
-        settings = ", ".join(f"{name.partition('.')[2]}={value}" for name, value in self.where.items())
+        """The method, with its settings in parentheses.
+
+        >>> Side("mle", {"backbone.tied": False}).label
+        'mle (tied=false)'
+        """
+        settings = ", ".join(f"{name.partition('.')[2]}={str(value).lower()}" for name, value in self.where.items())
         return f"{self.method} ({settings})" if settings else self.method
 
     @property
@@ -91,14 +95,14 @@ class Part:
         relation: `higher`, `lower`; `nearer` to human text; `near` the other row, by at most `margin`; `no_higher` than
             it, or by at most `margin`.
         method, against: the row that the claim is about, and the one it is compared with.
-        run: the name of the run that makes the rows.
+        run: the name of the run that makes the rows; empty where the claim is out of reach.
         estimand: `difference`, or `percent` of the other row's value. With `nearer` it is the difference of the two
             gaps to human text, each in per cent of the human value.
         margin: the smallest difference of interest; `margin_why` says where it comes from.
         gate: the column in which both sides must beat the trivial controls; empty for `columns`. Random words are as
             diverse as human text, so a claim on diversity names a column of quality here.
         printed: headings of the columns in the paper's table; empty where no table has them.
-        stated: the effect that the sentence states where no table prints it.
+        stated: the effect that the sentence states, where no table prints it or the table gives another one.
 
     Raises:
         ValueError: fields that do not go together.
@@ -108,7 +112,7 @@ class Part:
     relation: str
     method: Side
     against: Side
-    run: str
+    run: str = ""
     estimand: str = "difference"
     margin: float = 0.0
     margin_why: str = ""
@@ -150,10 +154,16 @@ class Part:
         return {"method": self.method, "against": self.against}
 
     def replaced_by(self, control: Side) -> str:
-        """Return the side whose place a control takes: `method`, `against`, or nothing."""
+        """Return the side whose place a control takes: `method`, `against`, or nothing.
+
+        A method is a control of what declares it, and with other settings of itself, such as `backbone.tied=false`.
+        """
         controlled = controlled_by(control.method)
-        found = [name for name, side in self.sides.items() if side.method.partition(".")[0] in controlled]
-        return found[0] if found else ""
+        for name, side in self.sides.items():
+            same = side.method == control.method and side.where != control.where
+            if same or side.method.partition(".")[0] in controlled:
+                return name
+        return ""
 
     @property
     def column(self) -> str:
@@ -170,8 +180,9 @@ class Claim:
         where: section and table.
         says: the claim in a short sentence; empty to show the quote.
         parts: the comparisons that test it, all together.
-        controls: rows that declare themselves a control of a side and take its place: what they show too does not come
-            from its objective. One that was not run makes the claim `not run`.
+        controls: rows that take the place of a side, whose declared control they are or which they are with other
+            settings: what they show too does not come from the objective. One that was not run makes the claim
+            `not run`.
         table: address of the paper's table, such as `f2softmax/table1`; `table_part` and `backbone` name the cells.
         rows: labels of the table's rows, by our method.
         corrected: the same comparisons by rows without a known fault of the released code, by method; `fault` describes
@@ -179,7 +190,7 @@ class Claim:
         result: what the verdict's word leaves out of the result, where it was tested.
         beyond: what the sentence says and no row here covers.
         note: what a reader must know beside the numbers.
-        out_of_reach: why no run here can test it; it has no parts then.
+        out_of_reach: why no run here can test it.
 
     Raises:
         ValueError: fields that do not go together.
@@ -205,7 +216,7 @@ class Claim:
     def __post_init__(self) -> None:
         if not self.quote or not self.where:
             raise ValueError(f"a claim has a `quote` and says `where` it stands, got '{self.quote}', '{self.where}'")
-        if bool(self.parts) == bool(self.out_of_reach):
+        if not self.parts and not self.out_of_reach:
             raise ValueError(f"'{self.quote}': a claim has `parts` or says why it is `out_of_reach`")
         if not bool(self.corrected) == bool(self.fault) == bool(self.instead):
             raise ValueError(f"'{self.quote}': `corrected`, `fault` and `instead` go together")
@@ -249,7 +260,7 @@ class ClaimFile:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for part in (part for claim in self.claims for part in claim.parts):
+        for part in (part for claim in self.claims if not claim.out_of_reach for part in claim.parts):
             if part.run not in self.runs:
                 raise ValueError(f"{self.name}: expected a run from {', '.join(self.runs)}, got '{part.run}'")
 

@@ -40,13 +40,13 @@ class ControlEffect:
     """What a control shows of an effect.
 
     Args:
-        method, replaced: the control, and the side whose place it takes.
+        label, replaced: the control, and the side whose place it takes.
         share: its mean effect over the mean effect, over the seeds that both have.
         rest: the effect less that of the control, paired by seed.
         value: the control's own mean over the columns; with `nearer` its gap to human text, in per cent.
     """
 
-    method: str
+    label: str
     replaced: str
     share: float
     rest: SeedEffect
@@ -236,10 +236,15 @@ class _Board:
         )
 
     def row(self, side: Side) -> TableRow | str:
-        """Return the one row that a side means, or what is missing; one that a search picked stands for all."""
+        """Return the one row that a side means, or what is missing; one that a search picked stands for all.
+
+        Configurations leave newer options out at their defaults, so of several rows that with fewest options has them.
+        """
         where = {**self.run.where, **side.where}
         found = self.of_method(side.method)
         found = [row for row in found if all(setting_of(row, name) == value for name, value in where.items())]
+        fewest = min((_options(row) for row in found), default=0)
+        found = [row for row in found if _options(row) == fewest]
         found = [row for row in found if row.tried] or found
         if len(found) > 1:
             return f"one row of {side.label}, of which {len(found)} are stored"
@@ -286,7 +291,7 @@ class _Board:
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
             share, value = of_control / whole if whole else 0.0, _shown(part, its, rest.by_seed, human)
-            found.append(ControlEffect(control.method, replaced, share, rest, value))
+            found.append(ControlEffect(control.label, replaced, share, rest, value))
         return found, missing
 
     def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:
@@ -305,7 +310,8 @@ class _Board:
         for method in self.run.controls:
             others = self.of_method(method)
             if not others:
-                yield Gate(f"the trivial control {method}", "not run")
+                by = f" ({self.run.decoding})" if self.run.decoding else ""
+                yield Gate(f"the trivial control {method}{by}", "not run")
             for other in others:
                 values = self.values([row, other], columns)
                 if not values:
@@ -352,6 +358,11 @@ def _shown(part: Part, values: Sequence[BySeed], seeds: BySeed, human: Sequence[
     if part.relation == "nearer":
         return statistics.fmean(gap(number, people) for number, people in numbers if people)
     return statistics.fmean(number for number, _ in numbers)
+
+
+def _options(row: TableRow) -> int:
+    """Return how many options of its backbone a row states."""
+    return len(row.config.get("backbone_options") or {})
 
 
 def setting_of(row: TableRow, name: str) -> object:

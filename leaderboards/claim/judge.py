@@ -22,12 +22,12 @@ from bench.leaderboards.table import Table
 __all__ = ["WORDS", "Paper", "Verdict", "Word", "judge"]
 
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
-WORDS: Mapping[Word, str] = {
+WORDS: Mapping[str, str] = {
     "seen here": "every comparison of the claim has the claimed direction, p at most 0.05 after Holm, or the same "
     "value in every seed",
     "reversed here": "a comparison of the claim has the other direction, p at most 0.05 after Holm",
     "open": "neither, with the seeds that were run",
-    "not run": "a row that it compares, or a control that it declares, was not run",
+    "not run": "a row that it compares, a control that it declares or a trivial control was not run",
     "not testable here": "a side does not clearly beat the task's trivial controls, or the claim is out of reach",
 }
 
@@ -53,6 +53,14 @@ class Verdict:
     corrected: tuple[PartEvidence, ...] = ()
     scale: Scale | None = None
     off_scale: str = ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is seen here, and a control in place of the method has nine tenths of every effect or more."""
+        shares: dict[str, list[float]] = {}
+        for control in (control for part in self.parts for control in part.controls if control.replaced == "method"):
+            shares.setdefault(control.label, []).append(control.share)
+        return self.word == "seen here" and any(min(of_control) >= 0.9 for of_control in shares.values())
 
     @property
     def agrees(self) -> str:
@@ -82,7 +90,8 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
     verdicts = []
     for listed in file.claims:
         claim, runs = at_papers_scale(listed, file) if preset == PAPER else (listed, file.runs)
-        parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in claim.parts)
+        tested = () if claim.out_of_reach else claim.parts
+        parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in tested)
         bare = replace(claim, controls=())
         corrected = tuple(gather(bare, part, runs[part.run], tables) for part in claim.corrected_parts)
         off = off_scale(claim, parts, preset)

@@ -17,11 +17,13 @@ LISTED = 4  # comparisons of a cell; of more it has the range
 CONTROLS = {
     "mle.decoupled": "an MLE model with the same classes and decoding (mle.decoupled)",
     "mle.continued": "MLE trained for as many steps (mle.continued)",
+    "mle (tied=false)": "MLE with an output layer of its own (mle, tied=false)",
+    "mle.decoupled (tied=false)": "the same with an output layer of its own (mle.decoupled, tied=false)",
     "mle.cache": "an untrained cache (mle.cache)",
     "mle.knn": "a search for nearest neighbours in the training text, which is no local cache (mle.knn),",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
     "adadec.swapped": "another row's exemplar (adadec.swapped)",
-}  # what the controls of claims are, for people
+}  # what the controls of claims are, for people, by label
 
 
 def shown(part: Part, effect: float) -> str:
@@ -33,8 +35,11 @@ def shown(part: Part, effect: float) -> str:
     >>> shown(part, 68.49), shown(part, 1247.2)
     ('+68.5 %', '+1,247 %')
     """
-    unit = " points" if part.relation == "nearer" else " %" if part.estimand == "percent" else ""
-    return f"{_number(effect)}{unit}"
+    return f"{_number(effect)}{_unit(part)}"
+
+
+def _unit(part: Part) -> str:
+    return " points" if part.relation == "nearer" else " %" if part.estimand == "percent" else ""
 
 
 def _number(effect: float) -> str:
@@ -76,9 +81,14 @@ def _several(effects: Sequence[tuple[Part, float | None]]) -> str:
     known = [(part, effect) for part, effect in effects if effect is not None]
     if len(known) <= LISTED:
         labels = _labels([part for part, _ in known])
-        return "; ".join(f"{label}{shown(*one)}" for label, one in zip(labels, known, strict=True))
+        return "; ".join(f"{label}{shown(*one)}{_stated(one[0])}" for label, one in zip(labels, known, strict=True))
     low, high = (choose(known, key=lambda one: one[1]) for choose in (min, max))
     return f"{_number(low[1])} to {shown(*high)}, {len(known)} comparisons"
+
+
+def _stated(part: Part) -> str:
+    """Return what the sentence says where the paper's table has another number."""
+    return f" (the sentence: {part.stated:g}{_unit(part)})" if part.printed and part.stated is not None else ""
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -88,7 +98,7 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.word in ("not testable here", "not run"):
         first, *more = verdict.why
         more = [f"{len(more)} more such {'lines' if more[1:] else 'line'} in the evidence"] if more else []
-        details = [f"{verdict.word}{scale}: {first}", *more, *corrected_text(verdict)]
+        details = [f"{verdict.word}{scale}: {first}", *more, *corrected_text(verdict), not_covered]
     else:
         details = [f"{verdict.agrees or verdict.word}{scale}", *verdict.why, verdict.claim.result]
         details += [*corrected_text(verdict), *control_text(verdict), not_covered]
@@ -128,9 +138,9 @@ def control_text(verdict: Verdict) -> Iterator[str]:
         return
     by_control: dict[tuple[str, str], list[ControlEffect]] = {}
     for control in (control for part in verdict.parts for control in part.controls):
-        by_control.setdefault((control.method, control.replaced), []).append(control)
-    for (method, replaced), found in by_control.items():
-        name, shares = CONTROLS.get(method, method), sorted(control.share for control in found)
+        by_control.setdefault((control.label, control.replaced), []).append(control)
+    for (label, replaced), found in by_control.items():
+        name, shares = CONTROLS.get(label, label), sorted(control.share for control in found)
         percent = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (shares[0], shares[-1])))
         seeds = ranged(sorted({str(len(control.rest.by_seed)) for control in found}))
         if shares[-1] <= 0:
@@ -147,8 +157,10 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     known = [part for part in verdict.parts if part.effect is not None]
     controls = {text: part for part in reversed(known) for text in _controls(part)}  # each stands once, with its first
     lines = ["; ".join([_part_line(one), *(text for text in _controls(one) if controls[text] is one)]) for one in known]
+    if verdict.word in ("not testable here", "not run"):
+        lines = list(_values(known))
     for why in dict.fromkeys(part.margin_why for part in claim.parts if part.margin):
-        margins = [f"{part.margin:g} in {part.column}" for part in claim.parts if part.margin_why == why]
+        margins = [f"{part.margin:g}{_unit(part)} in {part.column}" for part in claim.parts if part.margin_why == why]
         lines.append(f"smallest difference of interest: {', '.join(margins)}. {why}")
     if gates := dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates):
         lines.append("; ".join(gates))
@@ -158,6 +170,21 @@ def evidence_lines(verdict: Verdict) -> list[str]:
         text = f"not run: {', '.join(missing)}" if missing else "; ".join(found)
         lines.append(f"{claim.fault} {claim.instead[:1].upper()}{claim.instead[1:]}: {text}")
     return [*lines, claim.note] if claim.note else lines
+
+
+def _values(known: Sequence[PartEvidence]) -> Iterator[str]:
+    """Yield the values of all rows by column, without a test; of two pairs that share a row, those of the first."""
+    of_columns: dict[str, dict[str, str]] = {}
+    for found in known:
+        part, form = found.part, "{:.1f} % from human text" if found.part.relation == "nearer" else "{:.2f}"
+        values = {part.method.label: found.ours, part.against.label: found.theirs}
+        values |= {control.label: control.value for control in found.controls}
+        for label, value in values.items():
+            of_columns.setdefault(part.column, {}).setdefault(label, form.format(value))
+    texts = [f"{column}: {', '.join(map(' '.join, values.items()))}" for column, values in of_columns.items()]
+    if texts:
+        seeds = ranged([str(n) for n in sorted(len(found.effect.by_seed) for found in known if found.effect)])
+        yield f"means over the {seeds} seeds that both sides have, without a test: {'; '.join(texts)}"
 
 
 def _part_line(found: PartEvidence) -> str:
@@ -186,7 +213,7 @@ def _controls(found: PartEvidence) -> Iterator[str]:
         zero = ", an interval that contains 0" if contains_0 and len(set(control.rest.by_seed.values())) > 1 else ""
         of = "the effect minus that against" if control.replaced == "against" else f"{part.method.label} against"
         base = f", relative to {part.against.label}" if part.estimand == "percent" else ""
-        yield f"{of} the control {control.method} ({control.value:.2f}){base}: {rest}{zero}"
+        yield f"{of} the control {control.label} ({control.value:.2f}){base}: {rest}{zero}"
 
 
 def p_text(p: float) -> str:

@@ -16,6 +16,8 @@ from bench.leaderboards.render.text.aligned import aligned
 
 __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 
+SHARED = "of these, a control has nine tenths of the effect"
+
 
 def abstract(papers: Sequence[Paper]) -> list[str]:
     """Return six lines: what was run, on what, what follows, what does not, and how to read the numbers."""
@@ -46,12 +48,16 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
 
 def counts(papers: Sequence[Paper]) -> list[list[str]]:
     """Return the table of verdicts, with a column for each paper; every listed claim counts."""
-    of_papers = [Counter(verdict.word for verdict in paper.verdicts) for paper in papers]
-    lines = [["verdict", *(paper.file.name for paper in papers), "all"]]
+    of_papers = [Counter[str](verdict.word for verdict in paper.verdicts) for paper in papers]
+    shared = [sum(verdict.is_shared for verdict in paper.verdicts) for paper in papers]
+    numbers: dict[str, list[int]] = {}
     for word in WORDS:
-        lines.append([word, *(str(found[word]) for found in of_papers), str(sum(found[word] for found in of_papers))])
-    totals = [sum(found.values()) for found in of_papers]
-    return [*lines, ["claims", *map(str, totals), str(sum(totals))]]
+        numbers[word] = [found[word] for found in of_papers]
+        if word == "seen here":
+            numbers[SHARED] = shared
+    numbers["claims"] = [len(paper.verdicts) for paper in papers]
+    lines = [[word, *map(str, of_word), str(sum(of_word))] for word, of_word in numbers.items()]
+    return [["verdict", *(paper.file.name for paper in papers), "all"], *lines]
 
 
 def terminal(papers: Sequence[Paper]) -> str:
@@ -73,9 +79,9 @@ def terminal(papers: Sequence[Paper]) -> str:
 
 def markdown(papers: Sequence[Paper]) -> str:
     """Return the report as Markdown: six lines, the counts, then for each paper a table and the evidence."""
-    head, *rows = counts(papers)
-    meanings = [f"- **{word}**: {meaning}." for word, meaning in WORDS.items()]
-    lines = [*(f"- {line}" for line in abstract(papers)), "", *markdown_table(head, rows, texts=1), "", *meanings]
+    meanings = {"verdict": "what it means", **WORDS}
+    head, *rows = [[word, meanings.get(word, ""), *numbers] for word, *numbers in counts(papers)]
+    lines = [*(f"- {line}" for line in abstract(papers)), "", *markdown_table(head, rows, texts=2)]
     return "\n\n".join(["\n".join(lines), *map(_markdown_paper, papers)])
 
 
@@ -85,7 +91,7 @@ def _markdown_paper(paper: Paper) -> str:
         claim = verdict.claim
         cells = [claim.text, claim.where, paper_text(verdict) or "–", here_text(verdict) or "–", verdict_text(verdict)]
         rows.append([str(place), *map(_marked, cells)])
-        if claim.parts:
+        if verdict.parts:
             constant = all(part.is_constant for part in verdict.parts)
             p = "" if verdict.p is None or constant else f" (after Holm, {p_text(verdict.p)})"
             evidence.append(f'{place}. "{_marked(claim.quote)}"{p}')
@@ -150,5 +156,5 @@ def _part(found: PartEvidence) -> dict[str, Any]:
         **shown,
         "missing": found.missing,
         "p_items": found.p_items,
-        "controls": {control.method: control.share for control in found.controls},
+        "controls": {control.label: control.share for control in found.controls},
     }

@@ -10,7 +10,7 @@ import pytest
 
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, claim_of
 from bench.leaderboards.claim.judge import Verdict, judge
-from bench.leaderboards.claim.lines import evidence_lines, verdict_text
+from bench.leaderboards.claim.lines import evidence_lines, paper_text, verdict_text
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 
@@ -98,8 +98,23 @@ def test_what_is_not_stored_is_named() -> None:
 
 
 def test_a_claim_out_of_reach_is_not_testable_and_counts() -> None:
-    one = claim_of({"quote": "q", "where": "w", "out_of_reach": "needs LLaMA-2 7B"})
-    assert verdict_text(verdict_of(one)) == "not testable here: needs LLaMA-2 7B"
+    one = claim_of({"quote": "q", "where": "w", "out_of_reach": "needs LLaMA-2 7B", "beyond": "GPT-2"})
+    assert verdict_text(verdict_of(one)) == "not testable here: needs LLaMA-2 7B; not covered: GPT-2"
+
+
+def test_the_papers_own_numbers_stand_beside_a_claim_out_of_reach() -> None:
+    columns = {"columns": ["rouge-4", "bleu"], "printed": ["RG-4", "BLEU"], "relation": "higher"}
+    rows = {"adadec": "This work (ADADEC)", "theirs": "Wiseman et al. (2018)"}
+    one = claim_of({"quote": "q", "where": "w", "method": "adadec", "against": "theirs", "table": "adadec/table4",
+                    "rows": rows, "out_of_reach": "needs GloVe", **columns})  # fmt: skip
+    found = verdict_of(one)
+    assert (found.word, found.parts, paper_text(found)) == ("not testable here", (), "rouge-4 +2.00; bleu +8.80")
+
+
+def test_what_a_sentence_says_stands_beside_another_number_of_its_table() -> None:
+    one = claim(table="f2softmax/table1", table_part="(a) Wikitext-103", rows={"f2softmax": "F²-Softmax", "mle": "MLE"},
+                printed="KLD", estimand="percent", stated=60.0)  # fmt: skip
+    assert paper_text(verdict_of(one)) == "+58.9 % (the sentence: 60 %)"
 
 
 def test_the_p_of_a_claim_is_adjusted_over_the_tested_claims_of_its_paper() -> None:
@@ -254,6 +269,27 @@ def test_the_share_of_a_control_is_printed_and_changes_no_verdict(control: float
     )
 
 
+def test_a_control_with_nine_tenths_of_an_effect_is_counted() -> None:
+    assert controlled([1.3, 1.4, 1.2]).is_shared
+    assert not controlled([1.5, 1.6, 1.4]).is_shared
+    assert not controlled([5.0, 5.1, 4.9], relation="higher").is_shared, "nothing is seen"
+
+
+def test_a_method_with_other_settings_is_a_control_of_itself() -> None:
+    untied = {"method": "mle", "where": {"backbone.tied": False}}
+    one = claim(controls=[untied])
+    board = two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9])
+    assert verdict_of(one, board).why == ("mle (tied=false)",)
+    other = row("mle", kld=[4.0, 4.1, 3.9])
+    other.tried, other.config = 3, {**other.config, "backbone_options": {"tied": False}}
+    board.rows.append(other)
+    found = verdict_of(one, board)
+    assert (found.word, found.parts[0].theirs) == ("seen here", 5.0), "without the setting it is the tied row"
+    assert verdict_text(found).endswith(
+        "; 75 % of the effect is there against MLE with an output layer of its own (mle, tied=false) too (3 seeds)"
+    )
+
+
 def test_what_is_beyond_a_control_has_a_paired_interval() -> None:
     (line,) = evidence_lines(controlled([2.0, 2.3, 1.8]))
     assert line.endswith("; f2softmax against the control mle.decoupled (2.03): +1.03 (+0.65 to +1.41)")
@@ -340,7 +376,10 @@ def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None
 
 def test_a_trivial_control_that_was_not_run_makes_a_claim_not_run() -> None:
     found = verdict_of(claim(), two([1.0, 1.1, 0.9], THEIRS), controls=["bigram"])
-    assert (found.word, found.why) == ("not run", ("the trivial control bigram",))
+    assert (found.word, found.why) == ("not run", ("the trivial control bigram (topk=3)",))
+    assert evidence_lines(found)[0] == (
+        "means over the 3 seeds that both sides have, without a test: kld: f2softmax 1.00, mle 4.10"
+    )
     assert gated([7.0, 7.1]).why == ("3 seeds of f2softmax and of bigram", "3 seeds of mle and of bigram")
 
 

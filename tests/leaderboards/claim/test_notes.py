@@ -1,4 +1,4 @@
-"""Numbers that notes of claim files state are those of the kept rows."""
+"""Numbers that texts of claim files and docs/cache.md state are those of the kept rows and of the papers' tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from bench.leaderboards.claim.claim_files import read
-from tools.regenerate import RUNS
+from bench.leaderboards.published.papers import paper_table
+from tools.regenerate import ROOT, RUNS
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,16 @@ def test_notes_on_adadec_are_of_its_rows(scores: pd.DataFrame) -> None:
     assert f"AdaDec's largest ({rate:.5f}) is about half of Seq2Seq's ({other:.5f})" in notes
 
 
+def test_parameters_of_adadecs_claims_are_those_of_its_rows(scores: pd.DataFrame) -> None:
+    (text,) = [claim.out_of_reach for claim in read("adadec").claims if "excessive" in claim.quote]
+    ours, theirs, attexp = (
+        of(scores, "gigaword", method, steps=1500).parameters.iloc[0] for method in ("adadec", "seq2seq", "attexp")
+    )
+    assert f"AdaDec has {ours:,.0f} parameters" in text
+    assert f"{100 * ours / theirs - 100:.0f} % more than Seq2Seq ({theirs:,.0f})" in text
+    assert f"{100 * ours / attexp - 100:.0f} % more than AttExp ({attexp:,.0f})" in text
+
+
 def test_the_note_on_ranks_is_of_its_rows(scores: pd.DataFrame) -> None:
     (note,) = [claim.note for claim in read("histalign").claims if "In float64" in claim.note]
     head, cache, trime, released = (
@@ -76,3 +87,78 @@ def test_the_note_on_a_larger_k_is_of_its_rows(scores: pd.DataFrame) -> None:
     ):
         ours, theirs = (mean(*side, metric) for side in sides)
         assert f"{before}{ours:{form}} and {theirs:{form}})" in notes, metric
+
+
+def mean_of_text(scores: pd.DataFrame, method: str, steps: int, metric: str, **where: Any) -> float:
+    """The mean over seeds on the King James Bible by top-k sampling, k = 3, or without texts."""
+    decoding = where.pop("decoding", None if metric.startswith("ppl/") else "topk=3+max_new_tokens=64")
+    rows = of(scores, "text", method, steps=steps, metric=metric, **where)
+    rows = rows[rows.decoding.isna() | (rows.decoding == "")] if decoding is None else rows[rows.decoding == decoding]
+    return float(rows.value.mean())
+
+
+def test_perplexities_that_stop_a_claim_of_f2softmax_are_those_of_the_rows(scores: pd.DataFrame) -> None:
+    (text,) = [claim.out_of_reach for claim in read("f2softmax").claims if "performance drop on PPL" in claim.quote]
+    ours, theirs, long, longer = (
+        mean_of_text(scores, method, steps, "ppl/token") for steps in (300, 1000) for method in ("f2softmax", "mle")
+    )
+    assert f"({ours:.1f} against {theirs:.1f} after 300 steps, {long:.1f} against {longer:.1f} after 1,000)" in text
+
+
+def test_shares_of_tokens_of_f2softmax_are_those_of_its_rows(scores: pd.DataFrame) -> None:
+    (text,) = [claim.result for claim in read("f2softmax").claims if "*frequent* and *rare* tokens" in claim.quote]
+    gaps = []
+    for name in ("frequent", "rare"):
+        (human,) = scores[(scores.task == "text") & (scores.method == "human")
+                          & (scores.metric == f"frequency/{name}")].value.unique()  # fmt: skip
+        gaps.append(100 * abs(mean_of_text(scores, "f2softmax", 1000, f"frequency/{name}") / human - 1))
+    assert f"for frequent tokens ({gaps[0]:.1f} %) and not for rare ones ({gaps[1]:.1f} %)" in text
+    assert gaps[0] < 6 < gaps[1]
+
+
+def test_the_note_on_mefmax_is_of_its_rows(scores: pd.DataFrame) -> None:
+    (note,) = [claim.note for claim in read("f2softmax").claims if claim.note.startswith("Against MefMax's")]
+    for metric, before in (("ppl/token", "perplexity"), ("ms-jaccard-2/f2_code", "MS-Jaccard"), ("self-bleu-2", "-2")):
+        equal_sizes, mefmax = (
+            mean_of_text(scores, method, 300, metric) for method in ("f2softmax.fixed_eq_token", "f2softmax")
+        )
+        assert f"{before} ({equal_sizes:.1f} and {mefmax:.1f})" in note, metric
+
+
+def printed(address: str, row: str, column: str, backbone: str = "", part: str = "") -> str:
+    """One printed cell of a paper's table."""
+    cells = [cell for cells in paper_table(address).rows for cell in cells]
+    cells = [cell for cell in cells if (cell.row, cell.column) == (row, column) and part in ("", cell.part)]
+    (found,) = [cell for cell in cells if backbone in ("", cell.backbone)]
+    return found.printed
+
+
+def test_the_cells_beyond_the_claim_on_k_are_printed() -> None:
+    (text,) = [claim.beyond for claim in read("f2softmax").claims if "various k sizes" in claim.quote]
+    cells = [
+        printed("f2softmax/table10", row, "MS-Jaccard n=2", part="(a) Wikitext-103, top-k=20")
+        for row in ("MLE", "UL-token", "F²-Softmax")
+    ]
+    assert cells[0] == cells[1]
+    assert f"({cells[0]} and {cells[2]})" in text
+
+
+def test_sentences_on_the_cache_are_of_its_rows(scores: pd.DataFrame) -> None:
+    text = " ".join((ROOT / "docs" / "cache.md").read_text(encoding="utf-8").split())
+
+    def mean(method: str, metric: str, seeds: int = 8) -> str:
+        rows = of(scores, "ambiguous_template", method, metric=metric, steps=300)
+        by_run = rows.groupby("lr").value
+        (found,) = [values.mean() for _, values in by_run if len(values) == seeds]
+        return f"{found:.2f}"
+
+    small, large = (
+        printed("histalign/table1", "TRIME", "Cache-Only Acc@5", backbone) for backbone in ("gpt2", "gpt2-large")
+    )
+    ours = mean("trime.released", "acc@5/cache")
+    assert f"at k = 5 the paper's TRIME has {small} (small) and {large} (large), and ours {ours}." in text
+    cache, full = (mean("histalign", f"acc@2/{column}") for column in ("cache", "full"))
+    trime = {mean("trime", f"acc@2/{column}") for column in ("cache", "full")}
+    assert f"has an Acc@2 of {cache} with the cache alone and of {full} with head and cache" in text
+    assert trime == {"100.00"}
+    assert "where TRIME by equation 3 has 100 in both" in text
