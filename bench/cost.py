@@ -6,6 +6,7 @@ of activations and the seconds of a step depend on the machine: they are measure
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
 import time
@@ -20,13 +21,16 @@ from typing import Any
 
 import torch
 
-from bench.base.keys import key_of
+from bench.base.cache import cache_root
+from bench.base.files import write_atomic
+from bench.base.keys import canonical, key_of
 from bench.base.sizes import amount
-from bench.cells.cell import Cell
+from bench.cells.cell import Cell, trained_key_of
 from bench.cells.execution import Execution
 from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments, threads_of
+from bench.config.config import TrainerConfig
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
@@ -95,9 +99,9 @@ def costs_of_plan(plan: Plan, timing: RunArguments | None = None) -> list[Cost]:
 
 def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
     """Return the cost of a run without running its model."""
-    trainer, parameters = cell.config.trainer, parameters_of(cell, bodies)
-    trained, item = sum(p.numel() for p in parameters if p.requires_grad), max(p.itemsize for p in parameters)
-    total = sum(map(torch.numel, parameters + ([] if cell.second is None else parameters_of(cell.second, bodies))))
+    trainer, (total, trained, item) = cell.config.trainer, sizes_of(cell, bodies)
+    if cell.second is not None:
+        total += sizes_of(cell.second, bodies)[0]
     n_rows, tokens_of_row = training_rows(cell)
     steps = trainer.n_steps(n_rows) if n_rows or trainer.steps else None
     tokens = None if steps is None else round(steps * trainer.batch_size * tokens_of_row)
@@ -115,6 +119,24 @@ def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
         flops=None if tokens is None else 6.0 * total * tokens,
         checkpoint=item * (trained if cell.config.backbone_options.get("lora_rank") else total),
     )
+
+
+def sizes_of(cell: Cell, bodies: dict[str, Backbone]) -> tuple[int, int, int]:
+    """Return the number of parameters of a run's objective, of those that are trained, and the bytes of one.
+
+    They are kept in the cache: to import a model of `transformers` takes longer than the rest of a plan.
+    """
+    same = replace(cell.config, trainer=TrainerConfig(), seed=0)  # what has no influence on the sizes
+    file = cache_root() / "sizes" / f"{trained_key_of(same, cell.method, cell.task)}.json"
+    with suppress(OSError, ValueError):
+        total, trained, item = json.loads(file.read_bytes())
+        return total, trained, item
+    parameters = parameters_of(cell, bodies)
+    trained = sum(p.numel() for p in parameters if p.requires_grad)
+    found = sum(map(torch.numel, parameters)), trained, max(p.itemsize for p in parameters)
+    with suppress(OSError, BenchError):  # a cache that cannot be written
+        write_atomic(file, canonical(found), replace=True)
+    return found
 
 
 def training_rows(cell: Cell) -> tuple[int, float]:

@@ -7,6 +7,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+"""Kept: `json.dumps` makes one for every row of a task."""
+
 
 def canonical(content: Any) -> bytes:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN, UTF-8.
@@ -14,8 +17,7 @@ def canonical(content: Any) -> bytes:
     >>> canonical({"b": 1, "a": [1.5, None]})
     b'{"a":[1.5,null],"b":1}'
     """
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "surrogatepass")
+    return _ENCODER.encode(content).encode("utf-8", "surrogatepass")
 
 
 def key_of(content: Any) -> str:

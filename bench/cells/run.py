@@ -21,15 +21,16 @@ from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress, Reports
 from bench.cells.score import score_cell
 from bench.cells.standing import lacking_evaluations
-from bench.cells.work import tidy, work
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError, StoreError
 from bench.launch.group import GroupError, current_group, world_of
 from bench.launch.lock import LOCK, LockedError, locked
 from bench.launch.schedule import AGAIN_S, Schedule
+from bench.store.partial_rows import forget
 from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
+from bench.store.state_files import STATE, StateFiles
 from bench.tasks.fetch.location import DataLocation
 
 LOOK_S = 0.1
@@ -188,6 +189,15 @@ def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs,
         progress.done("done")
 
 
+def tidy(cell: Cell) -> None:
+    """Remove the states and half evaluations of what is stored by now; a killed run may have left them."""
+    if cell.folder.trained() is not None:
+        StateFiles(cell.folder.path / STATE).remove()
+    for key in cell.evaluations:
+        if cell.folder.has(cell.folder.rows_path(key).name):
+            forget(cell.folder.path, key)
+
+
 def is_stored(cell: Cell, metrics: Sequence[str]) -> bool:
     """Return whether a run is trained and evaluated, so that at most scores are missing.
 
@@ -226,6 +236,8 @@ def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: 
         opened.train(step, values)
 
     def alone(accumulate: int, out_of_memory: bool) -> None:
+        from bench.cells.work import work  # with Lightning, which a command without anything to train does without
+
         work(cell, missing, execution=Execution.of(arguments).cut_into(accumulate, out_of_memory), **told)
 
     check_can_write(cell.folder.path)

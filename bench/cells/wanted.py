@@ -74,7 +74,7 @@ def rows_key_of(trained_key: str, task: Task, what: Evaluation) -> str:
 
 def evaluation_content(what: Evaluation) -> dict[str, Any]:
     """Return an evaluation as content for a key and a rows file; the ids enter by their hash."""
-    content = asdict(what)
+    content = asdict(replace(what, ids=()))  # `asdict` would copy every id
     content["ids"] = {"n": len(what.ids), "sha256": key_of(list(what.ids))}
     for name in ("cut", "sampling_seed"):
         if content[name] is None:

@@ -327,15 +327,6 @@ def store_trained(
     folder.write_trained(content, {**provenance(started), **recorded})
 
 
-def tidy(cell: Cell) -> None:
-    """Remove the states and half evaluations of what is stored by now; a killed run may have left them."""
-    if cell.folder.trained() is not None:
-        StateFiles(cell.folder.path / STATE).remove()
-    for key in cell.evaluations:
-        if cell.folder.has(cell.folder.rows_path(key).name):
-            forget(cell.folder.path, key)
-
-
 def about(cell: Cell) -> dict[str, Any]:
     """Return what a record of a trained cell says of any method."""
     splits = ["train", cell.config.evaluation.split]

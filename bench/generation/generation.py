@@ -31,7 +31,7 @@ from bench.generation.row_cache import RowCache, SharedByBeams
 from bench.generation.sampling import SeededSampler
 from bench.generation.second_reader import SecondReader, new_caches
 from bench.models.backbones.backbone import Backbone, Batch, Step
-from bench.models.backbones.cache_keyword import LIBRARY_KEYWORD
+from bench.models.backbones.cache_keyword import library_keyword
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
 
@@ -131,7 +131,7 @@ class Generator(PreTrainedModel, GenerationMixin):
             attention_mask=mask,
             generation_config=settings,
             logits_processor=processors,
-            **{LIBRARY_KEYWORD: cache},
+            **{library_keyword(): cache},
             **given,
         )
         return texts[:, start:]
@@ -180,7 +180,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         if self.reader is not None and so_far is not None:
             rows = replace(rows, second_rows=partial(self.reader.rows, step, so_far))
         log_probs = self.objective.decode_log_probs(rows, self.decoding)
-        return CausalLMOutputWithPast(logits=log_probs[:, None], **{LIBRARY_KEYWORD: cache})
+        return CausalLMOutputWithPast(logits=log_probs[:, None], **{library_keyword(): cache})
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
         """Return the backbone's encoder; the library runs it once per call."""

@@ -7,15 +7,18 @@ its checkpoint has the name of the version that it was written for.
 from __future__ import annotations
 
 import inspect
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
-
-from transformers.modeling_outputs import CausalLMOutputWithPast
 
 OLD, NEW = "past_key_values", "cache"
 
-LIBRARY_KEYWORD = NEW if NEW in CausalLMOutputWithPast.__dataclass_fields__ else OLD
-"""The name that the installed library hands a cache on by, in calls of `generate` and in what a model returns."""
+
+@cache
+def library_keyword() -> str:
+    """Return the name that the installed library hands a cache on by, in `generate` and in what a model returns."""
+    from transformers.modeling_outputs import CausalLMOutputWithPast  # takes half a second, which a plan does without
+
+    return NEW if NEW in CausalLMOutputWithPast.__dataclass_fields__ else OLD
 
 
 def cache_keyword(model: Any) -> str:
@@ -34,4 +37,4 @@ def _keyword_of(forward: Any) -> str:
     for name in (NEW, OLD):
         if name in names:
             return name
-    return LIBRARY_KEYWORD
+    return library_keyword()

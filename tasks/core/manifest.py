@@ -93,7 +93,7 @@ def row_content(example: Example) -> dict[str, Any]:
         "id": example.id,
         "source": example.source,
         "target": example.target,
-        "references": list(example.references),
+        "references": example.references,
         "fields": {name: plain(value) for name, value in example.fields.items()},
     }
 
@@ -104,10 +104,12 @@ def plain(value: Any) -> Any:
     >>> plain({"pair": ("a", "b")})
     {'pair': ['a', 'b']}
     """
+    if isinstance(value, str):  # first: most values of most rows are text
+        return value
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return [part if isinstance(part, str) else plain(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value

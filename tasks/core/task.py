@@ -125,6 +125,7 @@ class Task(Fed, ABC):
         self.limit: int | None = None
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
+        self._evaluated: dict[tuple[str, int], Sequence[Example]] = {}
         self.on_rows: OnRows = tell_nobody
         self._exemplars: dict[tuple[str, bool], Exemplars] = {}
         self._target_counts: dict[tuple[str, int], Array] = {}
@@ -234,10 +235,14 @@ class Task(Fed, ABC):
             return "official"
         return "subset"
 
-    def evaluation_examples(self, split: str, n: int | None) -> list[Example]:
+    def evaluation_examples(self, split: str, n: int | None) -> Sequence[Example]:
         """Return n rows of a split, the same ones for every run; all of them for None."""
-        examples = {example.id: example for example in self.split(split).examples}
-        return [examples[name] for name in chosen(list(examples), n)]
+        if n is None:
+            return self.split(split).examples
+        if (split, n) not in self._evaluated:
+            examples = {example.id: example for example in self.split(split).examples}
+            self._evaluated[split, n] = [examples[name] for name in chosen(list(examples), n)]
+        return self._evaluated[split, n]
 
     def probe_examples(self, examples: Sequence[Example]) -> Sequence[Example]:
         """Return the rows whose prompts are probed, one for each distinct prompt."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 
-__all__ = ["Analogy", "Numbered", "expand", "kind_of", "read_templates"]
+__all__ = ["Analogy", "Numbered", "expand", "kind_of", "read_templates", "usable"]
 
 Analogy = tuple[str, str, str, str]
 Numbered = tuple[int, Analogy]  # place in its list, words
@@ -65,9 +65,9 @@ def expand(
     """
     sentences = [template.split("{}") for template in templates[kind_of(category)]]
     for index, analogy in analogies:
-        usable = _usable(analogy, seen)
+        diagonals = usable(analogy, seen)
         for number, pieces in enumerate(sentences):
-            for place, words, outside in usable:
+            for place, words, outside in diagonals:
                 fields = {"category": category, "analogy": analogy, "words": words, "other": outside}
                 yield from _rows(f"{category}/{index}/{number}/{place}", pieces, fields)
 
@@ -96,17 +96,18 @@ def read_templates(path: Path) -> dict[str, list[str]]:
     return {kind: _sentences(loaded, kind, path) for kind in KINDS}
 
 
-def _usable(analogy: Analogy, seen: set[frozenset[str]] | None) -> list[Diagonal]:
+def usable(analogy: Analogy, seen: set[frozenset[str]] | None) -> list[Diagonal]:
+    """Return the diagonals of an analogy that rows are made of; what they are adds to `seen`, as for `expand`."""
     a, b, c, d = analogy
-    usable = []
+    found = []
     for diagonal in (Diagonal(0, (a, d), (b, c)), Diagonal(1, (b, c), (a, d))):
         key = frozenset(diagonal.words)
         if not PRONOUNS.isdisjoint(key) or (seen is not None and key in seen):
             continue
-        usable.append(diagonal)
+        found.append(diagonal)
         if seen is not None:
             seen.add(key)
-    return usable
+    return found
 
 
 def _rows(stem: str, pieces: Sequence[str], common: Mapping[str, Any]) -> Iterator[Example]:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from bench.errors import DataError, MissingError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.files.ambiguous_template import Analogy, Numbered, expand, kind_of, read_templates
+from bench.tasks.files.ambiguous_template import Analogy, Numbered, expand, kind_of, read_templates, usable
 from bench.tasks.files.lines import line_feeds
 
 __all__ = ["CATEGORIES", "SPLITS", "parse", "read", "read_lists", "split_list", "word_pairs"]
@@ -158,10 +158,12 @@ def _distinct_rows(lists: Mapping[str, SplitList], split: str, templates: Mappin
     """
     seen: set[frozenset[str]] = set()
     for name in ("train", "test", "valid"):
-        rows = _rows(lists, name, templates, seen)
         if name == split:
             break
-    return rows
+        for analogies in lists.values():
+            for _, analogy in analogies[name]:
+                usable(analogy, seen)
+    return _rows(lists, split, templates, seen)
 
 
 def _split_of_folder(folder: Path, category: str, analogies: Sequence[Analogy]) -> dict[str, list[Numbered]]:

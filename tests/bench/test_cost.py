@@ -40,6 +40,15 @@ def test_a_vocabulary_of_the_tasks_own_is_counted_as_it_is(tmp_path):
     assert cost.parameters == sum(map(torch.numel, objective.parameters())) < 500_000
 
 
+def test_a_model_is_counted_once_for_all_seeds_and_rates(tmp_path, monkeypatch):
+    (first,) = costs("logicnlg", "mle", results=str(tmp_path))
+    monkeypatch.delattr("bench.cost.parameters_of")
+    (again,) = costs("logicnlg", "mle", results=str(tmp_path), seeds=(3,), sets=(*SETS, "optim.lr=1e-5"))
+    assert (again.parameters, again.trained_parameters) == (first.parameters, first.trained_parameters)
+    (wider,) = costs("logicnlg", "mle", results=str(tmp_path), sets=(*SETS, "backbone.width=32"))
+    assert "parameters_of" in wider.unknown
+
+
 @pytest.mark.parametrize("task", ["logicnlg", "text"])
 def test_every_method_is_counted(task, tmp_path):
     names = [name for name, entry in METHODS.items() if not entry.baseline]

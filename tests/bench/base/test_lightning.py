@@ -39,6 +39,13 @@ def test_a_dry_run_plans_the_same_without_lightning(tmp_path: Path, capsys: pyte
     assert json.loads(plan) == json.loads(capsys.readouterr().out)
 
 
+def test_a_search_is_planned_without_lightning(tmp_path: Path) -> None:
+    words = "run --task logicnlg --method mle --grid optim.lr=1e-3,2e-3 --dry-run"
+    plan, imported = alone(words.split(), tmp_path)
+    assert plan.count("to train") == 3
+    assert imported == "False"
+
+
 @pytest.mark.slow
 def test_samples_are_shown_without_lightning(tmp_path: Path) -> None:
     training = "run --task logicnlg --method mle --preset small --set trainer.steps=1 --limit 4 --quiet"

@@ -89,7 +89,7 @@ class Trainer:
 
 def run(arguments, monkeypatch, ends=None):
     trainer, progress = Trainer(ends), Quiet()
-    monkeypatch.setattr("bench.cells.run.work", trainer)
+    monkeypatch.setattr("bench.cells.work.work", trainer)
     plan = make_plan(arguments)
     return execute(plan, arguments, progress), trainer, progress, plan
 

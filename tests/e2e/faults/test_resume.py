@@ -11,7 +11,8 @@ from bench.cells import evaluation
 from bench.cells.cell import Cell
 from bench.cells.evaluators import EVALUATORS
 from bench.cells.execution import Execution
-from bench.cells.work import tidy, work
+from bench.cells.run import tidy
+from bench.cells.work import work
 from bench.launch.signals import Stopped
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE

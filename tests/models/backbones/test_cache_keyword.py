@@ -9,7 +9,7 @@ from torch import nn
 from bench.config.decoding import parse
 from bench.generation.generation import Generator
 from bench.generation.row_cache import new_cache
-from bench.models.backbones.cache_keyword import LIBRARY_KEYWORD, NEW, OLD, cache_keyword
+from bench.models.backbones.cache_keyword import NEW, OLD, cache_keyword, library_keyword
 from bench.models.mle import MLE
 from tests.models.backbones.families import tiny
 
@@ -30,14 +30,16 @@ class Anything(nn.Module):
     def forward(self, *args, **kwargs): ...
 
 
-@pytest.mark.parametrize(("kind", "name"), [(Older, OLD), (Newer, NEW), (InBetween, NEW), (Anything, LIBRARY_KEYWORD)])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Older, OLD), (Newer, NEW), (InBetween, NEW), (Anything, library_keyword())]
+)
 def test_the_name_is_the_models_own(kind, name):
     assert cache_keyword(kind()) == name
 
 
 @pytest.mark.parametrize(("family", "architecture"), [("gpt2", "decoder-only"), ("bart", "encoder-decoder")])
 def test_a_model_of_the_library_has_the_librarys(family, architecture):
-    assert cache_keyword(tiny(family, architecture).model.base_model) == LIBRARY_KEYWORD
+    assert cache_keyword(tiny(family, architecture).model.base_model) == library_keyword()
 
 
 @pytest.mark.parametrize("name", [OLD, NEW])
@@ -48,4 +50,4 @@ def test_the_generator_takes_either(name):
     ids = torch.tensor([[3, 4, 5]])
     out = generator(input_ids=ids, attention_mask=torch.ones_like(ids), **{name: cache})
     assert cache.get_seq_length() == 3
-    assert out[LIBRARY_KEYWORD] is cache
+    assert out[library_keyword()] is cache

@@ -23,6 +23,13 @@ def test_a_manifest_counts_and_hashes():
     assert manifest([]).rows == 0
 
 
+def test_the_hash_of_a_row_is_that_of_its_plain_json():
+    counts = {2: None, 10: [1.5, {True: "é"}]}  # keys that are no text, which `json` would sort and write otherwise
+    fields = {"pair": ("a", "b"), "table": Table(("h",), (("1",),)), "counts": counts, "n": 3}
+    found = manifest([Example("r", "source", "target", ("target",), fields)])
+    assert (found.bytes, found.sha256[:16]) == (190, "aa79eaf2416201be")
+
+
 def test_where_rows_come_from_is_not_in_the_hash():
     assert Split("test", ROWS, "sample", "elsewhere").manifest().sha256 == manifest(ROWS).sha256
 
