@@ -42,7 +42,7 @@ def test_a_dry_run_plans_the_same_without_lightning(tmp_path: Path, capsys: pyte
 def test_a_search_is_planned_without_lightning(tmp_path: Path) -> None:
     words = "run --task logicnlg --method mle --grid optim.lr=1e-3,2e-3 --dry-run"
     plan, imported = alone(words.split(), tmp_path)
-    assert plan.count("to train") == 3
+    assert plan.count("to train") == 2
     assert imported == "False"
 
 
