@@ -137,7 +137,7 @@ class _Filing:
         losses, repeated = losses_of(self.searched, "tried"), losses_of(self.searched, "play_off")
         if (len(losses), len(repeated)) > (row.tried, len(row.tie_break_losses)):
             row.tried, row.trial_losses, row.tie_break_losses = len(losses), losses, repeated
-            row.picked = picked_text(self.searched)
+            row.picked, row.trial_steps = picked_text(self.searched), str(self.searched.get("steps") or "")
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
             sums = None

@@ -129,6 +129,7 @@ class TableRow:
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
         picked: which settings these were, how many, and by what one was picked, for people; empty without a search.
+        trial_steps: of each combination, as was typed: a number or a share of the steps; empty for all of them.
         trial_losses: the validation NLL of each combination, nats per token; None for one that has none.
         tie_break_losses: the same of those that tied and were repeated at full length; none where one was clearly best.
         controls: methods whose gain it would explain away.
@@ -150,6 +151,7 @@ class TableRow:
     remark: str = ""
     tried: int = 0
     picked: str = ""
+    trial_steps: str = ""
     trial_losses: tuple[float | None, ...] = ()
     tie_break_losses: tuple[float | None, ...] = ()
     controls: tuple[str, ...] = ()

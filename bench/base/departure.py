@@ -35,20 +35,25 @@ class Departure:
         return self.setting.partition(".")[0]
 
     @property
+    def is_of_paper(self) -> bool:
+        """Whether the paper states another value, and not its code alone."""
+        return self.paper not in ("", self.ours)
+
+    @property
     def text(self) -> str:
         """As a sentence.
 
         >>> Departure("method.reduction", "pair_mean", "sum", "authors", "eq. 5").text
-        'method.reduction: pair_mean; paper: sum (eq. 5); code: authors'
+        'method.reduction: ours pair_mean; paper: sum (eq. 5); code: authors'
         >>> Departure("trainer.schedule", "linear", "linear", "constant", "A").text
-        'trainer.schedule: linear; paper: the same (A); code: constant'
+        'trainer.schedule: ours linear; paper: the same (A); code: constant'
         >>> Departure("trainer.precision", "32-true", code="16-mixed").text
-        'trainer.precision: 32-true; paper: not stated; code: 16-mixed'
+        'trainer.precision: ours 32-true; paper: not stated; code: 16-mixed'
         """
         paper = self._beside(self.paper) or "not stated"
         if self.where:
             paper += f" ({self.where})"
-        parts = [f"{self.setting}: {self.ours}", f"paper: {paper}"]
+        parts = [f"{self.setting}: ours {self.ours}", f"paper: {paper}"]
         if self.code:
             parts.append(f"code: {self._beside(self.code)}")
         return ". ".join(filter(None, ["; ".join(parts), self.how]))

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from bench.cli_options import (
     yes_option,
 )
 from bench.config.arguments import RunArguments
-from bench.config.config import PRESETS
+from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
 from bench.hours import CPU, DEVICES, hours_content, hours_text, missing_weights
 from bench.leaderboards.published.paper_files import LEVELS, Level
@@ -98,7 +98,6 @@ def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) ->
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
     """Put tables beside what the store has."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.nearest import settings_of
     from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
     from bench.leaderboards.published.win_loss import fill_win_loss_table
@@ -109,7 +108,7 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
     store = Store(Path(given.results))
     held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     made.code = max(made.code, say_damaged(store))
-    settings = {key: settings_of(config.as_dict()) for key, (config, _, _) in made.configured.items()}
+    settings = {key: config.method_options for key, (config, _, _) in made.configured.items()}
     every = {
         table.address: reproduce(table, held, made.preset, made.planned, made.reasons, made.departing, settings)
         for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
@@ -198,8 +197,8 @@ class Made:
         task = find_task(need.task).value
         return cell_config(task, found, given.backbone, 0, self.preset, sets, given.decode, given.limit), found, {}
 
-    def departing(self, cell: Any) -> Any:
-        """Return what our cell behind a published one has otherwise than the paper or its code."""
+    def departing(self, cell: Any, row: Any) -> Any:
+        """Return what the planned run behind a published cell, or a row in its place, has otherwise than the paper."""
         from bench.config.departures import departures_of
         from bench.leaderboards.published.needs import key_of_cell
 
@@ -207,7 +206,10 @@ class Made:
         if known is None or cell.than:
             return ()
         config, method, data = known
-        return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
+        if row is None:
+            return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
+        decoding = row.decoding if cell.decoding else ""
+        return departures_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
 
     def note(self, need: Any, plan: Any) -> None:
         """Note the keys of a plan, what it costs, and why cells have no number."""
@@ -251,6 +253,14 @@ class Made:
             said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
             said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
         return "\n".join(said or ["nothing to run: no cell of ours stands behind these tables"])
+
+
+def as_stored(planned: CellConfig, row: Any) -> CellConfig:
+    """Return the configuration of a stored row: the planned one with the row's backbone and settings."""
+    known = {field.name for field in fields(TrainerConfig)}
+    trainer = {name: value for name, value in row.config.get("trainer", {}).items() if name in known}
+    options = {name: row.config.get(name, {}) for name in ("task_options", "method_options", "backbone_options")}
+    return replace(planned, backbone=row.backbone, trainer=TrainerConfig(**trainer), **options)
 
 
 def data_lines(plan: Any) -> list[str]:

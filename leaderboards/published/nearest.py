@@ -6,19 +6,19 @@ It is of the same method, task and split, and says its size and what else is dif
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from bench.leaderboards.published.paper_files import PublishedCell
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 from bench.models.backbones import is_pretrained
+from bench.tasks.core.stated import as_text
 
-__all__ = ["comparable_size", "differences", "nearest", "settings_of", "size_of"]
+__all__ = ["differences", "nearest", "size_of"]
 
 SEARCHES = ("greedy", "beam=")
 """How the names of decodings begin that search for the most probable text."""
-SECTIONS = {"trainer": "trainer", "method": "method_options", "backbone": "backbone_options", "task": "task_options"}
-"""Sections of settings, and where a configuration holds them."""
 
 
 def nearest(cell: PublishedCell, tables: Iterable[Table], preset: str) -> tuple[Table, TableRow] | None:
@@ -56,35 +56,43 @@ def is_alike(decoding: str, other: str) -> bool:
 
 
 def differences(cell: PublishedCell, table: Table, row: TableRow, preset: str, planned: Mapping[str, Any]) -> list[str]:
-    """Return what is different about a stored row, for people: how it was tuned, preset, decoding and settings.
+    """Return how a stored row was tuned, and its decoding, preset and options of the method that are unlike the plan.
+
+    Its other settings are compared with the paper's, and not with those of the plan.
 
     Args:
         cell: the published number that it stands beside.
         table: of the row.
         row: ours.
         preset: that was planned; the settings of another one are not compared.
-        planned: the settings that were planned, as `settings_of` returns them.
+        planned: the method's settings that were planned.
     """
-    found = []
-    if row.tried:
-        found.append(f"its settings were picked from {row.tried} trials by validation loss")
+    found = [tuning_of(row)] if row.tried else []
+    trainer = row.config.get("trainer", {})
+    if trainer.get("select"):
+        found.append(f"of its steps the one with the best {trainer['select']} of validation is kept")
     if row.decoding and cell.decoding and row.decoding != cell.decoding:
-        found.append(f"written by {row.decoding} (planned: {cell.decoding})")
+        found.append(f"decoding {row.decoding} in place of {cell.decoding}")
     if table.preset != preset:
         return [*found, f"preset {table.preset}"]
-    stored = settings_of(row.config)
+    stored = row.config.get("method_options", {})
     return found + [
-        f"{name}={stored[name]} (planned: {value})"
+        f"method.{name}={as_text(stored[name])} in place of {as_text(value)}"
         for name, value in planned.items()
         if name in stored and stored[name] != value
     ]
 
 
-def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a configuration by section and name, such as `trainer.lr`."""
-    return {
-        f"{section}.{name}": value for section, part in SECTIONS.items() for name, value in config.get(part, {}).items()
-    }
+def tuning_of(row: TableRow) -> str:
+    """Return which settings of a row were picked, from how many trials, and how long these were, for people."""
+    names = row.picked.partition(" picked from ")[0].replace("optim.lr", "learning rate")
+    verb = "are" if ", " in names else "is"
+    text = f"its {names} {verb} the best of {row.tried} by validation loss"
+    steps = row.config.get("trainer", {}).get("steps")
+    if row.trial_steps and steps:
+        share = Fraction(row.trial_steps)
+        text += f" after {round(share * steps if share <= 1 else share):,} steps of one seed"
+    return text
 
 
 def size_of(row: TableRow) -> str:
@@ -107,8 +115,3 @@ def length_of(config: Mapping[str, Any]) -> str:
     if trainer.get("steps"):
         return f"{trainer['steps']:,} steps of {trainer.get('batch_size', 'some')} rows"
     return f"{trainer.get('epochs', 0):g} epochs"
-
-
-def comparable_size(row: TableRow) -> str:
-    """Return backbone and length of the first training of a row: rows that share them can be put in an order."""
-    return ", ".join(filter(None, [row.backbone, length_of(row.config.get("start") or row.config)]))

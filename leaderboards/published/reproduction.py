@@ -16,10 +16,8 @@ from typing import Any
 
 from bench.base.departure import Departure
 from bench.leaderboards.published.checks import Check
-from bench.leaderboards.published.nearest import comparable_size, differences, nearest, size_of
+from bench.leaderboards.published.nearest import differences, nearest, size_of
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
-from bench.leaderboards.published.order import Order, order_of
-from bench.leaderboards.published.paper_files import UNSURE
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_of
 from bench.leaderboards.published.searches import selection_notes
 from bench.leaderboards.published.tolerance import half_digit, tolerance
@@ -27,7 +25,7 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
 
-VERDICTS = ("within interval", "off", "another run", "not run", "not comparable")
+VERDICTS = ("within interval", "off", "other run", "not run", "not comparable")
 WITHIN, OFF, ANOTHER, NOT_RUN, NOT_COMPARABLE = VERDICTS
 HOLDS, FAILS = "holds", "fails"
 """Verdicts of checks, beside `not run` and `not comparable`."""
@@ -46,7 +44,7 @@ class Reproduced:
         ours: our number, a mean over seeds; None where there is none.
         by_seed: what it is the mean of.
         row: the row of ours that it is from.
-        another: where that row is not of the planned run, its backbone and steps; rows of one size have an order.
+        is_planned: whether that row is of the planned run.
     """
 
     cell: PublishedCell
@@ -55,7 +53,7 @@ class Reproduced:
     ours: SeedMean | None = None
     by_seed: Mapping[int, float] = field(default_factory=dict)
     row: TableRow | None = None
-    another: str = ""
+    is_planned: bool = True
 
     @property
     def delta(self) -> float | None:
@@ -65,11 +63,11 @@ class Reproduced:
         return self.ours.mean - self.cell.value
 
 
-Departing = Callable[[PublishedCell], Sequence[Departure]]
-"""What our cell behind a published one has otherwise than the paper; nothing where that is not known."""
+Departing = Callable[[PublishedCell, TableRow | None], Sequence[Departure]]
+"""What the planned run behind a published cell, or a stored row in its place, has otherwise than the paper."""
 
 
-def nothing_known(cell: PublishedCell) -> Sequence[Departure]:
+def nothing_known(cell: PublishedCell, row: TableRow | None) -> Sequence[Departure]:
     """Return no departure of a cell."""
     return ()
 
@@ -116,7 +114,6 @@ class Reproduction:
         table: the paper's.
         preset: of our numbers.
         rows: its cells with ours, a row each.
-        orders: for columns and blocks of rows, whether methods stand in the paper's order.
         notes: what a reader of the whole table must know.
         departures: for each row, what our cells have otherwise than the paper or its code.
         beside: for each row, the variant beside it, or None.
@@ -126,7 +123,6 @@ class Reproduction:
     table: PublishedTable
     preset: str
     rows: tuple[tuple[Reproduced, ...], ...]
-    orders: tuple[Order, ...]
     notes: tuple[str, ...]
     departures: tuple[tuple[Departure, ...], ...] = ()
     beside: tuple[Beside | None, ...] = ()
@@ -167,7 +163,7 @@ def reproduce(
         planned: by task, method and backbone, the keys of the cells that were planned; for those that are not in it,
             rows are matched by method and backbone.
         reasons: by the same, why there may be no number.
-        departing: what our cell has otherwise than the paper.
+        departing: what our run has otherwise than the paper.
         settings: by the same, the settings of the planned run; another run that is shown says where it differs.
     """
     our_tables = OurTables(ours, preset, planned or {}, reasons or {}, settings or {})
@@ -176,9 +172,8 @@ def reproduce(
         table,
         preset,
         rows,
-        tuple(orders(table, rows)),
         tuple(our_tables.notes(table, rows)),
-        tuple(departures_of_row(row, departing) for row in table.rows),
+        tuple(departures_of_row(row, departing) for row in rows),
         tuple(beside(row, our_tables, departing) for row in table.rows),
         tuple(checked(check, table, our_tables) for check in table.checks),
     )
@@ -192,7 +187,8 @@ def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Depar
     name = cells[0].method
     if row[0].released_decoding:
         name = f"{name} by {cells[0].decoding.partition('+')[0]}"
-    return Beside(name, tuple(map(our_tables.reproduced, cells)), departures_of_row(cells, departing))
+    found = tuple(map(our_tables.reproduced, cells))
+    return Beside(name, found, departures_of_row(found, departing))
 
 
 def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Checked:
@@ -220,16 +216,16 @@ def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Check
     return Checked(check, verdict, found.reason, printed, found.ours)
 
 
-def departures_of_row(row: Sequence[PublishedCell], departing: Departing) -> tuple[Departure, ...]:
-    """Return what our cells of a row have otherwise than the paper, each once.
+def departures_of_row(row: Sequence[Reproduced], departing: Departing) -> tuple[Departure, ...]:
+    """Return what our runs of a row have otherwise than the paper, each once: those that are shown, else the planned.
 
     Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
     """
-    tasks = dict.fromkeys(cell.task for cell in row if cell.task and cell.method)
+    tasks = dict.fromkeys(one.cell.task for one in row if one.cell.task and one.cell.method)
     of_tasks: dict[Departure, dict[str, None]] = {}
-    for cell in row:
-        for departure in departing(cell):
-            of_tasks.setdefault(departure, {})[cell.task] = None
+    for one in row:
+        for departure in departing(one.cell, None if one.is_planned else one.row):
+            of_tasks.setdefault(departure, {})[one.cell.task] = None
     found = []
     for departure, where in of_tasks.items():
         if len(where) == len(tasks):
@@ -267,7 +263,7 @@ class OurTables:
             unlike_planned = differences(cell, table, row, self.preset, planned)
             other = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
             reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{other}", *unlike_planned]))
-            return Reproduced(cell, verdict, reason, ours, value.by_seed, row, comparable_size(row))
+            return Reproduced(cell, verdict, reason, ours, value.by_seed, row, is_planned)
         reason = cell.why_not or unlike(cell, table, row)
         if reason:
             return Reproduced(cell, NOT_COMPARABLE, reason, ours, value.by_seed, row)
@@ -385,29 +381,3 @@ def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
     if ours.half is not None:
         return distance <= ours.half
     return distance <= tolerance(cell.metric, cell.value)
-
-
-def orders(table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[Order]:
-    """Return, for each column and block of rows, whether methods stand in the paper's order."""
-    in_columns = []
-    for place, column in enumerate(table.columns):
-        for block, numbers in _blocks([row[place] for row in rows]).items():
-            order = order_of(column, block, numbers)
-            if order is not None:
-                in_columns.append(order)
-    return in_columns
-
-
-def _blocks(column: Sequence[Reproduced]) -> dict[str, list[tuple[int | str, float, float]]]:
-    """Return a column's numbers by part and backbone: which row of ours, our number, the published one."""
-    blocks: dict[str, list[tuple[int | str, float, float]]] = {}
-    for reproduced in column:
-        cell = reproduced.cell
-        if reproduced.ours is None or cell.value is None or not cell.method or cell.why_not == UNSURE:
-            continue
-        source: int | str = cell.method
-        if reproduced.row is not None:
-            source = id(reproduced.row)
-        block = ", ".join(filter(None, (cell.part, cell.backbone, reproduced.another)))
-        blocks.setdefault(block, []).append((source, reproduced.ours.mean, cell.value))
-    return blocks

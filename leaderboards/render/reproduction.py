@@ -16,7 +16,6 @@ from rich.text import Text
 
 from bench.base.departure import Departure
 from bench.base.redaction import one_line
-from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.reproduction import (
     ANOTHER,
     NOT_COMPARABLE,
@@ -33,7 +32,7 @@ from bench.leaderboards.render.text.text_table import TextRow, TextTable, consol
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
-SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "other run", NOT_RUN: "not run", NOT_COMPARABLE: "n.c."}
+SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "other run", NOT_RUN: "not run", NOT_COMPARABLE: "not comparable"}
 DETAILED_AT_SMALL = ("method", "decode")
 """Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
 
@@ -41,7 +40,8 @@ DETAILED_AT_SMALL = ("method", "decode")
 def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
     """Return the text of one cell on one of `LINES`; empty where there is nothing to show."""
     if line == "verdict":
-        return " ".join(filter(None, [SHORT[cell.verdict], letter_of.get(cell.reason, "")]))
+        letter = letter_of.get(cell.reason, "")
+        return f"{SHORT[cell.verdict]} ({letter})" if letter else SHORT[cell.verdict]
     if line == "published":
         return cell.cell.printed + spread_text(cell.cell.spread, "g")
     if cell.ours is None:
@@ -123,33 +123,31 @@ def _deviations_line(
 
 
 def notes(reproduction: Reproduction) -> list[str]:
-    """Return the notes under a table: counts, order of methods, reasons, checks, deviations, and general notes."""
-    verdicts = {
-        **{verdict: verdict for verdict in SHORT},
-        NOT_COMPARABLE: f"{NOT_COMPARABLE} ({SHORT[NOT_COMPARABLE]})",
-    }
-    texts = [", ".join(f"{n} {verdicts[verdict]}" for verdict, n in reproduction.count().items() if n)]
-    texts += order_notes(reproduction.orders if reproduction.preset == "paper" else ())
+    """Return the notes under a table: counts, reasons, checks, deviations, and general notes."""
+    counted = {ANOTHER: f"of an{ANOTHER}"}
+    texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
     texts += [check_text(each) for each in reproduction.checks]
     number_of = numbers(reproduction)
     texts += [f"deviation {place}: {departure.text}" for departure, place in number_of.items()]
-    others = dict.fromkeys(each.setting for each in every_departure(reproduction) if each not in number_of)
-    if others:
-        texts.append(f"other sizes and settings that deviate: {', '.join(others)}")
+    others = [each for each in every_departure(reproduction) if each not in number_of]
+    if of_paper := in_brief([each for each in others if each.is_of_paper]):
+        texts.append(f"other sizes and settings (in the paper): {of_paper}")
+    if of_code := dict.fromkeys(each.setting for each in others if not each.is_of_paper):
+        texts.append(f"the released code alone differs in: {', '.join(of_code)}")
     return texts + list(reproduction.notes)
 
 
-def order_notes(orders: Iterable[Order]) -> list[str]:
-    """Return, for each block of rows, how many pairs of rows are in the paper's order in each column, with tau-b."""
-    by_block: dict[str, list[str]] = {}
-    for order in orders:
-        tau = "all equal" if order.tau is None else f"{order.tau:+.2f}"
-        block = f", {order.block}" if order.block else ""
-        by_block.setdefault(block, []).append(f"{order.column} {order.agreeing}/{order.pairs} ({tau})")
-    return [
-        f"pairs of rows in the paper's order{block} (tau-b): {', '.join(texts)}" for block, texts in by_block.items()
-    ]
+def in_brief(departures: Iterable[Departure]) -> str:
+    """Return settings with our values and, in parentheses, those of the paper.
+
+    >>> in_brief([Departure("trainer.lr", "0.004", "0.001"), Departure("trainer.lr", "0.007", "0.001")])
+    'trainer.lr 0.004, 0.007 (0.001)'
+    """
+    ours: dict[tuple[str, str], list[str]] = {}
+    for each in departures:
+        ours.setdefault((each.setting, each.paper), []).append(each.ours)
+    return "; ".join(f"{setting} {', '.join(values)} ({paper})" for (setting, paper), values in ours.items())
 
 
 def letters(reproduction: Reproduction) -> dict[str, str]:
@@ -175,11 +173,11 @@ def spread_text(half: float | None, form: str) -> str:
 
 
 def numbers(reproduction: Reproduction) -> dict[Departure, int]:
-    """Return the number of each deviation that is stated in full; at the preset `small` sizes are only named."""
+    """Return the number of each deviation that is stated in full; at `small` those of methods and decodings alone."""
     stated = [
-        departure
-        for departure in every_departure(reproduction)
-        if reproduction.preset != "small" or departure.section.rpartition(":")[2] in DETAILED_AT_SMALL
+        each
+        for each in every_departure(reproduction)
+        if reproduction.preset != "small" or (each.is_of_paper and each.section.rpartition(":")[2] in DETAILED_AT_SMALL)
     ]
     return {departure: place for place, departure in enumerate(stated, 1)}
 
@@ -276,7 +274,6 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
         "verdicts": reproduction.count(),
         "notes": list(reproduction.notes),
         "rows": rows,
-        "orders": [vars(order) for order in reproduction.orders],
         "checks": [_check(each) for each in reproduction.checks],
     }
 

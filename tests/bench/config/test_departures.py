@@ -200,7 +200,7 @@ def test_histalign_says_what_its_objective_is() -> None:
     """The paper's equations, the code's TRIME and mean of means, and our own mean over pairs."""
     found = departing("logicnlg", "histalign")
     assert found["method.base"].text == (
-        "method.base: cross-entropy (CE); paper: the same (eq. 6); code: the TRIME loss"
+        "method.base: ours cross-entropy (CE); paper: the same (eq. 6); code: the TRIME loss"
     )
     assert "the sum over pairs; paper: the same (eq. 5); code: a mean for each" in found["method.reduction"].text
     mean = departing("logicnlg", "histalign.mean")["method.reduction"].text

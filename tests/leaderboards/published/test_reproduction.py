@@ -1,4 +1,4 @@
-"""Reproduction: every verdict, from stores made by hand; the order of methods; what tables need; how it is shown."""
+"""Reproduction: every verdict, from stores made by hand; what tables need; how it is shown."""
 
 import pytest
 
@@ -180,16 +180,16 @@ KEY = ("logicnlg", "mle", "bart-large")
 
 def test_the_nearest_stored_run_is_shown_where_the_planned_one_is_not_and_says_how_it_differs(tmp_path):
     for seed in range(3):
-        cell = trained(tmp_path, "mle", seed, **BIG, trainer__lr=0.002)
+        cell = trained(tmp_path, "mle", seed, **BIG, method_options={"alpha": 1.0, "margin": 0.001})
         scored(cell, {"bleu-1": 30.0, "bleu-3": 15.0, "ppl/word": 20.0}, decoding="beam=4")
     store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
-    planned, settings = {KEY: {"another"}}, {KEY: {"trainer.lr": 0.001, "trainer.steps": 10}}
+    planned, settings = {KEY: {"another"}}, {KEY: {"alpha": 0.5, "margin": 0.001}}
     found = reproduced(tmp_path, planned=planned, settings=settings)
     one, other = first(found), first(found, 0, 2)
     assert (one.verdict, one.ours.mean, one.ours.n, one.delta) == (ANOTHER, 30.0, 3, None)
     assert one.reason == (
-        "ours: bart-large pretrained, 10 steps of some rows; written by beam=4 (planned: greedy); "
-        "trainer.lr=0.002 (planned: 0.001)"
+        "ours: bart-large pretrained, 10 steps of some rows; decoding beam=4 in place of greedy; "
+        "method.alpha=1 in place of 0.5"
     )
     assert (other.verdict, other.ours.mean) == (NOT_COMPARABLE, 20.0)
     assert other.reason == f"no unit is stated; {one.reason}"
@@ -200,17 +200,37 @@ def test_the_nearest_stored_run_is_shown_where_the_planned_one_is_not_and_says_h
 def test_a_run_of_another_preset_says_its_size_and_sampled_texts_stand_in_for_no_others(tmp_path):
     store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
     store(tmp_path, "trime", {0: 90.0}, preset="small", backbone="small-encdec", decoding="topk=3")
-    found = reproduced(tmp_path, planned={KEY: set()}, settings={KEY: {"trainer.lr": 0.1}})
+    found = reproduced(tmp_path, planned={KEY: set()}, settings={KEY: {"alpha": 0.1}})
     assert first(found).reason == "ours: small-encdec from scratch, 10 steps of some rows, not bart-large; preset small"
     assert (first(found, 1).verdict, first(found, 1).ours) == (NOT_RUN, None)
 
 
-def test_only_runs_of_one_size_have_an_order(tmp_path):
-    store(tmp_path, "mle", {0: 30.0})
-    for method, value in (("trime", 31.0), ("histalign", 32.0)):
-        store(tmp_path, method, {0: value}, preset="small", backbone="small-encdec")
-    order = reproduced(tmp_path).orders[0]
-    assert (order.rows, order.pairs, order.block) == (2, 1, "bart-large, small-encdec, 10 steps of some rows")
+def test_deviations_are_those_of_the_stored_run_that_is_shown(tmp_path):
+    rows = []
+
+    def seen(cell, row):
+        rows.append(row and row.backbone)
+        return ()
+
+    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
+    store(tmp_path, "trime", {0: 30.0})
+    (table,) = read(PAPER, "papers/paper.toml").tables
+    reproduce(table, tables(Store(tmp_path), None, "all", False)[0], "paper", departing=seen)
+    assert (rows[0], rows[len(table.columns)]) == ("small-encdec", None), "of the planned run there is none to name"
+
+
+def test_a_tuned_run_says_what_was_picked_after_how_many_steps(tmp_path):
+    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
+    held = tables(Store(tmp_path), None, "all", False)[0]
+    (row,) = held[0].rows
+    row.tried, row.picked, row.trial_steps = 3, "optim.lr picked from 3 combinations by validation NLL", "1/3"
+    row.config = {**row.config, "trainer": {"steps": 1500, "select": "rouge-l"}}
+    (table,) = read(PAPER, "papers/paper.toml").tables
+    assert reproduce(table, held, "paper", {KEY: set()}).rows[0][0].reason == (
+        "ours: small-encdec from scratch, 1,500 steps of some rows, not bart-large; its learning rate is the best of 3 "
+        "by validation loss after 500 steps of one seed; of its steps the one with the best rouge-l of validation is "
+        "kept; preset small"
+    )
 
 
 def test_a_planned_run_that_failed_is_not_replaced(tmp_path):
@@ -224,35 +244,6 @@ def test_what_people_wrote_stands_beside_the_papers_people(tmp_path):
     scored(cell, {"bleu-1": 30.0}, human={"bleu-1": 88.0})
     one = first(reproduced(tmp_path), 3)
     assert (one.verdict, one.ours.mean) == (NOT_COMPARABLE, 88.0)
-
-
-# Order of methods -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("values", "agreeing", "tau"),
-    [
-        ((1.0, 2.0, 3.0), 3, 1.0),
-        ((3.0, 2.0, 1.0), 0, -1.0),
-        ((1.0, 3.0, 2.0), 2, 1 / 3),
-        ((1.0, 1.0, 2.0), 2, 0.8165),
-        ((1.0, 1.0, 1.0), 0, None),
-    ],
-)
-def test_the_order_of_methods_is_kendalls_tau(tmp_path, values, agreeing, tau):
-    for method, value in zip(("mle", "trime", "histalign"), values, strict=True):
-        store(tmp_path, method, {0: value}, preset="small", backbone="small-encdec")
-    order = reproduced(tmp_path, "small").orders[0]
-    assert (order.column, order.rows, order.pairs, order.agreeing) == ("B1", 3, 3, agreeing)
-    assert order.tau == (None if tau is None else pytest.approx(tau, abs=1e-4))
-
-
-def test_one_row_has_no_order_and_rows_that_are_one_of_ours_are_no_pair(tmp_path):
-    store(tmp_path, "mle", {0: 30.0})
-    assert reproduced(tmp_path).orders == ()
-    (twice,) = read(PAPER.replace('method = "trime"', 'method = "mle"'), "x.toml").tables
-    held = tables(Store(tmp_path), None, "all")[0]
-    assert reproduce(twice, held, "paper").orders == ()
 
 
 # Needs and names --------------------------------------------------------------------------------------------------
@@ -319,7 +310,7 @@ LENGTH = Departure("trainer.length", "300 steps", "10 epochs")
 AS_CODED = Departure("method.reduction", "authors", "sum", "authors", "eq. 5")
 
 
-def departing(cell):
+def departing(cell, row):
     """What three methods have otherwise."""
     return {"histalign": (REDUCTION, LENGTH), "histalign.released": (AS_CODED, LENGTH), "mle": (LENGTH,)}.get(
         cell.method, ()
@@ -348,9 +339,9 @@ def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_pa
         ["", "deviations", "1, 3"],
     ]
     for said in (page.replace("\\", ""), terminal([found], 150)):
-        assert "deviation 1: trainer.length: 300 steps; paper: 10 epochs" in said
-        assert "deviation 2: method.reduction: pair_mean; paper: sum (eq. 5); code: authors" in said
-        assert "deviation 3: method.reduction: authors; paper: sum (eq. 5); code: the same" in said
+        assert "deviation 1: trainer.length: ours 300 steps; paper: 10 epochs" in said
+        assert "deviation 2: method.reduction: ours pair_mean; paper: sum (eq. 5); code: authors" in said
+        assert "deviation 3: method.reduction: ours authors; paper: sum (eq. 5); code: the same" in said
     row = content(found)["rows"][2]
     assert row["departures"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
     assert (row["beside"]["method"], row["beside"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
@@ -364,7 +355,8 @@ def test_a_row_of_another_decoding_in_the_released_code_has_that_beside_it(tmp_p
     store(tmp_path, "f2softmax", {0: 31.2}, decoding="f2_released:topk=3")
     row = 'method = "f2softmax", decoding = "topk=3", released_decoding = "f2_released:topk=3"'
     table = read(PAPER.replace('method = "histalign"', row), "papers/paper.toml").tables[0]
-    found = reproduce(table, tables(Store(tmp_path), None, "all", False)[0], "paper", departing=lambda cell: (LENGTH,))
+    held = tables(Store(tmp_path), None, "all", False)[0]
+    found = reproduce(table, held, "paper", departing=lambda cell, row: (LENGTH,))
     assert found.rows[2][0].ours.mean == 32.0
     assert (found.beside[2].method, found.beside[2].cells[0].ours.mean) == ("f2softmax by f2_released:topk=3", 31.2)
     assert "f2softmax by f2_released:topk=3" in terminal([found], 150)
@@ -373,9 +365,8 @@ def test_a_row_of_another_decoding_in_the_released_code_has_that_beside_it(tmp_p
 def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
     found = with_released(tmp_path, "small")
     said = terminal([found], 150)
-    assert "deviation 1: method.reduction: pair_mean" in said
-    assert "other sizes and settings that deviate: trainer.length" in said
-    assert "300 steps" not in said
+    assert "deviation 1: method.reduction: ours pair_mean" in said
+    assert "other sizes and settings (in the paper): trainer.length 300 steps (10 epochs)" in said
     assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
 
 
@@ -386,7 +377,7 @@ def test_where_a_paper_contradicts_itself_stands_under_the_table():
 
 
 def test_departures_of_one_task_of_several_say_which(tmp_path):
-    def of_task(cell):
+    def of_task(cell, row):
         return (LENGTH, REDUCTION) if cell.task == "xsum" else (REDUCTION,)
 
     (table,) = chosen(["histalign/table5"])

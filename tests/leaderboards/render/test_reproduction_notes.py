@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
 from bench.base.departure import Departure
-from bench.leaderboards.published.order import Order
 from bench.leaderboards.published.papers import PublishedCell, paper_table
 from bench.leaderboards.published.reproduction import Reproduction, reproduce
 from bench.leaderboards.render.reproduction import content, markdown, notes, terminal
+from bench.leaderboards.row import TableRow
 
 LENGTH, PRECISION = Departure("trainer.length", "300 steps", "10 epochs"), Departure("trainer.precision", "32-true")
 REDUCTION, BASE = Departure("method.reduction", "pair_mean", "sum"), Departure("method.base", "CE", code="TRIME")
@@ -23,7 +22,7 @@ DEPARTURES = {
 
 
 def shown(address: str = "histalign/table1", preset: str = "small") -> Reproduction:
-    def departing(cell: PublishedCell) -> Sequence[Departure]:
+    def departing(cell: PublishedCell, row: TableRow | None) -> Sequence[Departure]:
         return DEPARTURES.get(cell.method, ())
 
     return reproduce(paper_table(address), [], preset, departing=departing)
@@ -36,10 +35,11 @@ def test_a_number_means_the_same_in_the_table_and_in_the_notes() -> None:
     assert any("deviations" in line and "1-4" in line for line in terminal([found], 150).splitlines())
 
 
-def test_at_the_preset_small_sizes_are_only_named() -> None:
+def test_at_the_preset_small_sizes_are_one_line_and_what_the_code_alone_does_another() -> None:
     found = notes(shown())
     assert f"deviation 1: {REDUCTION.text}" in found
-    assert "other sizes and settings that deviate: trainer.length, trainer.precision" in found
+    assert "other sizes and settings (in the paper): trainer.length 300 steps (10 epochs)" in found
+    assert "the released code alone differs in: trainer.precision, method.base" in found
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -57,11 +57,3 @@ def test_terminal_markdown_and_json_have_every_note() -> None:
     assert set(found.notes) < set(every)
     assert content(found)["notes"] == list(found.notes)
     assert len(content(found)["checks"]) == 6
-
-
-def test_the_order_of_methods_is_one_note_for_each_block_of_rows() -> None:
-    """Only at the paper's settings: the order of small models would be quoted as agreement with the paper."""
-    orders = (Order("Acc@2", "gpt2", 3, 3, 3, 1.0), Order("Acc@5", "gpt2", 3, 3, 1, None))
-    assert not any("order" in note and "tau-b" in note for note in notes(replace(shown(), orders=orders)))
-    found = notes(replace(shown(), orders=orders, preset="paper"))
-    assert "pairs of rows in the paper's order, gpt2 (tau-b): Acc@2 3/3 (+1.00), Acc@5 1/3 (all equal)" in found
