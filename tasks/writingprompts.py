@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from bench.base.options import LATER, Positive, Range
+from bench.base.options import OMIT_IF_DEFAULT, Positive, Range
 from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -140,7 +140,7 @@ class WritingPrompts(Task):
         more_than: Annotated[int, Range(0)] = 50,
         fewer_than: int = 1000,
         prompt_tokens: Positive = 50,
-        training_rows: Annotated[Literal["stories", "blocks"], LATER] = "stories",
+        training_rows: Annotated[Literal["stories", "blocks"], OMIT_IF_DEFAULT] = "stories",
     ) -> None:
         super().__init__()
         self.tag, self.newlines, self.prompt_tokens = tag, newlines, prompt_tokens

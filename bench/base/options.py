@@ -1,6 +1,7 @@
-"""Options: the keyword-only arguments of a class or factory, and what their annotations say they may be.
+"""Options: the keyword-only arguments of a constructor or the fields of a dataclass, read and checked by pydantic.
 
-One table serves what is typed after `--set`, the plan, which makes no model, and what is given in Python.
+A constructor has one schema. It reads what is typed after `--set`, the values of recipes, and what is given in Python.
+pydantic is imported with the first schema, so that `bench --help` and `bench list` start without it.
 """
 
 from __future__ import annotations
@@ -8,41 +9,52 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import operator
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
 from bench.errors import UsageError, did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Options = Mapping[str, tuple[Any, Any]]
-"""Annotation and default of each option, by name."""
-
-Together = Callable[[Mapping[str, Any]], None]
+CrossFieldCheck = Callable[[Mapping[str, Any]], None]
 """Takes every option with its value; raises UsageError where two of them contradict each other."""
+
+Suggest = Callable[[str, Iterable[str]], str]
+"""Returns the end of a message about an unknown name, given the known ones: `; did you mean 'lr'?`."""
 
 UNIONS = (Union, types.UnionType)
 SEQUENCES = (list, tuple, Sequence)
-NOTHING = ("none", "all", "null")
-BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-LARGEST = 3.4028234663852886e38
-"""The largest finite number of 32 bits, which weights and optimisers have; a larger one becomes infinite there."""
-KINDS = {bool: "true or false", int: "a whole number", float: "a finite number"}
+NONE_WORDS = ("none", "all", "null")
+MAX_FLOAT32 = 3.4028234663852886e38
+"""Weights and optimisers have 32 bits, where a larger number becomes infinite."""
+EXPECTED = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a finite number",
+    "finite": "a finite number",
+    "string": "text",
+    "list": "a list of values, typed with commas between them",
+}
+"""What was expected, by the first word of the type of pydantic's error."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """What numbers an option may be, in its annotation: `weight: Annotated[float, Range(0)]`.
+    """The numbers that an option may be, in its annotation: `weight: Annotated[float, Range(0)]`.
 
     Args:
         least: the smallest.
         most: the largest.
-        below: what it stays below.
-        above: what it stays above.
+        below: the number that it stays below.
+        above: the number that it stays above.
 
     >>> str(Range(0, 1)), 0.5 in Range(0, 1), 1 in Range(0, below=1)
     ('at least 0 and at most 1', True, False)
@@ -62,15 +74,25 @@ class Range:
         limits = (("at least", self.least), ("above", self.above), ("at most", self.most), ("below", self.below))
         return " and ".join(f"{words} {limit}" for words, limit in limits if math.isfinite(limit))
 
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import PydanticCustomError, core_schema
 
-class Later:
-    """In an annotation: the option came after results were stored, and is written down only where it is used.
+        def check(value: float | None) -> float | None:
+            if value is not None and value not in self:
+                raise PydanticCustomError("range", str(self))
+            return value
 
-    So the keys of cells that do not use it stay what they were: `rank: Annotated[int, LATER] = 0`.
+        return core_schema.no_info_after_validator_function(check, handler(source))
+
+
+class OmitIfDefault:
+    """In an annotation: the option is newer than stored results, so it is written down only where it is used.
+
+    The keys of runs that do not use it stay what they were: `rank: Annotated[int, OMIT_IF_DEFAULT] = 0`.
     """
 
 
-LATER = Later()
+OMIT_IF_DEFAULT = OmitIfDefault()
 
 Positive = Annotated[int, Range(1)]
 Amount = Annotated[float, Range(0)]
@@ -78,274 +100,209 @@ Share = Annotated[float, Range(0, 1)]
 PositiveShare = Annotated[float, Range(above=0, most=1)]
 
 
-# The table --------------------------------------------------------------------------------------------------------
-
-
 def options_of(make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the keyword-only arguments of a class or factory: name -> (annotation, default).
+    """Return annotation and default of each keyword-only argument, or of each field of a dataclass, by name.
 
     >>> def make(task, *, width: int = 8): ...
     >>> options_of(make)
     {'width': (<class 'int'>, 8)}
     """
-    function = make
-    if inspect.isclass(make):
-        function = make.__init__
-    function = inspect.unwrap(function)
+    function = inspect.unwrap(make.__init__ if inspect.isclass(make) else make)
     options = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY:
-            options[parameter.name] = (_annotation(parameter, function), parameter.default)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY or (is_dataclass(make) and name != "self"):
+            options[name] = (_annotation(parameter, function), parameter.default)
     return options
 
 
 def _annotation(parameter: inspect.Parameter, function: Any) -> Any:
-    """Resolve one annotation; the others of a constructor may name what is only imported for type checkers."""
+    """Resolve one annotation; the others of a constructor may name types that only type checkers import."""
     annotation = parameter.annotation
-    if annotation is inspect.Parameter.empty:
-        if parameter.default in (None, inspect.Parameter.empty):
-            return str
-        return type(parameter.default)
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, function.__globals__)  # noqa: S307
-    except NameError as error:
-        where = f"option '{parameter.name}' of {function.__qualname__}"
-        raise UsageError(f"{where}: its type '{annotation}' is not there at run time ({error})") from error
+    if annotation is parameter.empty:
+        return Any if parameter.default in (None, parameter.empty) else type(parameter.default)
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, function.__globals__)  # noqa: S307
+        except NameError as error:
+            where = f"option '{parameter.name}' of {function.__qualname__}"
+            raise UsageError(f"{where}: its type '{annotation}' is not there at run time ({error})") from error
+    return annotation
 
 
-# Values that were typed in ----------------------------------------------------------------------------------------
+def omit_defaults(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values without those that are omitted where they are the default."""
+    newer = {n: default for n, (type_, default) in options_of(make).items() if is_omitted_by_default(type_)}
+    return {name: value for name, value in values.items() if name not in newer or value != newer[name]}
 
 
-def coerce(value: Any, annotation: Any, name: str) -> Any:
-    """Turn a typed-in value into what an annotation says; strings only ever become what was asked for.
-
-    Items of a sequence are typed with commas between them, and become a list.
-
-    Raises:
-        UsageError: naming the option, what was expected and what came.
-
-    >>> coerce("1e-4", float, "trainer.lr"), coerce("all", int | None, "task.eval_rows"), coerce("no", str, "x")
-    (0.0001, None, 'no')
-    >>> coerce("0.5", Annotated[float, Range(0, 1)], "method.mix"), coerce("1, 2", tuple[int, ...], "method.orders")
-    (0.5, [1, 2])
-    """
-    return _converted(value, annotation, name, True)
-
-
-def fill(options: Options, values: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return every option with its value: the given one, else the default.
-
-    One that came `LATER` is left out where it has its default.
-
-    Raises:
-        UsageError: for an unknown option, a value it cannot have, or a missing one without a default.
-    """
-    for name in values:
-        if name not in options:
-            raise UsageError(f"{what} has no option '{name}'{did_you_mean(name, options)}")
-    filled = {}
-    for name, (annotation, default) in options.items():
-        if name in values:
-            filled[name] = coerce(values[name], annotation, f"{what} option '{name}'")
-        elif default is inspect.Parameter.empty:
-            raise UsageError(f"{what} needs the option '{name}'")
-        else:
-            filled[name] = _as_typed(default, annotation)
-        if _is_later(annotation) and filled[name] == default:
-            del filled[name]
-    return filled
-
-
-def _is_later(annotation: Any) -> bool:
+def is_omitted_by_default(annotation: Any) -> bool:
     """Return whether an option is written down only where it is used."""
-    return typing.get_origin(annotation) is Annotated and LATER in typing.get_args(annotation)
+    return OMIT_IF_DEFAULT in getattr(annotation, "__metadata__", ())
 
 
-def fill_together(make: Callable[..., Any], values: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return every option of a class or factory with its value, as its constructor would take them.
+def read_options(
+    make: Callable[..., Any], values: Mapping[str, Any], where: str, suggest: Suggest = did_you_mean
+) -> dict[str, Any]:
+    """Return every option of a class or factory with its value, for its constructor, for keys and for records.
+
+    Text becomes what the annotation says, text with commas becomes a list, and a default becomes the same value as when
+    it is typed: 1.0 for a default of 1, a list for a tuple.
+
+    Args:
+        make: the class or factory; its attribute `check_options`, if any, is its cross-field validator.
+        values: by name; where a name is missing, the default holds.
+        where: whose options they are, for messages: `method 'histalign'`, or `trainer.` with a dot.
+        suggest: finds what an unknown name may have meant.
 
     Raises:
-        UsageError: as `fill`, and where two options contradict each other.
+        UsageError: an option is unknown, missing or has a value that its annotation does not allow, or two options
+            contradict each other.
+
+    >>> def make(*, lr: Annotated[float, Range(0)] = 1, rows: int | None = 5, orders: tuple[int, ...] = (1, 2)): ...
+    >>> read_options(make, {"rows": "all"}, "trainer.")
+    {'lr': 1.0, 'rows': None, 'orders': [1, 2]}
     """
-    filled = fill(options_of(make), values, what)
-    check_together: Together | None = getattr(make, "check_options", None)
-    if check_together is not None:
-        check_together(filled)
-    return filled
+    from pydantic import ValidationError
+
+    options = options_of(make)
+    defaults = {name: default for name, (_, default) in options.items() if default is not inspect.Parameter.empty}
+    try:
+        read = _schema(make).validate_python({**defaults, **values})
+    except ValidationError as error:
+        raise UsageError(_message(error, list(options), where, suggest)) from None
+    check: CrossFieldCheck | None = getattr(make, "check_options", None)
+    if check is not None:
+        check(read)
+    return omit_defaults(make, read)
 
 
-def _as_typed(default: Any, annotation: Any) -> Any:
-    """Return a default as if it had been typed in, so that keys agree: a fraction for a whole number, a list."""
-    kinds = _members(annotation)
-    if float in kinds and type(default) is int:
-        return float(default)
-    if not isinstance(default, (list, tuple)):
-        return default
-    for kind in kinds:
-        if typing.get_origin(kind) in SEQUENCES:
-            return [_as_typed(item, typing.get_args(kind)[0]) for item in default]
-    return default
-
-
-def _members(annotation: Any) -> list[Any]:
-    """Return the types of a union, or the one type, without their ranges."""
-    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Annotated:
-        return _members(inner[0])
-    if origin in UNIONS:
-        return [kind for part in inner for kind in _members(part)]
-    return [annotation]
-
-
-# Values that are given in Python ----------------------------------------------------------------------------------
-
-
-def checked(what: str, together: Together | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator: a constructor or factory that refuses options its annotations do not allow.
+def checked(what: str, check: CrossFieldCheck | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator: a constructor or factory that reads its options as `read_options` does.
 
     Args:
         what: whose options they are, for messages: `method 'histalign'`.
-        together: refuses options that contradict each other; the plan finds it as `check_options`.
+        check: the cross-field validator: it refuses options that contradict each other.
     """
 
     def decorate(make: Callable[P, R]) -> Callable[P, R]:
+        make.check_options = check  # type: ignore[attr-defined]
+
         @functools.wraps(make)
         def call(*args: P.args, **named: P.kwargs) -> R:
-            check_given(make, named, what)
-            values = {name: named.get(name, default) for name, (_, default) in options_of(make).items()}
-            if together is not None and inspect.Parameter.empty not in values.values():
-                together(values)
-            return make(*args, **named)
+            options, parameters = options_of(make), inspect.signature(make).parameters
+            takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+            given = {n: value for n, value in named.items() if n in options or not (takes_any or n in parameters)}
+            read = read_options(make, given, what)
+            return make(*args, **{**named, **{name: value for name, value in read.items() if name in given}})
 
-        call.check_options = together  # type: ignore[attr-defined]
         return call
 
     return decorate
 
 
 def check_constructor(cls: Any, kind: str) -> None:
-    """Let a class check the options of its own constructor before its first line; for `__init_subclass__`.
+    """Let a class read the options of its own constructor before its first line; for `__init_subclass__`.
 
     Args:
-        cls: has `check_options`.
-        kind: what it is, for messages: `method`.
+        cls: has the cross-field validator `check_options`, or None there.
+        kind: of the class, for messages: `method`.
     """
     if "__init__" in vars(cls):
         cls.__init__ = checked(f"{kind} '{getattr(cls, 'name', cls.__name__)}'", cls.check_options)(cls.__init__)
 
 
-def check_given(make: Callable[..., Any], given: Mapping[str, Any], what: str) -> None:
-    """Refuse options given in Python that a constructor does not have, or whose values its annotations do not allow.
-
-    Raises:
-        UsageError: naming the option, what was expected and what came.
-    """
-    options, parameters = options_of(make), inspect.signature(make).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    for name, value in given.items():
-        if name in options:
-            _converted(value, options[name][0], f"{what} option '{name}'", False)
-        elif name not in parameters and not takes_any:
-            raise UsageError(f"{what} has no option '{name}'{did_you_mean(name, options)}")
-
-
 def check_fields(made: Any) -> None:
-    """Refuse a dataclass whose annotations do not allow a value of it; for its `__post_init__`.
+    """Make the fields of a dataclass what their annotations say, or refuse them; for its `__post_init__`.
 
     Raises:
         UsageError: naming the field, what was expected and what came.
     """
-    for name, annotation in typing.get_type_hints(type(made), include_extras=True).items():
-        _converted(getattr(made, name), annotation, f"{type(made).__name__} {name}", False)
+    for name, value in read_options(type(made), vars(made), f"{type(made).__name__}.").items():
+        object.__setattr__(made, name, value)
 
 
-# One value --------------------------------------------------------------------------------------------------------
+@functools.cache
+def _schema(make: Callable[..., Any]) -> TypeAdapter[dict[str, Any]]:
+    """Return the schema of the options of a class or factory: a dictionary with their names and types.
+
+    A TypedDict and no BaseModel, which would refuse options named `copy` or `json`.
+    """
+    from pydantic import ConfigDict, TypeAdapter
+    from typing_extensions import TypedDict
+
+    fields = {name: _field(annotation) for name, (annotation, _) in options_of(make).items()}
+    for name, (_, default) in options_of(make).items():
+        if default is None:  # as `width: int = None` means it
+            fields[name] = fields[name] | None
+    record = typing.cast(Any, TypedDict)("Options", fields)
+    record.__pydantic_config__ = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    return TypeAdapter(record)
 
 
-def _converted(value: Any, annotation: Any, name: str, typed_in: bool) -> Any:
-    """Turn a value into what an annotation says; one given in Python (not typed in) must be it already."""
+def _field(annotation: Any) -> Any:
+    """Return the type that pydantic reads an annotation as; a type that nobody can type in is not checked."""
+    from pydantic import AfterValidator, BeforeValidator, Field
+
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        return _in_range(_converted(value, inner[0], name, typed_in), inner[1:], name)
-    if origin in UNIONS:
-        return _one_of(value, inner, name, typed_in)
+        return Annotated[_field(inner[0]), *inner[1:]]
     if origin is Literal:
-        return _choice(value, inner, name)
+        return Annotated[Any, AfterValidator(functools.partial(_choice, inner))]
     if origin in SEQUENCES:
-        return _items(value, inner[0], name, typed_in)
-    if typed_in:
-        return _plain(value, annotation, name)
-    if annotation in KINDS:
-        is_other = isinstance(value, str) or (annotation is int and isinstance(value, float))
-        if is_other:
-            raise UsageError(f"{name} is {KINDS[annotation]}, not {value!r}")
-        return _plain(value, annotation, name)
-    return value
+        return Annotated[list[_field(inner[0])], BeforeValidator(_split)]  # type: ignore[misc]
+    if origin in UNIONS:
+        kinds = [_field(kind) for kind in inner if kind is not types.NoneType]
+        union = kinds[0]
+        if len(kinds) > 1:  # the first type that fits: "7" is a number for `int | str`
+            union = Annotated[functools.reduce(operator.or_, kinds), Field(union_mode="left_to_right")]
+        return Annotated[union | None, BeforeValidator(_none)] if types.NoneType in inner else union
+    if annotation is float:
+        return Annotated[float, AfterValidator(_finite)]
+    return annotation if annotation in (bool, int, str) else Any
 
 
-def _in_range(value: Any, rules: Sequence[Any], name: str) -> Any:
-    """Return a number that its ranges allow; what else stands in an annotation is for others."""
-    for rule in rules:
-        if isinstance(rule, Range) and value is not None and value not in rule:
-            raise UsageError(f"{name} is {rule}, not {value}")
-    return value
-
-
-def _one_of(value: Any, kinds: Sequence[Any], name: str, typed_in: bool) -> Any:
-    """Return a value as the first kind of a union that it can be."""
-    if value is None or (typed_in and isinstance(value, str) and value.lower() in NOTHING):
-        return None
-    problems = []
-    for kind in kinds:
-        if kind is types.NoneType:
-            continue
-        try:
-            return _converted(value, kind, name, typed_in)
-        except UsageError as problem:
-            problems.append(problem)
-    raise problems[0]
-
-
-def _choice(value: Any, allowed: Sequence[Any], name: str) -> Any:
+def _choice(choices: Sequence[Any], value: Any) -> Any:
     """Return the choice that a value is, or is the text of."""
-    if value in allowed:
-        return value
-    by_text = {str(choice): choice for choice in allowed}
-    if isinstance(value, str) and value in by_text:
-        return by_text[value]
-    near = nearest(str(value), by_text)
-    suggestion = ""
-    if near:
-        suggestion = f"; did you mean '{near}'?"
-    raise UsageError(f"{name} is one of {', '.join(by_text)}, not '{value}'{suggestion}")
+    from pydantic_core import PydanticCustomError
+
+    by_text = {str(choice): choice for choice in choices}
+    if str(value) not in by_text:
+        raise PydanticCustomError("choice", "one of {choices}", {"choices": ", ".join(by_text)})
+    return by_text[str(value)]
 
 
-def _items(value: Any, kind: Any, name: str, typed_in: bool) -> list[Any]:
-    """Return the items of a sequence."""
-    if typed_in and isinstance(value, str):
-        value = [item.strip() for item in value.split(",") if item.strip()]
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise UsageError(f"{name} is a list of values, typed with commas between them, not '{value}'")
-    return [_converted(item, kind, name, typed_in) for item in value]
+def _split(value: Any) -> Any:
+    """Return the items of a text with commas."""
+    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
 
-def _plain(value: Any, annotation: Any, name: str) -> Any:
-    """Turn a value into a truth value, a number or a text."""
-    try:
-        if annotation is bool:
-            return BOOLEANS[str(value).lower()]
-        if isinstance(value, bool):
-            raise ValueError
-        if annotation is int:
-            if isinstance(value, float) and value != int(value):
-                raise ValueError
-            return int(value)
-        if annotation is float:
-            if not abs(float(value)) <= LARGEST:  # not nan either
-                raise ValueError
-            return float(value)
-    except (ValueError, OverflowError, KeyError, TypeError):
-        raise UsageError(f"{name} is {KINDS.get(annotation, 'text')}, not '{value}'") from None
-    return str(value)
+def _none(value: Any) -> Any:
+    """Return None for a word that means it."""
+    return None if isinstance(value, str) and value.lower() in NONE_WORDS else value
+
+
+def _finite(value: float) -> float:
+    """Refuse what is infinite in 32 bits, or not a number."""
+    from pydantic_core import PydanticCustomError
+
+    if not abs(value) <= MAX_FLOAT32:
+        raise PydanticCustomError("finite", "a finite number")
+    return value
+
+
+def _message(error: ValidationError, known: Sequence[str], where: str, suggest: Suggest) -> str:
+    """Return the first problem as one line: the option, what was expected, what came, and the nearest known name."""
+    problems = error.errors(include_url=False)
+    problem = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
+    kind, name, value, near = problem["type"], str(problem["loc"][0]), problem["input"], None
+    of_section = where.endswith(".")
+    option = f"{where}{name}" if of_section else f"{where} option '{name}'"
+    if kind == "extra_forbidden":
+        return (f"no option '{option}'" if of_section else f"{where} has no option '{name}'") + suggest(name, known)
+    if kind == "missing":
+        return f"{where} needs the option '{name}'"
+    if kind == "choice":
+        near = nearest(str(value), problem["ctx"]["choices"].split(", "))
+    expected = EXPECTED.get(kind.partition("_")[0], problem["msg"].removeprefix("Input should be "))
+    shown = value if kind == "range" else f"'{value}'"
+    return f"{option} is {expected}, not {shown}" + (f"; did you mean '{near}'?" if near else "")

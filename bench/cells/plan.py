@@ -26,7 +26,7 @@ from bench.cells.plan_checks import (
 )
 from bench.cells.wanted import can_forget
 from bench.config.arguments import RunArguments
-from bench.config.config import CellConfig, Override, parse_sets
+from bench.config.config import CellConfig
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -133,7 +133,6 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
     preset = arguments.preset
     check_preset(preset)
     check_loggers(arguments.loggers)
-    given = parse_sets(arguments.sets)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
     kinds: list[type[Task]] = [task.value for task in tasks]
     check_metrics(arguments, kinds)
@@ -147,7 +146,7 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
             asked = second_backbone(method) or arguments.backbone
             backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
             concerned.append(second)
-    check_overrides(checkable(given, concerned), kinds, concerned, list(backbones))
+    check_overrides(checkable(arguments.overrides, concerned), kinds, concerned, list(backbones))
     return PlanBuilder(arguments, tasks, methods, say, on_rows)
 
 
@@ -171,7 +170,7 @@ class PlanBuilder:
         on_rows: OnRows,
     ) -> None:
         self.arguments, self.preset = arguments, arguments.preset
-        self.given: list[Override] = parse_sets(arguments.sets)
+        self.given = arguments.overrides
         self.found = {task.name: task for task in found}
         self.methods = methods
         self.say, self.on_rows = say, on_rows

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.base.entries import Loaded
 from bench.base.keys import key_of
-from bench.base.options import fill, options_of
+from bench.base.options import read_options
 from bench.cells.cell import Cell
 from bench.cells.progress import SCORING, OnBeat, no_beat
 from bench.cells.standing import wanted_families
@@ -323,7 +323,7 @@ def _decides(record: Mapping[str, Any]) -> list[Any]:
 def _loaded(kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any], source: Source) -> Task:
     """Return the task of a record with its data in reach; nothing is read yet."""
     config = record["config"]
-    task = kind(**fill(options_of(kind), {**config["task_options"], **places}, f"task '{kind.name}'"))
+    task = kind(**read_options(kind, {**config["task_options"], **places}, f"task '{kind.name}'"))
     task.load(source, config["trainer"]["limit"])
     return task
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import canonical
-from bench.base.options import fill, options_of
+from bench.base.options import options_of, read_options
 from bench.config.config import Override, section_values
 from bench.config.resolve import known
 from bench.errors import MissingError
@@ -37,7 +37,7 @@ def opened(kind: type[Task], sets: Sequence[Override], data_dir: Path | None, *,
         fetch: whether to download the rows from the hub if they are nowhere else.
     """
     given = known(section_values(list(sets), "task", {kind.name}), options_of(kind))
-    task = kind(**fill(options_of(kind), given, f"task '{kind.name}'"))
+    task = kind(**read_options(kind, given, f"task '{kind.name}'"))
     bring = kind.fetch if fetch and kind.info.hub else None
     task.load(resolve(kind.name, data_dir, bring, kind.info.folders))
     return task

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import NAME, expand, split_names
-from bench.base.options import fill, options_of
+from bench.base.options import read_options
 from bench.base.redaction import one_line
 from bench.cli_options import data_dir_of, data_options, json_option, positive, results_option, set_texts
 from bench.config.config import parse_sets, section_values
@@ -78,7 +78,7 @@ def asked_of(given: argparse.Namespace, store: Store) -> Import:
 
     kind = find_task(given.task)
     overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
-    task_options = fill(options_of(kind.value), overrides, f"task '{kind.name}'")
+    task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
     task = kind.value(**task_options)
     task.load(resolve(kind.name, data_dir_of(given), None, kind.value.info.folders))
     like = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.entries import split_names
-from bench.config.config import parse_sets, read_yaml, section_values, set_text, typed
+from bench.config.config import Override, parse_sets, read_yaml, section_values, set_text, typed
 from bench.config.execution import ExecutionConfig
 from bench.errors import UsageError, did_you_mean
 from bench.tasks.files.bad_rows import OnBadRow
@@ -99,9 +99,14 @@ class RunArguments:
         check_micro_batch(self.micro_batch, self.execution.accumulate)
 
     @cached_property
+    def overrides(self) -> list[Override]:
+        """The settings of `sets`."""
+        return parse_sets(self.sets)
+
+    @cached_property
     def execution(self) -> ExecutionConfig:
         """The settings of the section `execution` in `sets`."""
-        values = section_values(parse_sets(self.sets), "execution", ())
+        values = section_values(self.overrides, "execution", ())
         options = [field.name for field in fields(RunArguments)]
         for name in values:
             if name in options:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar
 
-from bench.base.options import Amount, Positive, Range, Share, coerce
+from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, read_options
 from bench.config.execution import ExecutionConfig
 from bench.config.suggestions import did_you_mean_option, places_of, suggested
 from bench.decodings.core.decoding import Decoding
@@ -36,10 +36,6 @@ KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 """What a configuration file may hold, and in what shape."""
 
 T = TypeVar("T", "TrainerConfig", "EvaluationConfig", ExecutionConfig)
-
-
-LATER = ("validate", "validate_rows", "watch", "select", "patience", "decay", "decay_epochs", "float32_products")
-"""Options of a trainer that came after 0.2: cells that do not use them keep their keys."""
 
 
 def steps_of(epochs: float, rows: int, batch_size: int) -> int:
@@ -98,14 +94,14 @@ class TrainerConfig:
     max_target: Positive = 64
     limit: Positive | None = None
     init_from: str = ""
-    validate: Amount = 0.0
-    validate_rows: Positive | None = None
-    watch: str = ""
-    select: str = ""
-    patience: Annotated[int, Range(0)] = 0
-    decay: Amount = 1.0
-    decay_epochs: Amount = 0.0
-    float32_products: Literal["highest", "high"] = "highest"
+    validate: Annotated[Amount, OMIT_IF_DEFAULT] = 0.0
+    validate_rows: Annotated[Positive | None, OMIT_IF_DEFAULT] = None
+    watch: Annotated[str, OMIT_IF_DEFAULT] = ""
+    select: Annotated[str, OMIT_IF_DEFAULT] = ""
+    patience: Annotated[int, Range(0), OMIT_IF_DEFAULT] = 0
+    decay: Annotated[Amount, OMIT_IF_DEFAULT] = 1.0
+    decay_epochs: Annotated[Amount, OMIT_IF_DEFAULT] = 0.0
+    float32_products: Annotated[Literal["highest", "high"], OMIT_IF_DEFAULT] = "highest"
 
     def __post_init__(self) -> None:
         if self.patience and not self.select:
@@ -120,10 +116,8 @@ class TrainerConfig:
         return steps_of(self.validate, rows, self.batch_size)
 
     def content(self) -> dict[str, Any]:
-        """Return plain content for keys and records; options that came later stand there only where they are used."""
-        content = asdict(self)
-        defaults = asdict(TrainerConfig())
-        return {name: value for name, value in content.items() if name not in LATER or value != defaults[name]}
+        """Return plain content for keys and records."""
+        return omit_defaults(TrainerConfig, asdict(self))
 
 
 @dataclass(frozen=True)
@@ -144,7 +138,7 @@ class EvaluationConfig:
     rows: Positive | None = None
     batch_size: Positive = 32
     spectrum_rows: Positive = 500
-    sampling_seeds: str = ""
+    sampling_seeds: Annotated[str, OMIT_IF_DEFAULT] = ""
 
     def __post_init__(self) -> None:
         seeds = self.sampling_seeds.split(",") if self.sampling_seeds else []
@@ -159,11 +153,8 @@ class EvaluationConfig:
         return [int(text) for text in self.sampling_seeds.split(",")] if self.sampling_seeds else [seed]
 
     def content(self) -> dict[str, Any]:
-        """Return plain content for records; the option that came later stands there only where it is used."""
-        content = asdict(self)
-        if not self.sampling_seeds:
-            del content["sampling_seeds"]
-        return content
+        """Return plain content for records."""
+        return omit_defaults(EvaluationConfig, asdict(self))
 
 
 @dataclass(frozen=True)
@@ -393,11 +384,11 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     Raises:
         UsageError: for an unknown name, a value of another type or one out of range.
     """
-    hints = get_type_hints(kind, include_extras=True)
-    for name in values:
-        if name not in hints:
-            raise UsageError(f"no option '{what}.{name}'{did_you_mean_option(what, name, hints, OPTIONS)}")
-    return kind(**{name: coerce(value, hints[name], f"{what}.{name}") for name, value in values.items()})
+
+    def suggest(name: str, known: Iterable[str]) -> str:
+        return did_you_mean_option(what, name, known, OPTIONS)
+
+    return kind(**read_options(kind, values, f"{what}.", suggest))
 
 
 OPTIONS = {

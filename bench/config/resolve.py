@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import NAME, Loaded, expand, find
-from bench.base.options import fill_together, options_of
+from bench.base.options import options_of, read_options
 from bench.base.own_code import load
 from bench.base.redaction import secret_in
 from bench.config.config import (
@@ -306,7 +306,7 @@ def cell_config(
         return {**_section(method.defaults, section), **by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return fill_together(make, known(values(section), options_of(make)), what)
+        return read_options(make, known(values(section), options_of(make)), what)
 
     training = values("trainer")
     if limit:

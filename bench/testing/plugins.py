@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from bench.base.entries import Loaded
-from bench.base.options import fill, options_of
+from bench.base.options import read_options
 from bench.base.seeds import seed_of
 from bench.config.decoding import parse
 from bench.config.resolve import find_method
@@ -55,7 +55,7 @@ class TaskSubject:
 
     def read(self) -> Task:
         """Make the task and read its rows."""
-        made = self.plugin(**fill(options_of(self.plugin), self.sets, f"task '{self.plugin.name}'"))
+        made = self.plugin(**read_options(self.plugin, self.sets, f"task '{self.plugin.name}'"))
         made.load(self.source, None)
         return made
 

@@ -12,7 +12,7 @@ import torch
 
 from bench.base.cache import cache_root
 from bench.base.network import hub_reachable, within
-from bench.base.options import LATER, Range, checked
+from bench.base.options import OMIT_IF_DEFAULT, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, find_backbone
@@ -55,10 +55,10 @@ def hub(
     path: str = "",
     revision: str = "main",
     freeze_embeddings: bool = False,
-    lora_rank: Annotated[int, Range(0), LATER] = 0,
-    lora_alpha: Annotated[int, Range(1), LATER] = 16,
-    lora_dropout: Annotated[float, Range(0, below=1), LATER] = 0.0,
-    lora_targets: Annotated[str, LATER] = "",
+    lora_rank: Annotated[int, Range(0), OMIT_IF_DEFAULT] = 0,
+    lora_alpha: Annotated[int, Range(1), OMIT_IF_DEFAULT] = 16,
+    lora_dropout: Annotated[float, Range(0, below=1), OMIT_IF_DEFAULT] = 0.0,
+    lora_targets: Annotated[str, OMIT_IF_DEFAULT] = "",
 ) -> Backbone:
     """Load a pretrained model and its tokenizer; the task's markers become tokens of their own.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import torch
 
-from bench.base.options import LATER, Positive, Range, checked
+from bench.base.options import OMIT_IF_DEFAULT, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import MissingError, UsageError
 from bench.models.backbones.backbone import Backbone, TextSource
@@ -48,7 +48,7 @@ def small_causal(
     context: Positive = 512,
     dropout: Rate = 0.0,
     embeddings: Embeddings = "trained",
-    tied: Annotated[bool, LATER] = True,
+    tied: Annotated[bool, OMIT_IF_DEFAULT] = True,
     tokenizer: str = "",
 ) -> Backbone:
     """Return a GPT-2 of a few hundred thousand parameters (plus embeddings) with random weights.

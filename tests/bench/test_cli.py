@@ -19,7 +19,8 @@ from tests.bench import logicnlg_folder
 from tests.bench.own import FOCAL
 from tests.conftest import CANARY
 
-HEAVY = ("torch", "lightning", "transformers", "numpy", "torchmetrics", "yaml", "rich", "datasets", "wandb", "nltk")
+HEAVY = ("torch", "lightning", "transformers", "numpy", "torchmetrics", "yaml", "rich", "datasets", "wandb", "nltk",
+         "pandas", "scipy", "pydantic")  # fmt: skip
 LIGHT = (["--help"], ["list"], ["list", "methods", "--json"], ["store", "status"], ["run", "--help"], ["--version"])
 RUN = ("run", "--task", "ambiguous_template", "--method", "mle", "--preset", "small", "--limit", "8")
 

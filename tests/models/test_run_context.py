@@ -113,11 +113,11 @@ def test_a_second_model_is_that_of_the_last_run() -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"lr": math.nan}, "Optimiser lr is a finite number, not 'nan'"),
-        ({"lr": -1.0}, "Optimiser lr is at least 0, not -1.0"),
-        ({"weight_decay": math.inf}, "Optimiser weight_decay is a finite number, not 'inf'"),
-        ({"warmup": 2}, "Optimiser warmup is at least 0 and at most 1, not 2.0"),
-        ({"schedule": "Linear"}, "Optimiser schedule is one of linear, constant, steps, not 'Linear'; did you mean"),
+        ({"lr": math.nan}, "Optimiser.lr is a finite number, not 'nan'"),
+        ({"lr": -1.0}, "Optimiser.lr is at least 0, not -1.0"),
+        ({"weight_decay": math.inf}, "Optimiser.weight_decay is a finite number, not 'inf'"),
+        ({"warmup": 2}, "Optimiser.warmup is at least 0 and at most 1, not 2"),
+        ({"schedule": "Linear"}, "Optimiser.schedule is one of linear, constant, steps, not 'Linear'; did you mean"),
     ],
 )
 def test_an_optimiser_that_could_not_train_is_refused(settings: dict[str, Any], says: str) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bench.base.entries import all_names
-from bench.base.options import fill, options_of
+from bench.base.options import read_options
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS, one_gradient
@@ -95,7 +95,7 @@ class TestIdentities:
         for label, names in one_gradient().items():
             for name in all_names(METHODS):
                 method = find_method(name)
-                options = fill(options_of(method.kind), method.values("method"), name)
+                options = read_options(method.kind, method.values("method"), name)
                 assert (METHODS[name.partition(".")[0]].gradient(options) == label) == (name in names), name
 
 

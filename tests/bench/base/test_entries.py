@@ -3,7 +3,7 @@
 import pytest
 
 from bench.base.entries import Entry, all_names, expand
-from bench.base.options import fill, options_of
+from bench.base.options import options_of, read_options
 from bench.base.own_code import load
 from bench.commands.list import KINDS
 from bench.config.config import EvaluationConfig, TrainerConfig, typed
@@ -144,11 +144,11 @@ def test_every_method_sets_options_that_there_are(name):
     method = find_method(name)
     sections = {key.partition(".")[0] for key in method.settings}
     assert sections <= {"method", "backbone", "trainer", "evaluation"}
-    fill(options_of(method.kind), method.values("method"), name)
+    read_options(method.kind, method.values("method"), name)
     typed(TrainerConfig, method.values("trainer"), name)
     typed(EvaluationConfig, method.values("evaluation"), name)
     if "backbone" in sections:
-        fill(options_of(backbone_factory(method.own_backbone)), method.values("backbone"), name)
+        read_options(backbone_factory(method.own_backbone), method.values("backbone"), name)
     base, _, variant = name.partition(".")
     given = (METHODS[base].variants or {}).get(variant, {})
     read = {key.partition(".")[2]: value for key, value in given.items() if key.startswith("evaluation_variant.")}

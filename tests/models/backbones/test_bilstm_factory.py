@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.base.options import coerce, options_of
 from bench.config.decoding import parse
 from bench.errors import DataError, MissingError, UsageError
 from bench.generation.generation import generate
@@ -62,7 +61,7 @@ class TestOptions:
 
     @pytest.mark.parametrize(("typed", "norm"), [("0", 8**0.5), ("2.5", 2.5), ("none", None)])
     def test_norm(self, typed: str, norm: float | None) -> None:
-        assert make(norm=coerce(typed, options_of(bilstm)["norm"][0], "norm")).model.design.norm == norm
+        assert make(norm=typed).model.design.norm == norm
 
     def test_rank(self) -> None:
         cell = make(exemplar="adapt", rank=16).model.decoder.cell

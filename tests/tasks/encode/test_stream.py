@@ -69,5 +69,5 @@ def test_a_training_batch_of_blocks_is_what_it_should_be() -> None:
 
 
 def test_a_stream_of_no_tokens_is_refused():
-    with pytest.raises(UsageError, match="^Stream columns is at least 1, not 0$"):
+    with pytest.raises(UsageError, match="^Stream.columns is at least 1, not 0$"):
         Stream(5, 5, columns=0)

@@ -209,10 +209,10 @@ BILSTM = {"backbone": "bilstm", "task": TABLES}
     [
         ({"method": "histalign", "sets": ("method.margin=-0.1",)}, "'margin' is at least 0, not -0.1"),
         ({"method": "histalign", "sets": ("method.margin=nan",)}, "'margin' is a finite number, not 'nan'"),
-        ({"method": "ul_seq", "sets": ("method.mix=2",), "task": "text"}, "'mix' is at least 0 and at most 1, not 2.0"),
+        ({"method": "ul_seq", "sets": ("method.mix=2",), "task": "text"}, "'mix' is at least 0 and at most 1, not 2"),
         ({"method": "f2softmax", "sets": ("method.number=4",)}, "number=4 has no effect with classes=mefmax"),
         ({"method": "f2softmax", "sets": ("method.classes=fixed_eq_token",)}, "needs the number of classes"),
-        ({"sets": ("backbone.dropout=1",)}, "'dropout' is at least 0 and below 1, not 1.0"),
+        ({"sets": ("backbone.dropout=1",)}, "'dropout' is at least 0 and below 1, not 1"),
         ({"sets": ("backbone.heads=3",)}, "backbone.width is a multiple of backbone.heads, not 128 and 3"),
         ({**BILSTM, "sets": ("backbone.embedding_width=8",)}, "tied embeddings need"),
         ({"task": "text", "sets": ("task.prompt_words=0",)}, "'prompt_words' is at least 1, not 0"),
