@@ -112,6 +112,8 @@ class AmbiguousTemplate(Task):
         status = "subset"
         if self.variant == "paper":
             status = "official"
+        if self.templates() == sample_templates():  # the published word pairs in sentences of this project
+            status = "proxy"
         return Split(split, examples, status, str(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
