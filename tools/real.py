@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.cli import main as bench
-from bench.errors import MissingError
+from bench.errors import BenchError, MissingError
 from bench.tasks.ambiguous_template import sample_templates
 from bench.tasks.fetch.sources import resolve
 
@@ -51,8 +51,8 @@ def word_pairs() -> bytes:
         wheels = list(Path(folder).glob("*.whl"))
         if ended.returncode or not wheels:
             raise MissingError(
-                f"pip cannot download {GENSIM}, whose tests have the word pairs: {ended.stderr.strip()[-300:]}; set "
-                f"BENCH_DATA to a folder that holds {TASK}/{PAIRS} and {TASK}/templates.json"
+                f"pip cannot download {GENSIM}, whose tests have the word pairs ({' '.join(ended.stderr.split())}); "
+                f"set BENCH_DATA to a folder that holds {TASK}/{PAIRS} and {TASK}/templates.json"
             )
         with zipfile.ZipFile(wheels[0]) as wheel:
             return wheel.read(MEMBER)
@@ -77,8 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments = sys.argv[1:]
     if code := bench(["models", "get", MODEL]):
         return code
-    rows = resolve(TASK)
-    where = () if rows.folder else ("--data-dir", str(proxy_rows()))
+    try:
+        where = () if resolve(TASK).folder else ("--data-dir", str(proxy_rows()))
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.exit_code
     run = ["run", "--task", TASK, "--preset", "mid", "--method", METHODS, "--no-controls", "--seeds", "0", "--yes"]
     return bench([*run, *where, *EVALUATED, *arguments])
 
