@@ -1,4 +1,4 @@
-"""Metrics over stored rows: reading METRICS answers what there is. Each is a torchmetrics class too (`Rouge`)."""
+"""Metrics of stored predictions: the registry `METRICS`. Each family has a torchmetrics class too (`Rouge`)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,20 +12,21 @@ from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, 
 
 @dataclass(frozen=True)
 class MetricEntry(Entry):
-    """A metric family over stored rows of one kind; `bench.Metric` is the same class, for a metric of one's own.
+    """A metric family over stored rows of one kind; `bench.Metric` is the same class, for metrics of your own.
 
-    It names a function `(rows, gold) -> list[Score]` by its place, `module:function`, which is imported when it is
-    needed: `shouts = Metric(f"{__name__}:shouts_scores", "exclamation marks", columns=("+shouts",), kind="generation")`
-    stands below `shouts_scores` in a file, and `--metrics file.py:shouts` finds it. See metrics/README.md.
+    It names a function `(rows, gold) -> list[Score]` by `module:function`, which is imported when it is needed. In a
+    file of your own, `shouts = Metric(f"{__name__}:shouts_scores", "exclamation marks", columns=("+shouts",),
+    kind="generation")` follows `shouts_scores`, and `--metrics file.py:shouts` finds it. See metrics/README.md.
 
     Args:
-        kind: `likelihood`, `probe`, `spectrum`, `generation` or `forgetting`.
-        version: raise it when the same rows would score otherwise.
-        gold: what it compares rows with: `target`, `references`, `source`, or a field of the task's rows.
-        columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is) or `=` (neither).
-        requires: what it cannot do without, beside its rows.
-        human: whether it says something of people's own texts too, which then have a row of their own.
-        inputs: the arguments of `update` of its torchmetrics class, a name in `bench.metrics.torch.INPUTS`.
+        kind: kind of rows, one of `KINDS`.
+        version: a number to raise when the same rows would score otherwise.
+        gold: what rows are compared with: `target`, `references`, `source`, or a field of the task's rows.
+        columns: patterns of its columns' names, each after `+` (higher is better), `-` (lower is better) or `=`
+            (neither).
+        requires: packages and models that it needs.
+        human: whether it scores human texts too, which then have a row of their own.
+        inputs: arguments of `update` of its torchmetrics class, a name in `bench.metrics.torch.INPUTS`.
     """
 
     kind: str = ""
@@ -60,7 +61,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "cache_hits": MetricEntry(
         "bench.metrics.likelihood.cache_hits:cache_hit_scores",
-        "how often the memory's most similar entry holds the next token, and how many tokens the memory has",
+        "how often the most similar memory entry holds the next token, and how many tokens the memory holds",
         "HistAlign section 3.2",
         columns=("=cache-hit@1", "=cache-coverage"),
         kind="likelihood",
@@ -91,7 +92,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "rouge": MetricEntry(
         "bench.metrics.overlap.rouge:rouge_scores",
-        "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; None for what is not in Latin letters",
+        "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; undefined for other than Latin letters",
         "Lin 2004",
         columns=("+rouge-{1,2,3,4,l,lsum}",),
         kind="generation",
@@ -99,7 +100,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "rouge_155": MetricEntry(
         "bench.metrics.overlap.rouge:rouge_155_scores",
-        "ROUGE-1/2/3/4/L F1 with the stems of ROUGE-1.5.5 -m, references pooled, as papers before rouge-score have it",
+        "ROUGE-1/2/3/4/L F1 with the stems of ROUGE-1.5.5 -m, references pooled, as in papers before rouge-score",
         "Lin 2004",
         requires=(ROUGE_155,),
         columns=("+rouge-{1,2,3,4,l}/1.5.5",),
@@ -120,7 +121,7 @@ METRICS: dict[str, MetricEntry] = {
         kind="generation",
     ),
     "overlap": MetricEntry(
-        "bench.metrics.overlap.chrf:overlap_scores",
+        "bench.metrics.overlap.bleu_chrf:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",
         "Post 2018; Popovic 2015",
         columns=("+{bleu,chrf}",),
@@ -175,12 +176,9 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "entity_precision": MetricEntry(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
-        "share of a summary's named entities that the source has, levels 0/1/2; None for lower-case text",
+        "share of a summary's named entities that the source has, levels 0/1/2; undefined for lower-case text",
         "Nan et al. 2021",
-        requires=(
-            SPACY,
-            SpacyModel(MODELS),
-        ),
+        requires=(SPACY, SpacyModel(MODELS)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
         kind="generation",
         version=2,
@@ -189,7 +187,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "copying": MetricEntry(
         "bench.metrics.diversity.copying:copying_scores",
-        "share of n-grams that stand in the source, or do not; longest copied span",
+        "share of n-grams that occur in the source, and that do not; longest copied span",
         "See et al. 2017; Narayan et al. 2018",
         columns=("={copy,novel}-{1,2,3,4}", "=longest-copy"),
         human=True,
@@ -223,7 +221,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "tapex": MetricEntry(
         "bench.metrics.faithfulness.tapex:tapex_scores",
-        "share of sentences that TAPEX finds entailed by the table",
+        "share of sentences that TAPEX classifies as entailed by the table",
         "Liu et al. 2022",
         requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",)),),
         columns=("+tapex-acc",),
@@ -233,7 +231,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "tapas": MetricEntry(
         "bench.metrics.faithfulness.tapas:tapas_scores",
-        "share of sentences that TAPAS finds entailed by the table",
+        "share of sentences that TAPAS classifies as entailed by the table",
         "Eisenschlos et al. 2020",
         requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",)),),
         columns=("+tapas-acc",),
@@ -243,7 +241,7 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "nli": MetricEntry(
         "bench.metrics.faithfulness.nli_acc:nli_scores",
-        "share of sentences that LogicNLG's verifier finds entailed by the linked columns of the table",
+        "share of sentences that LogicNLG's verifier classifies as entailed by the linked columns of the table",
         "Chen et al. 2020",
         requires=(Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt"),),
         columns=("+nli-acc",),
@@ -318,38 +316,38 @@ CLASSES = {
     "TapasAcc": MetricClass("tapas"),
     "NLIAcc": MetricClass("nli"),
 }
-"""Name of a torchmetrics class -> its family and columns. Each family also has a class of its own name: `CacheHits`."""
+"""Name of a torchmetrics class -> its family and columns; each family has a class of its own name, as `CacheHits`."""
 
 
 KINDS = ("likelihood", "probe", "spectrum", "generation", "forgetting")
-"""Kinds of rows that a metric reads."""
+"""Kinds of rows that metrics read."""
 
 
 def find_metric(name: str) -> Loaded:
-    """Return the entry of a metric family: built in, a user's own, or one that a package registered.
+    """Return the entry of a metric family: built in, in a user's file, or registered by a package.
 
     Raises:
-        UsageError: there is none of this name, or it is no `bench.Metric`.
-        MissingError: its module or file is not there.
+        UsageError: no entry has this name, or it is no `bench.Metric`.
+        MissingError: its module or file does not exist.
     """
     if name in METRICS:
         return Loaded(name, METRICS[name], name, {})
     return find(name, METRICS, "metric", check=check_metric)
 
 
-def check_metric(asked: str, value: Any) -> None:
-    """Refuse what is no entry of a metric, or says too little.
+def check_metric(name: str, value: Any) -> None:
+    """Check the entry of a metric that is not built in.
 
     Raises:
-        UsageError: it is no `bench.Metric`, or lacks what every metric has.
+        UsageError: it is no `bench.Metric`, or its kind or columns are missing.
     """
     if not isinstance(value, MetricEntry):
-        raise UsageError(f"'{asked}' is not a bench.Metric, which names a function of rows; see metrics/README.md")
+        raise UsageError(f"'{name}' is not a bench.Metric, which names a function of rows; see metrics/README.md")
     if value.kind not in KINDS:
-        raise UsageError(f"'{asked}' should have a kind, one of {', '.join(KINDS)}; it is '{value.kind}'")
+        raise UsageError(f"'{name}' should have a kind, one of {', '.join(KINDS)}; it is '{value.kind}'")
     if not value.columns or not all(pattern[:1] in ("+", "-", "=") for pattern in value.columns):
         raise UsageError(
-            f"'{asked}' should have columns, each after '+' (higher is better), '-' (lower is) or '=' (neither); they "
+            f"'{name}' should have columns, each after '+' (higher is better), '-' (lower is) or '=' (neither); they "
             f"are: {', '.join(value.columns)}"
         )
 

@@ -1,4 +1,4 @@
-"""Columns: the names of a metric family's columns and which way is better, short enough to write beside the family."""
+"""Columns: the names of a metric family's columns and their direction, as short patterns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIGNS = {"+": True, "-": False, "=": None}
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the names a pattern stands for: each of the alternatives in braces.
+    """Return the names that a pattern stands for: each of the alternatives in braces.
 
     >>> expand("bleu-{1,2}{,/original}")
     ['bleu-1', 'bleu-1/original', 'bleu-2', 'bleu-2/original']
@@ -24,7 +24,7 @@ def expand(pattern: str) -> list[str]:
 
 
 def is_named(column: str, pattern: str) -> bool:
-    """Return whether a pattern stands for a column; `*` is any text, such as the name of a tagger.
+    """Return whether a pattern stands for a column; `*` stands for any text, such as the name of a tagger.
 
     >>> is_named("p_ent[small,level2,mean]", "p_ent[*,level2,{mean,pooled}]")
     True
@@ -32,26 +32,25 @@ def is_named(column: str, pattern: str) -> bool:
     return any(re.fullmatch(re.escape(name).replace(r"\*", ".*"), column) for name in expand(pattern))
 
 
+def matching(column: str, signed: Iterable[str]) -> str:
+    """Return the pattern that stands for a column, with its sign; arguments and errors as for `direction_of`."""
+    for pattern in signed:
+        if is_named(column, pattern[1:]):
+            return pattern
+    raise KeyError(f"no pattern for column '{column}' among {list(signed)}")
+
+
 def direction_of(column: str, signed: Iterable[str]) -> bool | None:
-    """Return whether higher is better, None where neither is.
+    """Return whether a higher value is better; None where neither direction is.
 
     Args:
-        column: a column's name.
-        signed: patterns of a family, each after `+` (higher is better), `-` (lower is) or `=` (neither); `*` stands
-            for what is known only on a machine, such as the name of a tagger.
+        column: name of a column.
+        signed: patterns of a family, each after `+` (higher is better), `-` (lower is better) or `=` (neither).
 
     Raises:
-        KeyError: no pattern has such a column.
+        KeyError: no pattern stands for the column.
 
     >>> direction_of("ppl/word", ["-ppl/{token,word}"]), direction_of("p_ent[x,none]", ["=p_ent[*,none]"])
     (False, None)
     """
     return SIGNS[matching(column, signed)[0]]
-
-
-def matching(column: str, signed: Iterable[str]) -> str:
-    """Return the pattern that has a column, with its sign; arguments and errors as for `direction_of`."""
-    for pattern in signed:
-        if is_named(column, pattern[1:]):
-            return pattern
-    raise KeyError(f"no pattern for column '{column}' among {list(signed)}")

@@ -1,4 +1,4 @@
-"""Requirements: what a metric needs beside its rows, in words, and whether this machine has it; nothing is loaded."""
+"""Requirements: what a metric needs beside its predictions, and whether this machine has it; nothing is loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-__all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "lacking", "words"]
+__all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "describe", "missing"]
 
 
 @dataclass(frozen=True)
@@ -16,23 +16,21 @@ class Package:
     """An optional package.
 
     Args:
-        name: what it is imported by.
-        install: how to install it.
-        is_distribution: the name is that of its distribution, where nothing is imported from it.
+        name: name to import it by.
+        install: command that installs it.
+        is_distribution: the name is that of the distribution, and nothing is imported from it.
     """
 
     name: str
     install: str
     is_distribution: bool = False
 
-    @property
-    def words(self) -> str:
-        """What is needed."""
+    def __str__(self) -> str:
         return f"{self.name} ({self.install})"
 
     @property
-    def is_there(self) -> bool:
-        """Whether it can be imported, or is installed."""
+    def is_installed(self) -> bool:
+        """Whether it can be imported, or its distribution is installed."""
         if self.is_distribution:
             return any(distributions(name=self.name))
         return importlib.util.find_spec(self.name) is not None
@@ -44,24 +42,22 @@ class SpacyModel:
 
     names: tuple[str, ...]
 
-    @property
-    def words(self) -> str:
-        """What is needed."""
+    def __str__(self) -> str:
         return f"a spaCy model (python -m spacy download {self.names[0]})"
 
     @property
-    def is_there(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether one of them is installed."""
         return any(importlib.util.find_spec(name) is not None for name in self.names)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights or a file that an environment variable names, or a hub copy in the cache.
+    """Weights or a file that an environment variable names, or a copy in the cache of the Hugging Face hub.
 
     Args:
-        variable: names a folder, a file or a hub id.
-        hub: hub ids that are looked for in the cache without it.
+        variable: environment variable with a folder, a file or a hub id.
+        hub: hub ids that are looked for in the cache if the variable is not set.
         holds: what the variable should name.
     """
 
@@ -69,66 +65,56 @@ class Checkpoint:
     hub: tuple[str, ...] = ()
     holds: str = "a folder"
 
-    @property
-    def words(self) -> str:
-        """What is needed."""
+    def __str__(self) -> str:
         named = f"{self.variable} naming {self.holds}"
-        if not self.hub:
-            return named
-        return f"{self.hub[0]} in the hub cache, or {named}"
+        return f"{self.hub[0]} in the hub cache, or {named}" if self.hub else named
 
     @property
-    def is_there(self) -> bool:
-        """Whether the named place, or else one of the hub copies, is on this machine."""
+    def is_installed(self) -> bool:
+        """Whether the named file, folder or hub copy is on this machine, or else one of the hub copies."""
         named = os.environ.get(self.variable)
-        if named:
-            return _is_here(named)
-        return any(map(_is_here, self.hub))
+        return any(map(_is_here, [named] if named else self.hub))
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """One of several things."""
+    """One of several requirements is enough."""
 
     these: tuple[Package | SpacyModel | Checkpoint, ...]
 
-    @property
-    def words(self) -> str:
-        """What is needed."""
-        return ", or ".join(each.words for each in self.these)
+    def __str__(self) -> str:
+        return ", or ".join(map(str, self.these))
 
     @property
-    def is_there(self) -> bool:
-        """Whether one of them is."""
-        return any(each.is_there for each in self.these)
+    def is_installed(self) -> bool:
+        """Whether this machine has one of them."""
+        return any(each.is_installed for each in self.these)
 
 
 Requirement = Package | SpacyModel | Checkpoint | AnyOf
 
 
-def words(requirements: tuple[Requirement, ...]) -> str:
-    """Return what is needed, for people.
+def describe(requirements: tuple[Requirement, ...]) -> str:
+    """Return a sentence part that names the requirements.
 
-    >>> words((Package("spacy", "pip install spacy"), Checkpoint("BENCH_X", ("owner/x",))))
+    >>> describe((Package("spacy", "pip install spacy"), Checkpoint("BENCH_X", ("owner/x",))))
     'spacy (pip install spacy); owner/x in the hub cache, or BENCH_X naming a folder'
     """
-    return "; ".join(requirement.words for requirement in requirements)
+    return "; ".join(map(str, requirements))
 
 
-def lacking(requirements: tuple[Requirement, ...]) -> str:
-    """Return what of it is not on this machine, for people; empty when all is."""
-    return words(tuple(requirement for requirement in requirements if not requirement.is_there))
+def missing(requirements: tuple[Requirement, ...]) -> str:
+    """Return `describe` of the requirements that this machine does not meet; empty if it meets all."""
+    return describe(tuple(requirement for requirement in requirements if not requirement.is_installed))
 
 
-def _is_here(place: str) -> bool:
-    return Path(place).exists() or _cached(place)
-
-
-def _cached(repository: str) -> bool:
+def _is_here(name: str) -> bool:
+    if Path(name).exists():
+        return True
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
-        return isinstance(try_to_load_from_cache(repository, "config.json"), str)
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
     except HFValidationError:
         return False

@@ -1,4 +1,8 @@
-"""Score: one number with everything needed to know what it is, and how a family of scores is made of rows."""
+"""Score: one number with all that is needed to interpret it, and `Family`: how stored predictions become scores.
+
+Stored predictions are rows: a mapping for each example, with its `id`. `gold` maps each id to what the prediction is
+compared with.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +15,27 @@ from bench.metrics.sums import Form, Sums, value_of
 
 Row = Mapping[str, Any]
 Counts = Mapping[str, Any]
-"""What a statistic counted in one row: names to numbers, texts or lists of them, as JSON has them."""
+"""What a family counts in one row: names to numbers, texts or lists of them, as JSON can hold them."""
 Gold = Mapping[str, Mapping[str, Any]]
 
 NOT_APPLICABLE = "not applicable: "
+NO_SOURCE = "rows without a source or prompt"
 
 
 @dataclass(frozen=True)
 class Score:
-    """One value of a metric over stored rows.
+    """One value of a metric over stored predictions.
 
     Args:
-        name: column name, e.g. `bleu-3`.
-        value: the number; None when the metric is not defined on these rows.
-        unit: e.g. `percent`, `nats`, `count`.
-        higher_is_better: direction; None where neither is better.
-        n: rows the number comes from.
-        signature: package, version, tokenizer and options, the same for every method over the same rows; unlike ones
-            never share a column. Where there is no value it ends with `|not applicable: ` and why.
-        sums: what the value is made of, row by row in the order of ids, where it comes from sums over rows.
+        name: column name, such as `bleu-3`.
+        value: the number; None when the metric is undefined for these rows.
+        unit: such as `percent`, `nats`, `count`.
+        higher_is_better: direction; None where neither direction is better.
+        n: number of rows that the value comes from.
+        signature: package, version, tokenizer and options. It is the same for every method over the same rows; values
+            with different signatures never share a column. Without a value it ends with `|not applicable: ` and the
+            reason.
+        sums: sufficient statistics of each row in the order of ids, if the value is a function of their sums.
     """
 
     name: str
@@ -41,31 +47,31 @@ class Score:
     sums: Sums | None = field(default=None, hash=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content for a stored file, without the sums."""
+        """Return the content for a stored file, without the sufficient statistics."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "sums"}
 
 
-def explained(score: Score, why: str) -> Score:
-    """Return a score that has no value with the reason at the end of its signature, and any other as it is.
+def explained(score: Score, reason: str) -> Score:
+    """Return a score without a value with the reason at the end of its signature, and any other score unchanged.
 
     >>> explained(Score("ppl/word", None, "", False, 2, "perplexity|per:word"), "infinite").signature
     'perplexity|per:word|not applicable: infinite'
     """
     if score.value is not None or NOT_APPLICABLE in score.signature:
         return score
-    return replace(score, signature=f"{score.signature}|{NOT_APPLICABLE}{why}")
+    return replace(score, signature=f"{score.signature}|{NOT_APPLICABLE}{reason}")
 
 
 @dataclass(frozen=True)
 class Family:
-    """A scorer in two steps: count each row, then make scores of all counts.
+    """A scorer in two steps: count each row, then make scores from the counts of all rows.
 
-    A family whose columns are sums over rows is written in this form; its torchmetrics class then keeps counts instead
-    of texts, and runs a model once for each text. A family of whole sets is a plain function of rows.
+    This is the form of a family whose columns are functions of sums over rows. Its torchmetrics class keeps the counts
+    instead of the texts, and runs a model once for each text. A metric of the whole set of rows is a plain function.
 
     Args:
-        statistic: counts each row: `(rows, gold)` to one `Counts` for each row, in their order.
-        scores: makes scores of the counts of all rows.
+        statistic: `(rows, gold)` to one `Counts` for each row, in their order.
+        scores: makes scores from the counts of all rows.
     """
 
     statistic: Callable[[Sequence[Row], Gold], Sequence[Counts]]
@@ -75,7 +81,7 @@ class Family:
         """Score rows.
 
         Raises:
-            ValueError: other ids than the gold's, or no rows.
+            ValueError: the ids are not those of `gold`, or there are no rows.
         """
         in_order = ordered(rows, gold)
         if not rows:
@@ -93,16 +99,16 @@ def score_of_sums(
     higher_is_better: bool | None = None,
     why: str = "nothing was counted",
 ) -> Score:
-    """Return the score whose value is a form of sums over rows; intervals and paired tests use the same sums.
+    """Return the score whose value is a function of sums over rows; intervals and paired tests use the same sums.
 
     Args:
-        name: of the column.
+        name: name of the column.
         form: `mean()`, `ratio()`, `perplexity()` or `bleu()` of `bench.metrics.sums`.
-        rows: `[rows, k]` what is summed, in the order of ids.
+        rows: `[rows, k]` sufficient statistics in the order of ids.
         signature: as in `Score`.
         unit: as in `Score`.
         higher_is_better: as in `Score`.
-        why: the reason where there is no value because the denominator is 0.
+        why: the reason to give when the denominator is 0 and there is no value.
 
     >>> from bench.metrics.sums import ratio
     >>> score_of_sums("copies", ratio(), [(1, 4), (0, 4)], "copies|version:1").value
@@ -111,10 +117,7 @@ def score_of_sums(
     'copies|version:1|not applicable: nothing was counted'
     """
     score = Score(name, None, unit, higher_is_better, len(rows), signature)
-    total = [math.fsum(column) for column in zip(*rows, strict=True)]
-    value = None
-    if rows:
-        value = value_of(total, form)
+    value = value_of([math.fsum(column) for column in zip(*rows, strict=True)], form) if rows else None
     if value is None:
         return explained(score, why)
     if not math.isfinite(value):
@@ -122,37 +125,12 @@ def score_of_sums(
     return replace(score, value=value, sums=Sums(form, rows))
 
 
-def texts_and_references(rows: Sequence[Row], gold: Gold) -> tuple[list[str], list[Sequence[str]]]:
-    """Return the text of every row and its references."""
-    return [row["text"] for row in rows], [gold[row["id"]].get("references", ()) for row in rows]
-
-
 def ordered(rows: Sequence[Row], gold: Gold) -> list[Row]:
-    """Return rows in the order of their ids, after `check_ids`."""
-    check_ids(rows, gold)
-    return by_id(rows)
+    """Return rows in the order of their ids, which is the order of the sufficient statistics.
 
-
-def by_id(rows: Sequence[Row]) -> list[Row]:
-    """Return rows in the order of their ids, which is that of sums."""
-    return sorted(rows, key=lambda row: str(row["id"]))
-
-
-def why_not_of(counts: Sequence[Counts]) -> str:
-    """Return why rows could not be counted, as their `why_not` says; empty where all were.
-
-    What the rows lack comes before what this machine lacks, which begins with "needs".
-
-    >>> why_not_of([{"why_not": "needs owner/model"}, {"why_not": "no source text"}, {"true": 1}])
-    'no source text'
+    Raises:
+        ValueError: rows and gold do not have the same ids, each once.
     """
-    reasons = [row["why_not"] for row in counts if row.get("why_not")]
-    of_rows = [reason for reason in reasons if not reason.startswith("needs ")]
-    return next(iter([*of_rows, *reasons]), "")
-
-
-def check_ids(rows: Sequence[Row], gold: Gold) -> None:
-    """Raise ValueError unless rows and gold have exactly the same ids, each once."""
     ids = [row["id"] for row in rows]
     if len(set(ids)) != len(ids):
         raise ValueError(f"expected one row per id, got {len(ids) - len(set(ids))} repeated ids")
@@ -162,3 +140,73 @@ def check_ids(rows: Sequence[Row], gold: Gold) -> None:
             f"expected rows for exactly the {len(gold)} ids of the split; "
             f"missing {len(missing)} {sorted(missing)[:3]}, extra {len(extra)} {sorted(extra)[:3]}"
         )
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+def field_of_all(rows: Sequence[Row], name: str) -> list[Any] | None:
+    """Return a field of every row, or None when no row has it.
+
+    Raises:
+        ValueError: some rows have the field and others do not.
+
+    >>> field_of_all([{"id": "a", "text": "x"}], "text"), field_of_all([{"id": "a"}], "text")
+    (['x'], None)
+    """
+    without = [row["id"] for row in rows if name not in row]
+    if without and len(without) < len(rows):
+        raise ValueError(_only_some(name, rows, without))
+    return None if without else [row[name] for row in rows]
+
+
+def _only_some(name: str, rows: Sequence[Row], without: Sequence[str]) -> str:
+    return f"expected {name} in all {len(rows)} rows or in none; {len(without)} rows have none: {without[:3]}"
+
+
+def sources_of(rows: Sequence[Row], gold: Gold) -> list[str] | None:
+    """Return the text that each row was generated from: its `prompt`, else the `source` of its gold; None without any.
+
+    Raises:
+        ValueError: some rows have one and others do not.
+
+    >>> sources_of([{"id": "a"}], {"a": {"source": "Once"}}), sources_of([{"id": "a"}], {"a": {"source": ""}})
+    (['Once'], None)
+    >>> sources_of([{"id": "a", "prompt": "Once upon"}], {"a": {}})
+    ['Once upon']
+    """
+    sources = [row.get("prompt", gold[row["id"]].get("source")) for row in rows]
+    if not any(sources):
+        return None
+    without = [row["id"] for row, source in zip(rows, sources, strict=True) if source is None]
+    if without:
+        raise ValueError(_only_some("a source", rows, without))
+    return sources
+
+
+def texts_and_references(rows: Sequence[Row], gold: Gold) -> tuple[list[str], list[Sequence[str]]]:
+    """Return the text and the references of every row.
+
+    Raises:
+        ValueError: a text is no string, or a row has no list of one or more references.
+    """
+    texts, references = [], []
+    for row in rows:
+        text, of_text = row["text"], gold[row["id"]].get("references", ())
+        if not isinstance(text, str):
+            raise ValueError(f"row {row['id']!r}: expected a text, got {type(text).__name__}")
+        if isinstance(of_text, str) or not of_text or not all(isinstance(one, str) for one in of_text):
+            raise ValueError(f"row {row['id']!r}: expected one or more references in a list, got {of_text!r:.60}")
+        texts.append(text)
+        references.append(of_text)
+    return texts, references
+
+
+def reason_of(counts: Sequence[Counts]) -> str:
+    """Return why rows could not be counted, as the `reason` of their counts; empty if all were counted.
+
+    A reason that lies in the rows comes before one that lies in this machine, which begins with "needs".
+
+    >>> reason_of([{"reason": "needs owner/model"}, {"reason": "no source text"}, {"true": 1}])
+    'no source text'
+    """
+    reasons = [row["reason"] for row in counts if row.get("reason")]
+    return min(reasons, key=lambda reason: reason.startswith("needs "), default="")

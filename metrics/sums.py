@@ -1,7 +1,7 @@
-"""Sums: what a column's value is made of, one row for each scored example, so that tests and intervals need no texts.
+"""Sums: the sufficient statistics of a column, one row for each example, so that tests and intervals need no texts.
 
-A value that comes from sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is kept as the numbers that
-are summed. Swapping or resampling examples is then an addition, and nothing is tokenised again.
+A value that is a function of sums over examples (a mean, a ratio, a perplexity, a corpus BLEU) is stored as the numbers
+that are summed. To swap or to resample examples is then an addition, and nothing is tokenised again.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ Kind = Literal["mean", "ratio", "perplexity", "bleu"]
 Smoothing = Literal["none", "exp", "tiny"]
 Floats = NDArray[np.float64]
 EXACT = 2.0**53
-"""From here on a float64 is not the only one for its whole number."""
+"""Below this number each whole number has a float64 of its own."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """How summed statistics become a value; make it by `mean`, `ratio`, `perplexity` or `bleu`.
+    """How sums over examples become a value; make it by `mean`, `ratio`, `perplexity` or `bleu`.
 
     Args:
-        kind: which of these.
-        scale: what the value is multiplied by, 100 for percent; a perplexity has none.
+        kind: one of these four.
+        scale: factor of the value, 100 for percent; a perplexity has none.
         weights: of the n-gram orders, for BLEU only.
-        smoothing: for BLEU only, what an order without a match counts as.
+        smoothing: for BLEU only, the precision of an order without a match.
 
     Raises:
-        ValueError: an unknown kind or smoothing, a scale that is no positive number, weights that are none.
+        ValueError: an unknown kind or smoothing, a scale that is not positive, or weights that BLEU cannot have.
     """
 
     kind: Kind
@@ -58,25 +58,23 @@ class Form:
     smoothing: Smoothing = "none"
 
     def __post_init__(self) -> None:
-        for name, given, known in (("kind", self.kind, Kind), ("smoothing", self.smoothing, Smoothing)):
-            if given not in get_args(known):
-                raise ValueError(f"{name} {given!r} is unknown; there are: {', '.join(get_args(known))}")
+        for name, value, known in (("kind", self.kind, Kind), ("smoothing", self.smoothing, Smoothing)):
+            if value not in get_args(known):
+                raise ValueError(f"{name} {value!r} is unknown; there are: {', '.join(get_args(known))}")
         if not _is_number(self.scale) or not 0 < self.scale < math.inf:
             raise ValueError(f"expected a positive scale, got {self.scale!r}")
         if self.kind == "bleu":
             if not all(_is_number(w) and 0 <= w < math.inf for w in self.weights) or not any(self.weights):
                 raise ValueError(f"expected a weight of at least 0 for each n-gram order, got {self.weights!r}")
         elif self.weights or self.smoothing != "none":
-            raise ValueError(f"weights and smoothing are of BLEU, got {self.weights!r} and {self.smoothing!r}")
+            raise ValueError(f"only BLEU has weights and smoothing, got {self.weights!r} and {self.smoothing!r}")
         if self.kind == "perplexity" and self.scale != 1:
             raise ValueError(f"a perplexity has no scale, got {self.scale!r}")
 
     @property
     def width(self) -> int:
         """Number of statistics of a row."""
-        if self.kind == "bleu":
-            return 2 * len(self.weights) + 2
-        return 2
+        return 2 * len(self.weights) + 2 if self.kind == "bleu" else 2
 
 
 def mean(scale: float = 100.0) -> Form:
@@ -110,11 +108,11 @@ def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") 
     """Return the form of corpus BLEU (Papineni et al. 2002) in percent.
 
     `100 * min(1, exp(1 - r / h)) * exp(sum of w_n * log(matches_n / totals_n))`. A row has the matches of each n-gram
-    order, the totals of each, the hypothesis's length h and its reference's r: what `table_bleu.bleu_counts` returns.
+    order, the totals of each, the length h of the hypothesis and the length r of its reference.
 
     Args:
         weights: one for each order; they need not sum to one.
-        smoothing: what an order without a match counts as. `none`: the value is 0. `exp`: the k-th such order has
+        smoothing: precision of an order without a match. `none`: the value is 0. `exp`: the k-th such order has
             precision 1 / (2^k * total), sacrebleu's default. `tiny`: the smallest positive float, nltk's rule. The
             value is 0 without any match, and an order without n-grams makes it 0.
 
@@ -126,15 +124,15 @@ def bleu(weights: Sequence[float] = (0.25,) * 4, smoothing: Smoothing = "none") 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Sums:
-    """What the value of one column of one run is made of.
+    """The sufficient statistics of one column of one run.
 
     Args:
-        form: how it is made.
+        form: how their sums become the value.
         values: float64 `[rows, k]`; row i of two systems must be the same example. Counts are whole numbers.
 
     Raises:
-        ValueError: no rows, another number of statistics than the form has, a number that is not finite, a negative
-            denominator, a count that is not whole, or more matches than n-grams.
+        ValueError: no rows, a wrong number of statistics, a number that is not finite, a negative denominator, a count
+            that is not whole, or more matches than n-grams.
     """
 
     form: Form
@@ -160,26 +158,24 @@ class Sums:
 
     @cached_property
     def total(self) -> Floats:
-        """Sums over rows `[k]`, exact before the single rounding: the order of the rows does not matter."""
+        """Sums over rows `[k]`, exact before one rounding, so that the order of the rows does not matter."""
         total = np.array([math.fsum(column) for column in self.values.T.tolist()])
         total.flags.writeable = False
         return total
 
     @property
     def value(self) -> float:
-        """The value of the column; not a number where nothing was counted."""
+        """The value of the column; NaN where nothing was counted."""
         value = value_of(self.total.tolist(), self.form)
-        if value is None:
-            return math.nan
-        return value
+        return math.nan if value is None else value
 
     def together(self, groups: Sequence[str]) -> Sums:
-        """Return the sums with the statistics of each group summed, groups in the order of their names.
+        """Return the statistics summed by group, with the groups in the order of their names.
 
-        The value stays as it is; what is swapped or resampled then is a whole group.
+        The value stays the same; tests and intervals then swap and resample whole groups.
 
         Args:
-            groups: `[rows]` what each row belongs to.
+            groups: `[rows]` group of each row.
 
         >>> Sums(mean(1), [[1, 1], [2, 1], [6, 1]]).together(["b", "a", "b"]).values.tolist()
         [[2.0, 1.0], [7.0, 2.0]]
@@ -192,7 +188,7 @@ class Sums:
         return Sums(self.form, sums)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content for a stored file: lists, with whole numbers as integers.
+        """Return the content for a JSON file, with whole numbers as integers.
 
         >>> Sums(mean(), [[0.5, 1], [2, 1]]).as_dict()
         {'kind': 'mean', 'scale': 100.0, 'values': [[0.5, 1], [2, 1]]}
@@ -200,22 +196,20 @@ class Sums:
         content: dict[str, Any] = {"kind": self.form.kind, "scale": self.form.scale}
         if self.form.kind == "bleu":
             content |= {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
-        content["values"] = [list(map(_shortest, row)) for row in self.values.tolist()]
+        content["values"] = [[_shortest(number) for number in row] for row in self.values.tolist()]
         return content
 
 
 def _shortest(value: float) -> float:
-    """Return a whole number as an integer, where it is the same number."""
-    if value.is_integer() and abs(value) < EXACT:
-        return int(value)
-    return value
+    """Return a whole number as an integer, if that is the same number."""
+    return int(value) if value.is_integer() and abs(value) < EXACT else value
 
 
 def sums_from(content: Mapping[str, Any]) -> Sums:
     """Read what `Sums.as_dict` wrote.
 
     Raises:
-        ValueError: a name that is missing or unknown, or what `Form` and `Sums` refuse.
+        ValueError: a name is missing or unknown, or `Form` or `Sums` refuse the content.
 
     >>> sums_from({"kind": "mean", "scale": 1.0, "values": [[3, 1], [4, 1]]}).value
     3.5
@@ -236,79 +230,67 @@ def sums_from(content: Mapping[str, Any]) -> Sums:
 
 
 def value_of(total: Sequence[float], form: Form) -> float | None:
-    """Return the value of one row of summed statistics: the number that is stored and shown.
+    """Return the value of summed statistics: the number that is stored and shown.
 
-    `values_of` gives the same of many rows at once, for tests and intervals, to about 1e-15.
+    `values_of` gives the same for many rows of sums at once, to about 1e-15, for tests and intervals.
 
     Args:
         total: `[k]` sums over rows, each added exactly.
         form: how they become a value.
 
     Returns:
-        None where the denominator is 0; infinite where a perplexity is too large for float64.
+        None where the denominator is 0; infinity where a perplexity is too large for float64.
 
     >>> value_of([3, 4], mean()), value_of([0, 0], ratio())
     (75.0, None)
     """
     if form.kind == "bleu":
-        if form.smoothing == "exp":
-            return _bleu_of_sacrebleu(total)
-        return _bleu_of_nltk(total, form)
-    top, below = total
-    if below == 0:
+        return _bleu_of_sacrebleu(total) if form.smoothing == "exp" else _bleu_of_nltk(total, form)
+    numerator, denominator = total
+    if denominator == 0:
         return None
-    if form.kind == "perplexity":
-        return _exp(top / below)
-    return form.scale * top / below
+    if form.kind != "perplexity":
+        return form.scale * numerator / denominator
+    try:
+        return math.exp(numerator / denominator)
+    except OverflowError:
+        return math.inf
 
 
 def _bleu_of_sacrebleu(total: Sequence[float]) -> float:
-    """Corpus BLEU in percent by the operations of sacrebleu in their order, so that every bit is its own."""
+    """Return corpus BLEU in percent by the operations of sacrebleu in their order, equal to it in every bit."""
     n = len(total) // 2 - 1
-    matches, totals, (length, wanted) = total[:n], total[n : 2 * n], total[2 * n :]
+    matches, totals, (length, reference_length) = total[:n], total[n : 2 * n], total[2 * n :]
     if not any(matches) or not all(totals):
         return 0.0
-    doubled, logs = 1.0, 0.0
+    halvings, logs = 1.0, 0.0
     for matched, of in zip(matches, totals, strict=True):
         if matched:
             logs += math.log(100.0 * matched / of)
         else:
-            doubled *= 2
-            logs += math.log(100.0 / (doubled * of))
-    return _brevity(length, wanted) * math.exp(logs / n)
+            halvings *= 2
+            logs += math.log(100.0 / (halvings * of))
+    return _brevity(length, reference_length) * math.exp(logs / n)
 
 
 def _bleu_of_nltk(total: Sequence[float], form: Form) -> float:
-    """Corpus BLEU in percent by the operations of nltk in their order, so that every bit is its own."""
+    """Return corpus BLEU in percent by the operations of nltk in their order, equal to it in every bit."""
     n = len(form.weights)
-    matches, totals, (length, wanted) = total[:n], total[n : 2 * n], total[2 * n :]
+    matches, totals, (length, reference_length) = total[:n], total[n : 2 * n], total[2 * n :]
     used = [weight > 0 for weight in form.weights]
-    missed = [not matched for matched in matches]
-    if all(missed) or any(not of for of, needed in zip(totals, used, strict=True) if needed):
+    if not any(matches) or not all(itertools.compress(totals, used)):
         return 0.0
-    if form.smoothing == "none" and any(itertools.compress(missed, used)):
+    if form.smoothing == "none" and not all(itertools.compress(matches, used)):
         return 0.0
     logs = []
     for weight, matched, of in zip(form.weights, matches, totals, strict=True):
-        precision = sys.float_info.min
-        if matched:
-            precision = matched / of
-        logs.append(weight * math.log(precision))
-    return form.scale * (_brevity(length, wanted) * math.exp(math.fsum(logs)))
+        logs.append(weight * math.log(matched / of if matched else sys.float_info.min))
+    return form.scale * (_brevity(length, reference_length) * math.exp(math.fsum(logs)))
 
 
-def _brevity(length: float, wanted: float) -> float:
-    """BLEU's factor for texts that are shorter than their references."""
-    if length >= wanted:
-        return 1.0
-    return math.exp(1 - wanted / length)
-
-
-def _exp(value: float) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
+def _brevity(length: float, reference_length: float) -> float:
+    """Return BLEU's factor for texts that are shorter than their references."""
+    return 1.0 if length >= reference_length else math.exp(1 - reference_length / length)
 
 
 def values_of(sums: ArrayLike, form: Form) -> Floats:
@@ -319,7 +301,7 @@ def values_of(sums: ArrayLike, form: Form) -> Floats:
         form: how they become a value.
 
     Returns:
-        `[...]`; not a number where the denominator is 0, infinite where a perplexity is too large for float64.
+        `[...]`; NaN where the denominator is 0, infinity where a perplexity is too large for float64.
 
     >>> values_of([[3, 4], [1, 2], [0, 0]], mean()).tolist()
     [75.0, 50.0, nan]
@@ -329,18 +311,15 @@ def values_of(sums: ArrayLike, form: Form) -> Floats:
         raise ValueError(f"expected {form.width} sums for {form.kind}, got the shape {array.shape}")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if form.kind == "bleu":
-            return form.scale * _bleu(array, form)
-        quotient = array[..., 0] / array[..., 1]
-        quotient = np.where(array[..., 1] == 0, np.nan, quotient)
-        if form.kind == "perplexity":
-            return np.exp(quotient)
-        return form.scale * quotient
+            return form.scale * _bleu_of_rows(array, form)
+        quotient = np.where(array[..., 1] == 0, np.nan, array[..., 0] / array[..., 1])
+        return np.exp(quotient) if form.kind == "perplexity" else form.scale * quotient
 
 
-def _bleu(sums: Floats, form: Form) -> Floats:
-    """Corpus BLEU from 0 to 1 of `[..., 2 N + 2]` sums, within `np.errstate`."""
+def _bleu_of_rows(array: Floats, form: Form) -> Floats:
+    """Return corpus BLEU from 0 to 1 of sums `[..., 2 N + 2]`; call it within `np.errstate`."""
     n = len(form.weights)
-    matches, totals, length, wanted = sums[..., :n], sums[..., n : 2 * n], sums[..., -2], sums[..., -1]
+    matches, totals, length, reference_length = array[..., :n], array[..., n : 2 * n], array[..., -2], array[..., -1]
     missed = matches == 0
     if form.smoothing == "exp":
         lowest = 1 / (np.exp2(np.cumsum(missed, axis=-1)) * totals)
@@ -352,7 +331,7 @@ def _bleu(sums: Floats, form: Form) -> Floats:
     if form.smoothing == "none":
         zero |= missed
     zero = (zero & used).any(axis=-1) | missed.all(axis=-1)
-    brevity = np.exp(np.minimum(0, 1 - wanted / length))
+    brevity = np.exp(np.minimum(0, 1 - reference_length / length))
     return np.where(zero, 0, brevity * np.exp(np.where(used, logs, 0).sum(axis=-1)))
 
 
@@ -360,9 +339,7 @@ def _check(form: Form, values: Floats) -> None:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(f"row {row}: expected a finite number, got {values[row, column]} in place {column}")
-    counts = values[:, 1:]
-    if form.kind == "bleu":
-        counts = values
+    counts = values if form.kind == "bleu" else values[:, 1:]
     wrong = counts < 0
     if form.kind != "ratio":
         wrong |= counts != np.floor(counts)

@@ -1,9 +1,9 @@
 """Torchmetrics classes, one derived from each metric family: `update(preds, target)`, then a labelled `compute()`.
 
-The state is the counts of each row, or the row itself if the family is a plain function, as JSON lines in a tensor of
-bytes, which torchmetrics can gather, copy and pickle. `compute` sorts the lines of all ranks by id, or by content if
-there are no ids, and calls the family's scorer. The result is therefore the scorer's own, bit for bit, on any number of
-ranks and batches; a verifier reads each text once, on the rank of its `update`.
+The state holds the counts of each row, or the row itself if the family is a plain function, as JSON lines in a tensor
+of bytes, which torchmetrics can gather, copy and pickle. `compute` sorts the lines of all ranks by id, or by content if
+there are no ids, and calls the family's scorer. So the result is the scorer's own, bit for bit, on any number of ranks
+and batches; a verifier reads each text once, on the rank of its `update`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Rows = list[dict[str, Any]]
 Inputs = tuple[Rows, Rows]
 """Rows, and for each of them the fields that it is compared with."""
 
-# What `update` takes ----------------------------------------------------------------------------------------------
+# Arguments of `update` --------------------------------------------------------------------------------------------
 
 
 def references(preds: str | Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text a reference or a list of references."""
     texts, targets = _paired(preds, target)
-    listed = [[given] if isinstance(given, str) else list(given) for given in targets]
+    listed = [[some] if isinstance(some, str) else list(some) for some in targets]
     return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in listed]
 
 
@@ -52,16 +52,17 @@ def sources(preds: str | Sequence[str], target: Any) -> Inputs:
 def fields(preds: str | Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text a mapping with the fields that the family's entry names under `gold`."""
     texts, targets = _paired(preds, target)
-    return [{"text": text} for text in texts], [dict(given) for given in targets]
+    return [{"text": text} for text in texts], [dict(some) for some in targets]
 
 
 def continuations(preds: Any, target: Any = None) -> Inputs:
     """Texts or token ids `[n][length]`, and the true continuations if a column compares with them."""
-    texts, targets = ([preds] if isinstance(preds, str) else preds), target
-    if target is not None:
+    if target is None:
+        texts, targets = [preds] if isinstance(preds, str) else list(preds), None
+    else:
         texts, targets = _paired(preds, target)
     rows = [_text_and_ids(text, "text", "token_ids") for text in texts]
-    for row, true in zip(rows, targets if targets is not None else (), strict=targets is not None):
+    for row, true in zip(rows, targets or (), strict=targets is not None):
         row.update(_text_and_ids(true, "reference", "reference_ids"))
     return rows, [{} for _ in rows]
 
@@ -85,28 +86,23 @@ def likelihoods(
     if preds.ndim != 3 or preds.shape[:2] != target.shape:
         shapes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
         raise ValueError(f"expected preds [B, T, V] and target [B, T], got {shapes}")
-    words, n_bytes = n_words or [0] * len(preds), n_bytes or [0] * len(preds)
+    n_words, n_bytes = n_words or [0] * len(preds), n_bytes or [0] * len(preds)
     rows: Rows = []
-    for logits, ids, of_words, of_bytes in zip(preds, target, words, n_bytes, strict=True):
+    for logits, ids, words, size in zip(preds, target, n_words, n_bytes, strict=True):
         kept = torch.ones_like(ids, dtype=torch.bool) if ignore_index is None else ids != ignore_index
         losses = cross_entropy(logits[kept].detach().double(), ids[kept], reduction="none")
-        counts = {"n_tokens": len(losses), "n_words": int(of_words), "n_bytes": int(of_bytes)}
+        counts = {"n_tokens": len(losses), "n_words": int(words), "n_bytes": int(size)}
         rows.append({"nll_sum": math.fsum(losses.tolist()), **counts})
     return rows, [{} for _ in rows]
 
 
 def stored(rows: Sequence[Row], gold: Gold | None = None) -> Inputs:
-    """Rows as the store keeps them, each with its id, and the fields that they are compared with by id."""
+    """Rows as the store keeps them, each with its id, and by id the fields that they are compared with."""
     return [dict(row) for row in rows], [dict((gold or {}).get(row["id"], {})) for row in rows]
 
 
 INPUTS: dict[str, Callable[..., Inputs]] = {
-    "references": references,
-    "sources": sources,
-    "fields": fields,
-    "continuations": continuations,
-    "likelihoods": likelihoods,
-    "stored": stored,
+    function.__name__: function for function in (references, sources, fields, continuations, likelihoods, stored)
 }
 """Name in a family's entry -> function with the arguments of `update`."""
 
@@ -124,7 +120,7 @@ def _paired(preds: Any, target: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _text_and_ids(text: Any, as_text: str, as_ids: str) -> dict[str, Any]:
-    """Return the fields of a text, whose words stand for token ids, or of token ids, whose numbers stand for words."""
+    """Return the fields of a text, whose words replace token ids, or of token ids, whose numbers replace words."""
     if isinstance(text, str):
         return {as_text: text, as_ids: text.split()}
     ids = [int(token) for token in text]
@@ -132,10 +128,10 @@ def _text_and_ids(text: Any, as_text: str, as_ids: str) -> dict[str, Any]:
 
 
 def _number_words(rows: Rows) -> None:
-    """Replace words that stand for token ids by their place in the alphabet, which is the same on every rank."""
+    """Replace words in the place of token ids by their alphabetical rank, which is the same on every process."""
     lists = [(row, name) for row in rows for name in ("token_ids", "reference_ids") if name in row]
     words = sorted({token for row, name in lists for token in row[name] if isinstance(token, str)})
-    numbers = {word: place for place, word in enumerate(words)}
+    numbers = {word: number for number, word in enumerate(words)}
     for row, name in lists:
         row[name] = [numbers.get(token, token) for token in row[name]]
 
@@ -183,7 +179,7 @@ class FamilyMetric(Metric):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns, except those that contain the name of this machine's tagger or parser."""
+        """Names of the columns, except those that contain the name of a tagger or parser."""
         names = [name for pattern in self.entry.columns for name in expand(pattern[1:]) if "*" not in name]
         return [name for name in names if _matches(name, self.patterns)]
 
@@ -205,21 +201,22 @@ class FamilyMetric(Metric):
             raise ValueError(f"expected one id for each of {len(rows)} texts, got {len(ids)}")
         if not rows:
             return
-        given = [row.pop("id", None) for row in rows] if ids is None else list(ids)
+        names = [row.pop("id", None) for row in rows] if ids is None else list(ids)
         compared = [{name: each[name] for name in self.entry.gold if name in each} for each in gold]
         kept: Sequence[Any] = list(zip(rows, compared, strict=True))
         scorer = load(self.target)
         if isinstance(scorer, Family):
-            names = [str(place) if name is None else str(name) for place, name in enumerate(given)]
-            named = [{**row, "id": name} for row, name in zip(rows, names, strict=True)]
-            kept = scorer.statistic(named, dict(zip(names, compared, strict=True)))
-        lines = [[None if name is None else str(name), each] for name, each in zip(given, kept, strict=True)]
-        text = "".join(json.dumps(line, sort_keys=True, default=_as_list) + "\n" for line in lines)
+            keys = [str(place) if name is None else str(name) for place, name in enumerate(names)]
+            named = [{**row, "id": key} for row, key in zip(rows, keys, strict=True)]
+            kept = scorer.statistic(named, dict(zip(keys, compared, strict=True)))
+        lines = [[None if name is None else str(name), each] for name, each in zip(names, kept, strict=True)]
+        # Tensors and NumPy values become lists.
+        text = "".join(json.dumps(line, sort_keys=True, default=lambda value: value.tolist()) + "\n" for line in lines)
         content = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
         getattr(self, self.state).append(content.to(self.device))
 
     def update_rows(self, rows: Sequence[Row], gold: Gold) -> None:
-        """Add stored rows and the fields that they are compared with, by id; ids without a row are left out."""
+        """Add stored rows and by id the fields that they are compared with; ids without a row are left out."""
         self.update(rows, gold, inputs="stored")
 
     def compute(self) -> dict[str, Tensor]:
@@ -246,9 +243,9 @@ class FamilyMetric(Metric):
         if repeated:
             raise ValueError(f"expected each id once, got {len(repeated)} ids again, such as {repeated[0]!r}")
         kept = dict(sorted(zip(names, (line[1] for line in lines), strict=True)))
-        scorer = load(self.target)
         if not kept:
             return []
+        scorer = load(self.target)
         if isinstance(scorer, Family):
             scores = scorer.scores(list(kept.values()))
         else:
@@ -269,11 +266,6 @@ class FamilyMetric(Metric):
         return self
 
 
-def _as_list(value: Any) -> Any:
-    """Return a tensor or a NumPy value as JSON has it."""
-    return value.tolist()
-
-
 def _matches(column: str, patterns: Sequence[str]) -> bool:
     return any(is_named(column, pattern) for pattern in patterns)
 
@@ -283,8 +275,8 @@ def metric_class(name: str, entry: MetricEntry | None = None) -> type[FamilyMetr
     """Return the torchmetrics class of a name; `from bench.metrics import Rouge` does the same.
 
     Args:
-        name: of the class, a key of `CLASSES` unless an entry is given.
-        entry: of a plug-in's metric family.
+        name: name of the class, a key of `CLASSES` unless an entry is given.
+        entry: entry of a plug-in's metric family.
 
     >>> metric_class("Distinct").higher_is_better
     True

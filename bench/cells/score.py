@@ -19,7 +19,7 @@ from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry
 from bench.metrics.columns import SIGNS, expand
-from bench.metrics.requirements import lacking as lacking_here
+from bench.metrics.requirements import missing
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.places import remembered
@@ -142,12 +142,12 @@ def computed(
         task: says which rows belong together; those count as one.
         code: of a metric of the user's own.
     """
-    if needed := lacking_here(metric.requires):  # said without loading what could not be used
+    if needed := missing(metric.requires):  # said without loading what could not be used
         column, higher_is_better = main_column(metric)
         if column:
             signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
-            missing = Score(column, None, "", higher_is_better, len(stored.rows), signature)
-            return {"values": [with_source(missing, code).as_dict()]}, {}
+            score = Score(column, None, "", higher_is_better, len(stored.rows), signature)
+            return {"values": [with_source(score, code).as_dict()]}, {}
     score = metric.load()
     scores: list[Score] = score(stored.rows, gold)
     values = {"values": [with_source(value, code).as_dict() for value in scores]}

@@ -17,7 +17,7 @@ from bench.base.cores import cores
 from bench.cli_options import json_option
 from bench.errors import MissingError
 from bench.metrics import METRICS
-from bench.metrics.requirements import lacking, words
+from bench.metrics.requirements import describe, missing
 from bench.pretrained.catalogue import commands_for_metric
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
@@ -184,11 +184,11 @@ def metrics() -> list[Finding]:
     for name, metric in METRICS.items():
         if not metric.requires:
             continue
-        if lacks := lacking(metric.requires):
+        if lacks := missing(metric.requires):
             how = "; ".join(commands_for_metric(name))
             findings.append(Finding("optional", f"metric {name}", f"needs {lacks}: {how}".removesuffix(": ")))
         else:
-            findings.append(Finding("ok", f"metric {name}", words(metric.requires)))
+            findings.append(Finding("ok", f"metric {name}", describe(metric.requires)))
     return findings
 
 

@@ -17,7 +17,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.errors import MissingError, UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
-from bench.metrics.requirements import words
+from bench.metrics.requirements import describe
 from bench.models import METHODS, MethodEntry, one_gradient
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry, find_task
@@ -133,7 +133,7 @@ def about(name: str, entry: Entry) -> list[str]:
         if names:
             lines.append(f"{meaning}: {' '.join(names)}")
     if entry.requires:
-        lines.append(f"needs {words(entry.requires)}")
+        lines.append(f"needs {describe(entry.requires)}")
     return lines
 
 
@@ -225,7 +225,7 @@ def content(name: str, entry: Entry) -> dict[str, Any]:
     if entry in DECODINGS.values():
         held["settings"] = {name: setting.as_dict() for name, setting in entry.load().settings().items()}
     if isinstance(entry, MetricEntry):
-        held["needs"] = words(entry.requires)
+        held["needs"] = describe(entry.requires)
         held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}
     return held
 

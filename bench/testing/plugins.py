@@ -21,10 +21,9 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.sampler import Sampler
 from bench.generation.generation import generate
 from bench.generation.row_cache import new_cache
-from bench.metrics import MetricEntry
+from bench.metrics import MetricEntry, requirements
 from bench.metrics.columns import direction_of
 from bench.metrics.example_rows import example_rows
-from bench.metrics.requirements import lacking
 from bench.metrics.score import NOT_APPLICABLE, Score
 from bench.metrics.sums import value_of
 from bench.metrics.torch import metric_class
@@ -132,7 +131,7 @@ class MetricSubject:
 
 def columns(subject: MetricSubject) -> str:
     """It gives the columns it names, with their direction, and a reason where there is no number."""
-    if missing := lacking(subject.entry.requires):
+    if missing := requirements.missing(subject.entry.requires):
         raise NotApplicable(f"needs {missing}")
     found = subject.scores(subject.rows)
     empty = subject.scores([{**row, "text": "", "token_ids": []} if "text" in row else row for row in subject.rows])

@@ -1,15 +1,16 @@
-"""Copying: how much of a text stands word for word in its source (See et al. 2017, section 6, and Narayan et al. 2018).
+"""Copying: how much of a text occurs word for word in its source (See et al. 2017, section 6; Narayan et al. 2018).
 
-An n-gram of the text is copied when the same n words stand side by side in the source. Every occurrence in the text
+An n-gram of the text is copied when the same n words occur side by side in the source. Every occurrence in the text
 counts, and n-grams of all texts are pooled, so that sums of batches add up exactly. Novelty is the rest: 100 % less the
-copy rate. The longest copied span is the longest run of words that stands in the source, mean over texts with a word.
+copy rate. The longest copied span is the longest run of words that occurs in the source, mean over texts with a word.
 
-Words are lower-cased runs of letters and digits in any script (`unicode` of `bench.metrics.overlap.rouge_tokens`):
-marks and letter case do not keep a copy from being one.
+Words are lower-cased runs of letters and digits in any script, so that punctuation and letter case do not hide a copy.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -17,72 +18,21 @@ from typing import TypeVar
 import numpy as np
 
 from bench.metrics.diversity.ngrams import Integers
-from bench.metrics.overlap.rouge_tokens import WordTokenizer, name_of
-from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
-from bench.metrics.sources import NO_SOURCE, sources_of
-from bench.metrics.sums import ratio, value_of
+from bench.metrics.score import NO_SOURCE, Counts, Family, Gold, Row, Score, explained, score_of_sums, sources_of
+from bench.metrics.sums import ratio
 
-__all__ = ["MAX_N", "copied", "copy_rates", "copying_scores", "longest_copied", "matches", "signature", "words_of"]
+__all__ = ["copied", "copying_scores", "matches", "words_of"]
 
 MAX_N = 4
 ORDERS = range(1, MAX_N + 1)
+WORD = re.compile(r"\w+")
 LONGEST = "longest-copy"
 NOT_IN_SOURCE = 0
 Item = TypeVar("Item", int, str)
 
 
-def copy_rates(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> list[float | None]:
-    """Return the percentage of n-grams of the texts that stand in their sources, for n = 1 to 4.
-
-    None for an order of which no text has an n-gram.
-
-    Args:
-        texts: words, or token ids.
-        sources: as many, in the same tokens.
-
-    Raises:
-        ValueError: unlike numbers of texts and sources.
-
-    >>> text, source = "a dog ran to the park".split(), "the dog ran to town".split()
-    >>> [round(rate, 1) for rate in copy_rates([text], [source])]  # dog ran to the; dog ran, ran to; dog ran to; none
-    [66.7, 40.0, 25.0, 0.0]
-    """
-    sums = copied(texts, sources).sum(axis=0)  # [2, 5]
-    return [value_of(column, ratio()) for column in sums[:, :MAX_N].T.tolist()]
-
-
-def longest_copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> float | None:
-    """Return the mean length of the longest copied span, in words; texts without a word are left out.
-
-    >>> longest_copied([["dog", "ran", "to", "me"], ["cat"], []], [["the", "dog", "ran", "to"], ["dog"], ["dog"]])
-    1.5
-    """
-    sums = copied(texts, sources).sum(axis=0)  # [2, 5]
-    return value_of(sums[:, MAX_N].tolist(), ratio(1))
-
-
-def copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> Integers:
-    """Return what all values come from, `[texts, 2, 5]`; counts of texts are summed.
-
-    Columns 0 to 3: copied n-grams, and n-grams, for n = 1 to 4. Column 4: words of the longest copied span, and 1 for a
-    text with a word.
-
-    Raises:
-        ValueError: unlike numbers of texts and sources.
-    """
-    if len(texts) != len(sources):
-        raise ValueError(f"expected one source for each text, got {len(texts)} texts and {len(sources)} sources")
-    counts = np.zeros((len(texts), 2, MAX_N + 1), dtype=np.int64)
-    for of_text, text, source in zip(counts, texts, sources, strict=True):
-        runs = matches(text, source)
-        for n in ORDERS:
-            of_text[:, n - 1] = sum(run >= n for run in runs), max(len(text) - n + 1, 0)
-        of_text[:, MAX_N] = max(runs, default=0), len(text) > 0
-    return counts
-
-
 def matches(text: Sequence[Item], source: Sequence[Item]) -> list[int]:
-    """Return for each word of a text how many words that end with it stand side by side in the source.
+    """Return for each word of a text how many words that end with it occur side by side in the source.
 
     Each word becomes one character, so that Python's own search of a string finds a run of words. A run is at most one
     longer than that of the word before, so there are at most two searches a word.
@@ -96,32 +46,38 @@ def matches(text: Sequence[Item], source: Sequence[Item]) -> list[int]:
     runs, run = [], 0
     for stop in range(1, len(coded_text) + 1):
         run += 1
-        while coded_text[stop - run : stop] not in coded_source:  # the empty run is always there
+        while coded_text[stop - run : stop] not in coded_source:  # the empty run is always found
             run -= 1
         runs.append(run)
     return runs
 
 
+def copied(texts: Sequence[Sequence[Item]], sources: Sequence[Sequence[Item]]) -> Integers:
+    """Return the counts of each text, `[texts, 2, 5]`, which are summed over texts.
+
+    Columns 0 to 3: copied n-grams, and n-grams, for n = 1 to 4. Column 4: words of the longest copied span, and 1 for a
+    text with a word.
+
+    >>> text, source = "a dog ran to the park".split(), "the dog ran to town".split()
+    >>> copied([text], [source])[0].tolist()  # dog, ran, to, the; dog ran, ran to; dog ran to; none
+    [[4, 2, 1, 0, 3], [6, 5, 4, 3, 1]]
+    """
+    counts = np.zeros((len(texts), 2, MAX_N + 1), dtype=np.int64)
+    for of_text, text, source in zip(counts, texts, sources, strict=True):
+        runs = matches(text, source)
+        for n in ORDERS:
+            of_text[:, n - 1] = sum(run >= n for run in runs), max(len(text) - n + 1, 0)
+        of_text[:, MAX_N] = max(runs, default=0), len(text) > 0
+    return counts
+
+
 def words_of(texts: Sequence[str]) -> list[list[str]]:
-    """Return the words of texts, as copying is counted in.
+    """Return the words of texts, in composed form (NFC).
 
     >>> words_of(["It's LATE."])
     [['it', 's', 'late']]
     """
-    tokenizer = WordTokenizer("unicode")
-    return [tokenizer.tokenize(text) for text in texts]
-
-
-def signature(name: str) -> str:
-    """Name everything a column depends on, for the store and the leaderboard.
-
-    >>> signature("copy-2")
-    'copy-2|of:occurrences, pooled over texts|scale:percent|version:1|tok:unicode|stem:none'
-    """
-    how = "of:occurrences, pooled over texts|scale:percent"
-    if name == LONGEST:
-        how = "mean over:texts with a word|scale:words"
-    return f"{name}|{how}|version:1|{name_of('unicode')}"
+    return [WORD.findall(unicodedata.normalize("NFC", text.lower())) for text in texts]
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
@@ -141,9 +97,8 @@ def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
 def _scores(counts: Sequence[Counts]) -> list[Score]:
     if all(row.get("source_is_empty", True) for row in counts):
         return _without_source(len(counts))
-    without = sum(not row for row in counts)
-    if without:
-        raise ValueError(f"expected a source for all {len(counts)} rows or for none, {without} lack it")
+    if without := sum(not row for row in counts):
+        raise ValueError(f"expected a source in all {len(counts)} rows or in none; {without} rows have none")
     copies, novelties = [], []
     for n in ORDERS:
         pairs = [(row["copied"][n - 1], row["ngrams"][n - 1]) for row in counts]
@@ -159,23 +114,29 @@ def _scores(counts: Sequence[Counts]) -> list[Score]:
 
 def _without_source(n_rows: int) -> list[Score]:
     columns = []
-    for name in [*(f"copy-{n}" for n in ORDERS), *(f"novel-{n}" for n in ORDERS)]:
-        columns.append(Score(name, None, "percent", None, n_rows, f"{signature(name)}|{NO_SOURCE}"))
-    return [*columns, Score(LONGEST, None, "words", None, n_rows, f"{signature(LONGEST)}|{NO_SOURCE}")]
+    for name in [*(f"copy-{n}" for n in ORDERS), *(f"novel-{n}" for n in ORDERS), LONGEST]:
+        unit = "words" if name == LONGEST else "percent"
+        columns.append(explained(Score(name, None, unit, None, n_rows, _signature(name)), NO_SOURCE))
+    return columns
 
 
 def _column(name: str, pairs: Sequence[tuple[int, int]]) -> Score:
     """Return a column whose value is a ratio of sums; its n is the number of texts with a denominator above 0."""
-    form, unit = ratio(100), "percent"  # a whole 100, as the sums stored before have it
-    if name == LONGEST:
-        form, unit = ratio(1), "words"
-    score = score_of_sums(name, form, pairs, signature(name), unit=unit, why="no text that is long enough")
+    form, unit = (ratio(1), "words") if name == LONGEST else (ratio(100), "percent")
+    score = score_of_sums(name, form, pairs, _signature(name), unit=unit, why="no text that is long enough")
     return replace(score, n=sum(denominator > 0 for _, denominator in pairs))
 
 
-copying_scores = Family(_count, _scores)
-"""Score texts by what they copy; neither direction is better, the human row says what is usual.
+def _signature(name: str) -> str:
+    rule = "of:occurrences, pooled over texts|scale:percent"
+    if name == LONGEST:
+        rule = "mean over:texts with a word|scale:words"
+    return f"{name}|{rule}|version:1|tok:unicode|stem:none"
 
-Rows are `{"id", "text"}`, gold is `{id: {"source"}}`: the text that the row was made from; a row with a `prompt` names
-it itself. Without any source all values are None; a source in some rows only is refused.
+
+copying_scores = Family(_count, _scores)
+"""Copy rates, novelty and the longest copied span; neither direction is better, human texts show what is usual.
+
+Rows are `{"id", "text"}`, gold is `{id: {"source"}}`: the text that the row was generated from; a row may have it as
+`prompt` itself. Without any source all values are None; a source in some rows only is refused.
 """

@@ -1,50 +1,34 @@
-"""How often tokens are generated, beside how often they truly occur: KLD, JSD, entropy, Uniq (F2-Softmax 4.1.6)."""
+"""How often tokens are generated, compared with how often they truly occur: KLD, JSD and Uniq (F2-Softmax 4.1.6)."""
 
 from __future__ import annotations
 
 import math
 
-from bench.metrics.diversity.ngrams import Integers, NgramCounts, Texts, count_ngrams
+from bench.metrics.diversity.ngrams import Integers, NgramCounts
 from bench.metrics.score import Score
 
-__all__ = [
-    "divergence_columns",
-    "entropy",
-    "jsd",
-    "jsd_from_counts",
-    "jsd_signature",
-    "kld",
-    "kld_from_counts",
-    "kld_signature",
-    "uniq",
-    "uniq_column",
-    "uniq_signature",
-]
+__all__ = ["divergence_columns", "jsd", "kld", "uniq_column"]
 
 MISSING = 1e-10
-"""Frequency of a token that one side lacks; the others are not scaled down for it."""
+"""Frequency of a token that one side lacks; the other frequencies are not scaled down for it."""
 
 
-def kld(texts: Texts, references: Texts) -> float | None:
+def kld(generated: Integers, true: Integers) -> float | None:
     """Return the Kullback-Leibler divergence KL(true || generated) of the frequencies of tokens, in nats.
 
-    The paper does not say which way round, nor what a token counts that one side lacks; this is F2-Softmax's code (the
-    first commit of a later repository: tasks/papers/f2softmax.toml): its frequency there is 1e-10. So a token never
-    generated costs about 23 nats times its true frequency, which is most of a poor model's value, and one that is only
+    The paper does not state the direction, nor the frequency of a token that one side lacks; this is F2-Softmax's code
+    (the first commit of a later repository: tasks/papers/f2softmax.toml), where it is 1e-10. So a token that is never
+    generated adds about 23 nats times its true frequency, which is most of a poor model's value, and one that is only
     generated about -2e-9. None when either side has no token.
 
     Args:
-        texts: token ids of the generated texts.
-        references: token ids of the true texts.
+        generated: counts of the same tokens on both sides, `[kinds]`.
+        true: likewise.
 
-    >>> round(kld([[1, 1, 2]], [[1, 2, 2]]), 6), round(math.log(2) / 3, 6)
+    >>> from numpy import array
+    >>> round(kld(array([2, 1]), array([1, 2])), 6), round(math.log(2) / 3, 6)
     (0.231049, 0.231049)
     """
-    return kld_from_counts(*_token_counts(texts, references))
-
-
-def kld_from_counts(generated: Integers, true: Integers) -> float | None:
-    """Return `kld` from counts of the same tokens on both sides, `[kinds]` each."""
     if not (generated.any() and true.any()):
         return None
     seen = (true > 0) | (generated > 0)
@@ -52,20 +36,16 @@ def kld_from_counts(generated: Integers, true: Integers) -> float | None:
     return math.fsum((p or MISSING) * math.log((p or MISSING) / (q or MISSING)) for p, q in pairs)
 
 
-def jsd(texts: Texts, references: Texts) -> float | None:
-    """Return the Jensen-Shannon divergence of generated and true tokens in nats: 0 for equal, log 2 for disjoint ones.
+def jsd(generated: Integers, true: Integers) -> float | None:
+    """Return the Jensen-Shannon divergence of generated and true tokens in nats; arguments as for `kld`.
 
-    Bounded and symmetric, unlike `kld`: the number of tokens never generated does not swamp it. None when either side
-    has no token.
+    It is 0 for equal and log 2 for disjoint tokens: bounded and symmetric, unlike `kld`, so that tokens which are never
+    generated do not dominate it. None when either side has no token.
 
-    >>> jsd([[1, 2]], [[3, 4]]) == math.log(2), jsd([[1, 2]], [[2, 1]])
+    >>> from numpy import array
+    >>> jsd(array([1, 1, 0, 0]), array([0, 0, 1, 1])) == math.log(2), jsd(array([1, 1]), array([2, 2]))
     (True, 0.0)
     """
-    return jsd_from_counts(*_token_counts(texts, references))
-
-
-def jsd_from_counts(generated: Integers, true: Integers) -> float | None:
-    """Return `jsd` from counts of the same tokens on both sides, `[kinds]` each."""
     if not (generated.any() and true.any()):
         return None
     terms = []
@@ -75,67 +55,31 @@ def jsd_from_counts(generated: Integers, true: Integers) -> float | None:
     return math.fsum(terms) / 2
 
 
-def entropy(texts: Texts) -> float | None:
-    """Return the entropy of the tokens of all texts together in nats; None without a token.
-
-    >>> entropy([[1, 2], [3, 4]]) == math.log(4)
-    True
-    """
-    (tokens,) = count_ngrams(texts, 1)
-    counts, _ = tokens.sides(tokens.n_texts)
-    total = int(counts.sum())
-    if not total:
-        return None
-    return math.fsum(-count / total * math.log(count / total) for count in counts.tolist())
-
-
-def uniq(texts: Texts) -> int:
-    """Return how many different tokens all texts together have (uniq-seq of Welleck et al. 2020).
-
-    It grows with the number and length of the texts: compare at equal ones.
-
-    >>> uniq([[1, 2, 1], [2, 3]])
-    3
-    """
-    return count_ngrams(texts, 1)[0].kinds
-
-
-def kld_signature() -> str:
-    """Name everything the score depends on but the tokenizer, for the store and the leaderboard."""
-    return f"kld|definition:f2_code|of:tokens|from:true|to:generated|missing:{MISSING:g}|unit:nats|version:1"
-
-
-def jsd_signature() -> str:
-    """Name everything the score depends on but the tokenizer, for the store and the leaderboard."""
-    return "jsd|of:tokens|weights:equal|unit:nats|version:1"
-
-
-def uniq_signature() -> str:
-    """Name everything the score depends on but the tokenizer, for the store and the leaderboard."""
-    return "uniq|of:tokens|texts:pooled|version:1"
-
-
-def divergence_columns(tokens: NgramCounts, n_texts: int, tokenisation: str) -> list[Score]:
+def divergence_columns(counts: NgramCounts, n_texts: int, tokens: str) -> list[Score]:
     """Return the columns `kld` and `jsd`.
 
     Args:
-        tokens: counts of order 1 over all texts and then all true continuations.
+        counts: of order 1 over all texts and then all true continuations.
         n_texts: how many of them are texts.
-        tokenisation: what the signature says of the tokens.
+        tokens: part of the signature that names the tokens.
     """
-    generated, true = tokens.sides(n_texts)
-    by_kld, by_jsd = kld_from_counts(generated, true), jsd_from_counts(generated, true)
+    generated, true = counts.sides(n_texts)
+    of_kld = f"kld|definition:f2_code|of:tokens|from:true|to:generated|missing:{MISSING:g}|unit:nats|version:1|{tokens}"
+    of_jsd = f"jsd|of:tokens|weights:equal|unit:nats|version:1|{tokens}"
     return [
-        Score("kld", by_kld, "nats", False, n_texts, f"{kld_signature()}|{tokenisation}"),
-        Score("jsd", by_jsd, "nats", False, n_texts, f"{jsd_signature()}|{tokenisation}"),
+        Score("kld", kld(generated, true), "nats", False, n_texts, of_kld),
+        Score("jsd", jsd(generated, true), "nats", False, n_texts, of_jsd),
     ]
 
 
-def uniq_column(tokens: NgramCounts, tokenisation: str) -> Score:
-    """Return the column `uniq`, from counts of order 1 of the texts."""
-    signed = f"{uniq_signature()}|{tokenisation}"
-    return Score("uniq", float(tokens.kinds), "count", True, tokens.n_texts, signed)
+def uniq_column(counts: NgramCounts, tokens: str) -> Score:
+    """Return the column `uniq`: the number of different tokens of all texts (uniq-seq of Welleck et al. 2020).
 
+    It grows with the number and length of the texts, so compare it at equal ones.
 
-def _token_counts(texts: Texts, references: Texts) -> tuple[Integers, Integers]:
-    return count_ngrams([*texts, *references], 1)[0].sides(len(texts))
+    Args:
+        counts: of order 1 of the texts.
+        tokens: part of the signature that names the tokens.
+    """
+    signature = f"uniq|of:tokens|texts:pooled|version:1|{tokens}"
+    return Score("uniq", float(counts.kinds), "count", True, counts.n_texts, signature)

@@ -1,9 +1,9 @@
-"""Diversity of generated texts by tokens: all columns of the F2-Softmax paper's tables, from one n-gram pass.
+"""Diversity of generated texts by tokens: all columns of the F2-Softmax paper's tables, from one pass over n-grams.
 
-Columns under a plain name are by the definition that the paper's tables come closest to; another definition of the same
-metric has its own column, `name/definition`. All are of token ids, so they compare rows of one tokenizer only: a
-signature names a hash of the true continuations' token ids, which differs with the tokenizer, with the length they are
-cut to and with the texts that are asked for.
+Columns under a plain name follow the definition that the paper's tables come closest to; another definition of the same
+metric has its own column, `name/definition`. All count token ids, so they compare rows of one tokenizer only: a
+signature contains a hash of the true continuations' token ids, which differs with the tokenizer, with the length they
+are cut to and with the set of texts.
 """
 
 from __future__ import annotations
@@ -12,46 +12,44 @@ from collections.abc import Sequence
 
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, repetition, self_bleu
 from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
-from bench.metrics.diversity.token_rows import TOO_SHORT, token_rows
+from bench.metrics.diversity.token_rows import NO_REFERENCES, TOO_SHORT, token_rows
 from bench.metrics.score import Gold, Row, Score, explained
 
 __all__ = ["diversity_scores"]
 
 MAX_N = 4
-NO_REFERENCES = "rows without reference_ids"
 
 
 def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score generated texts alone and against the true continuations of all rows.
 
-    A value is None where it is not defined: one text, texts shorter than n, or no true continuations (rows of a task
-    that is not open-ended carry none) for what compares with them.
+    A value is None where it is undefined: one text, texts shorter than n, or, for a column that compares with them, no
+    true continuations (tasks that are not open-ended have none).
 
     Args:
         rows: `{"id", "token_ids", "reference_ids"}`: the generated tokens and those of the true continuation.
         gold: for its ids only.
 
     Raises:
-        ValueError: no rows, other ids than the gold's, a row without `token_ids`, or `reference_ids` in some rows only.
+        ValueError: no rows, the ids are not those of `gold`, or `token_rows` refuses the rows.
     """
     if not rows:
         raise ValueError("a score of no texts is undefined; expected at least one row")
-    given = token_rows(rows, gold)
-    texts, references, why = given.texts, given.references, TOO_SHORT
-    if references is None:
-        references, why = [], NO_REFERENCES
+    tokens = token_rows(rows, gold)
+    texts, references, signed = tokens.texts, tokens.references or [], tokens.tokens
     both = count_ngrams([*texts, *references], MAX_N)
     counts = [of_order.between(0, len(texts)) for of_order in both]
     lengths = lengths_of(texts)
-    against = [
-        *divergence.divergence_columns(both[0], len(texts), given.tokens),
-        *ms_jaccard.ms_jaccard_columns(both, texts, references, given.tokens),
+    compared = [
+        *divergence.divergence_columns(both[0], len(texts), signed),
+        *ms_jaccard.ms_jaccard_columns(both, texts, references, signed),
     ]
     alone = [
-        *self_bleu.self_bleu_columns(counts, lengths, given.tokens),
-        *distinct.distinct_columns(counts, lengths, given.tokens),
-        repetition.repetition_column(texts, given.tokens),
-        divergence.uniq_column(counts[0], given.tokens),
-        distinct.seq_rep_column(counts, lengths, 4, given.tokens),
+        *self_bleu.self_bleu_columns(counts, lengths, signed),
+        *distinct.distinct_columns(counts, lengths, signed),
+        repetition.repetition_column(texts, signed),
+        divergence.uniq_column(counts[0], signed),
+        distinct.seq_rep_column(counts[3], lengths, 4, signed),
     ]
-    return [*(explained(score, why) for score in against), *(explained(score, TOO_SHORT) for score in alone)]
+    reason = NO_REFERENCES if tokens.references is None else TOO_SHORT
+    return [*(explained(score, reason) for score in compared), *(explained(score, TOO_SHORT) for score in alone)]

@@ -1,12 +1,12 @@
 """MAUVE of stored texts against their true continuations (Pillutla et al. 2021), by the package mauve-text.
 
-A text is the last hidden state of GPT-2 large at its last token. The package would compute these too, anew for every
-model; here they are kept on disk by a hash of the texts and of what reads them, so that true continuations are read
-once. The package's own defaults do the rest. Empty texts are left out, as the package does too; their number has a
-column here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
+The feature of a text is the last hidden state of GPT-2 large at its last token. The package would compute features too,
+anew for every model; here they are kept on disk under a hash of the texts and of the language model, so that true
+continuations are read once. The package's own defaults do the rest. Empty texts are left out, as in the package; their
+number has a column here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
 
 It also depends on where k-means starts (85.2, 84.5 and 77.3 from three seeds at 300 texts). So the value is the mean of
-five clusterings, and their standard deviation stands beside it; until version 2 it was the one of seed 25.
+five clusterings, and their standard deviation has a column; until version 2 the value was that of seed 25.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ from numpy.typing import NDArray
 
 from bench.base.files import write_atomic
 from bench.errors import StoreError
-from bench.metrics.faithfulness.embedder import Embedder, NoVerifier, embed, load
-from bench.metrics.score import Gold, Row, Score, explained, ordered
+from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.embedder import Embedder, embed, load
+from bench.metrics.score import Gold, Row, Score, explained, field_of_all, ordered
 
-__all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve", "mauve_scores"]
+__all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_scores"]
 
 READERS = ("openai-community/gpt2-large", "gpt2-large")
 VARIABLE = "BENCH_MAUVE"
 SETTINGS = {"buckets": "n/10", "pca": 0.9, "redo": 5, "iterations": 500, "scaling": 5, "seeds": "25-29", "points": 25}
-"""Defaults of mauve-text 0.4, handed over by name all the same; its seed is 25."""
+"""Defaults of mauve-text 0.4, passed on by name all the same; its seed is 25."""
 SEEDS = range(25, 30)
-FEWEST = 2
+MIN_TEXTS = 2
 VERSION = "version:3"
 
 
 @dataclass(frozen=True)
 class Features:
-    """Texts as a language model reads them.
+    """Features of texts.
 
     Args:
         values: `[texts, d]` in float32, in the order of the texts that are not empty.
-        cut: how many texts were longer than the model reads.
-        empty: how many texts were left out.
+        cut: number of texts that are longer than the model reads.
+        empty: number of texts that were left out.
     """
 
     values: NDArray[np.float32]
@@ -56,28 +57,32 @@ class Features:
     empty: int
 
 
-def mauve(references: NDArray[np.float32], texts: NDArray[np.float32]) -> float | None:
-    """Return the mean of `clusterings`, None where there are none; arguments and errors as there."""
-    values = clusterings(references, texts)
-    if not values:
-        return None
-    return statistics.fmean(values)
-
-
 def clusterings(
     references: NDArray[np.float32], texts: NDArray[np.float32], seeds: Sequence[int] = SEEDS
 ) -> list[float]:
-    """Return MAUVE in percent of features `[n, d]` and `[m, d]`, once for each seed of k-means.
-
-    Nothing is returned below two of either.
+    """Return MAUVE in percent of features `[n, d]` and `[m, d]` for each seed of k-means; none for fewer than two.
 
     Raises:
-        NoVerifier: mauve-text is not installed.
+        NotApplicable: mauve-text is not installed.
     """
     compute_mauve = _package()
-    if min(len(references), len(texts)) < FEWEST:
+    if min(len(references), len(texts)) < MIN_TEXTS:
         return []
-    return [_clustered(compute_mauve, references, texts, seed) for seed in seeds]
+    values = []
+    for seed in seeds:
+        computed = compute_mauve(
+            p_features=references,
+            q_features=texts,
+            num_buckets="auto",
+            kmeans_explained_var=SETTINGS["pca"],
+            kmeans_num_redo=SETTINGS["redo"],
+            kmeans_max_iter=SETTINGS["iterations"],
+            mauve_scaling_factor=SETTINGS["scaling"],
+            seed=seed,
+            divergence_curve_discretization_size=SETTINGS["points"],
+        )
+        values.append(100.0 * float(computed.mauve))
+    return values
 
 
 def _package() -> Callable[..., Any]:
@@ -85,47 +90,26 @@ def _package() -> Callable[..., Any]:
     try:
         from mauve import compute_mauve
     except ImportError as error:
-        raise NoVerifier("needs mauve-text: pip install 'objective-bench[mauve]'") from error
+        raise NotApplicable("needs mauve-text: pip install 'objective-bench[mauve]'") from error
     function: Callable[..., Any] = compute_mauve
     return function
 
 
-def _clustered(
-    compute_mauve: Callable[..., Any], references: NDArray[np.float32], texts: NDArray[np.float32], seed: int
-) -> float:
-    computed = compute_mauve(
-        p_features=references,
-        q_features=texts,
-        num_buckets="auto",
-        kmeans_explained_var=SETTINGS["pca"],
-        kmeans_num_redo=SETTINGS["redo"],
-        kmeans_max_iter=SETTINGS["iterations"],
-        mauve_scaling_factor=SETTINGS["scaling"],
-        seed=seed,
-        divergence_curve_discretization_size=SETTINGS["points"],
-    )
-    return 100.0 * float(computed.mauve)
-
-
 def load_reader(checkpoint: str | None = None) -> Embedder:
-    """Load the language model that reads texts: the one asked for, or GPT-2 large under either of its hub names.
+    """Load the language model that makes features: a given one, or GPT-2 large under either of its hub names.
 
     Raises:
-        NoVerifier: it is not on this machine or lacks weights.
+        NotApplicable: it is not on this machine, or weights are missing.
     """
-    names: tuple[str, ...] = READERS
-    if checkpoint is not None:
-        names = (checkpoint,)
-    for name in names:
-        try:
+    names = READERS if checkpoint is None else (checkpoint,)
+    for name in names[:-1]:
+        with suppress(NotApplicable):
             return load(name, pooling="last")
-        except NoVerifier as why:
-            last = why
-    raise last
+    return load(names[-1], pooling="last")
 
 
 def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Features:
-    """Return the features of texts, from the folder if they are there, else made and kept there."""
+    """Return the features of texts, from the folder if they are there, else computed and stored there."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as read
     from safetensors.numpy import save
@@ -149,57 +133,50 @@ def mauve_scores(
 ) -> list[Score]:
     """Score generated texts by MAUVE against the true continuations of the same prompts.
 
-    Beside it stand the standard deviation of its five clusterings, how many of these texts are empty, and so left out,
-    and how many of both sides were cut.
+    Further columns are the standard deviation of its five clusterings, how many of the texts are empty, and so left
+    out, and how many texts of both sides were cut.
 
     Args:
         rows: `{"id", "text", "reference"}`; the value is None where rows have no `reference`.
         gold: for its ids only.
-        loader: loads the language model; None and the reason where it cannot.
+        loader: loads the language model; the value is None, with the reason, if it raises `NotApplicable`.
 
     Raises:
-        ValueError: other ids than the gold's, or a reference in some rows only.
+        ValueError: the ids are not those of `gold`, or `reference` is in some rows only.
     """
     rows = ordered(rows, gold)
-    without = [row["id"] for row in rows if "reference" not in row]
-    if len(without) == len(rows):
-        return _nothing(len(rows), "rows without a reference")
-    if without:
-        raise ValueError(
-            f"expected a reference in all {len(rows)} rows or in none, {len(without)} lack it: {without[:3]}"
-        )
+    references = field_of_all(rows, "reference")
+    if references is None or not rows:
+        return _without_value(len(rows), "rows without a reference")
     try:
         _package()  # before the large model is loaded
         reader = loader(os.environ.get(VARIABLE) or None)
-    except NoVerifier as why:
-        return _nothing(len(rows), str(why))
+    except NotApplicable as reason:
+        return _without_value(len(rows), str(reason))
     folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
-    true = features_of(reader, [row["reference"] for row in rows], folder)
+    true = features_of(reader, references, folder)
     made = features_of(reader, [row["text"] for row in rows], folder)
-    signed = f"{_signature()}|{reader.signature}|{VERSION}"
+    options = "|".join(f"{name}:{value}" for name, value in SETTINGS.items())
+    package = f"mauve-text:{version('mauve-text')}|{options}|empty:left out|scale:percent"
     value = spread = None
     if values := clusterings(true.values, made.values):
         value, spread = statistics.fmean(values), statistics.stdev(values)
-    too_few = f"fewer than {FEWEST} texts that are not empty"
+    scores = _columns(
+        (value, spread, float(made.empty), float(true.cut + made.cut)),
+        (len(made.values), len(made.values), len(rows), len(rows)),
+        f"mauve|{package}|{reader.signature}|{VERSION}",
+    )
+    return [explained(score, f"fewer than {MIN_TEXTS} texts that are not empty") for score in scores]
+
+
+def _without_value(n: int, reason: str) -> list[Score]:
+    return [explained(score, reason) for score in _columns((None,) * 4, (n,) * 4, f"mauve|{VERSION}")]
+
+
+def _columns(values: Sequence[float | None], numbers: Sequence[int], signature: str) -> list[Score]:
+    columns = (("mauve", "percent", True), ("mauve/sd", "percent", None), ("mauve/empty", "count", None),
+               ("mauve/truncated", "count", None))  # fmt: skip
     return [
-        explained(Score("mauve", value, "percent", True, len(made.values), signed), too_few),
-        explained(Score("mauve/sd", spread, "percent", None, len(made.values), signed), too_few),
-        Score("mauve/empty", float(made.empty), "count", None, len(rows), signed),
-        Score("mauve/truncated", float(true.cut + made.cut), "count", None, len(rows), signed),
+        Score(name, value, unit, direction, n, signature)
+        for (name, unit, direction), value, n in zip(columns, values, numbers, strict=True)
     ]
-
-
-def _nothing(n: int, why: str) -> list[Score]:
-    columns = [
-        Score("mauve", None, "percent", True, n, f"mauve|{VERSION}"),
-        Score("mauve/sd", None, "percent", None, n, f"mauve|{VERSION}"),
-        Score("mauve/empty", None, "count", None, n, f"mauve|{VERSION}"),
-        Score("mauve/truncated", None, "count", None, n, f"mauve|{VERSION}"),
-    ]
-    return [explained(column, why) for column in columns]
-
-
-def _signature() -> str:
-    """Name the package and its options."""
-    options = "|".join(f"{name}:{value}" for name, value in SETTINGS.items())
-    return f"mauve|mauve-text:{version('mauve-text')}|{options}|empty:left out|scale:percent"

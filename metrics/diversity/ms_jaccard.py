@@ -1,11 +1,13 @@
 """MS-Jaccard: how much two sets of texts share, as multisets of n-grams (Alihosseini et al. 2019).
 
 For each order the smaller count of every n-gram, summed, over the larger, summed; MS-Jaccard-n is the geometric mean of
-orders 1 to n, in percent.
+orders 1 to n, in percent: 100 for equal sets, 0 without a shared n-gram (`f2_code`: nearly 0). The value is None from
+the first order on that no text or no reference is long enough for, where nothing is compared (F2-Softmax's and the
+inventors' code divide by zero, or compare padding). The two sets need not have equally many texts.
 
 Definitions, which differ in what a count is relative to:
 
-`original`: the number of texts, so that longer texts count as unlike. `f2_code`: all n-grams of the side; and, as in
+`original`: the number of texts, so that longer texts count as unlike. `f2_code`: all n-grams of the side. Also, as in
 F2-Softmax's code (the first commit of a later repository: tasks/papers/f2softmax.toml), each text is padded with n-1
 symbols at both ends, leaves n-1 shorter and n-1 empty slices of padding behind, equal for all texts, and an n-gram that
 a side lacks has frequency 1e-10. That padding raises MS-Jaccard-3 of 100-token texts by several points.
@@ -15,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,52 +25,22 @@ from bench.metrics.diversity.ngrams import NgramCounts, Texts, count_ngrams, fla
 from bench.metrics.diversity.token_rows import column_name
 from bench.metrics.score import Score
 
-__all__ = ["DEFINITIONS", "Definition", "ms_jaccard", "ms_jaccard_columns", "ms_jaccard_from_counts", "signature"]
+__all__ = ["ms_jaccard", "ms_jaccard_columns", "ms_jaccard_f2"]
 
-Definition = Literal["original", "f2_code"]
-DEFINITIONS: tuple[Definition, ...] = ("original", "f2_code")
 MAX_N = 3
 MISSING = 1e-10
+RELATIVE_TO = {"original": "per text", "f2_code": f"share, padded, missing {MISSING:g}"}
 
 
-def ms_jaccard(
-    texts: Texts, references: Texts, max_n: int = 3, definition: Definition = "original"
-) -> list[float | None]:
-    """Return MS-Jaccard-1 to -`max_n` in percent; 100 for equal sets, 0 without a shared n-gram (`f2_code`: near 0).
-
-    None from the first order on that no text or no reference is long enough for: nothing is compared there
-    (F2-Softmax's and the inventors' code divide by zero, or compare padding). The two sets need not have equally many
-    texts.
-
-    Args:
-        texts: token ids of the generated texts.
-        references: token ids of the true texts.
-        max_n: largest order.
-        definition: what counts are relative to.
-
-    >>> ms_jaccard([[1, 2, 3, 4]], [[1, 2, 3, 5]], 2)  # 3/5 of the tokens, 2/4 of the pairs
-    [60.0, 54.77225575051661]
-    """
-    if definition == "original":
-        return ms_jaccard_from_counts(count_ngrams([*texts, *references], max_n), len(texts))
-    _check(definition)
-    sides = (texts, references)
-    longest = [max(map(len, side), default=0) for side in sides]
-    counts = count_ngrams(_padded([*texts, *references], max_n - 1), max_n)
-    ratios = []
-    for n, of_order in enumerate(counts[: min(longest)], start=1):
-        counts_and_sides = zip(of_order.sides(len(texts)), sides, strict=True)
-        frequencies = [_f2_frequencies(counted, side, n, max_n) for counted, side in counts_and_sides]
-        ratios.append(_f2_ratio(*frequencies))
-    return _geometric_means(ratios, max_n)
-
-
-def ms_jaccard_from_counts(counts: Sequence[NgramCounts], n_texts: int) -> list[float | None]:
-    """Return MS-Jaccard for n = 1, 2, ... by the original definition from a pass that other metrics share.
+def ms_jaccard(counts: Sequence[NgramCounts], n_texts: int) -> list[float | None]:
+    """Return MS-Jaccard for n = 1, 2, ... by the original definition.
 
     Args:
         counts: of orders 1, 2, ... in turn, over all texts and then all references.
         n_texts: how many of them are texts.
+
+    >>> ms_jaccard(count_ngrams([[1, 2, 3, 4], [1, 2, 3, 5]], 2), 1)  # 3/5 of the tokens, 2/4 of the pairs
+    [60.0, 54.77225575051661]
     """
     ratios = []
     for of_order in counts:
@@ -81,56 +52,27 @@ def ms_jaccard_from_counts(counts: Sequence[NgramCounts], n_texts: int) -> list[
     return _geometric_means(ratios, len(counts))
 
 
-def ms_jaccard_columns(
-    counts: Sequence[NgramCounts], texts: Texts, references: Texts, tokenisation: str
-) -> list[Score]:
-    """Return the columns of MS-Jaccard-1 to -3 by both definitions.
+def ms_jaccard_f2(texts: Texts, references: Texts, max_n: int = MAX_N) -> list[float | None]:
+    """Return MS-Jaccard for n = 1 to `max_n` by the definition of F2-Softmax's code.
 
     Args:
-        counts: of orders 1, 2, ... in turn, at least 3, over all texts and then all references.
         texts: token ids of the generated texts.
         references: token ids of the true texts.
-        tokenisation: what the signature says of the tokens.
+        max_n: largest order.
     """
-    values = {
-        "original": ms_jaccard_from_counts(counts[:MAX_N], len(texts)),
-        "f2_code": ms_jaccard(texts, references, MAX_N, "f2_code"),
-    }
-    columns = []
-    for definition in DEFINITIONS:
-        for n, value in enumerate(values[definition], start=1):
-            name = column_name(f"ms-jaccard-{n}", definition, DEFINITIONS[0])
-            signed = f"{signature(n, definition)}|{tokenisation}"
-            columns.append(Score(name, value, "percent", True, len(texts), signed))
-    return columns
-
-
-def signature(n: int, definition: Definition) -> str:
-    """Name everything the score depends on but the tokenizer, for the store and the leaderboard.
-
-    >>> signature(2, "original")
-    'ms-jaccard|n:2|definition:original|counts:per text|mean:geometric 1..n|scale:percent|version:1'
-    """
-    _check(definition)
-    counts = {"original": "per text", "f2_code": f"share, padded, missing {MISSING:g}"}[definition]
-    return f"ms-jaccard|n:{n}|definition:{definition}|counts:{counts}|mean:geometric 1..n|scale:percent|version:1"
-
-
-def _check(definition: str) -> None:
-    if definition not in DEFINITIONS:
-        raise ValueError(f"definition {definition!r} is unknown; there are: {', '.join(DEFINITIONS)}")
-
-
-def _geometric_means(ratios: Sequence[float], max_n: int) -> list[float | None]:
-    """Return the mean of the first 1, 2, ... ratios in percent; None for orders without one."""
-    means: list[float | None] = [100.0 * math.prod(ratios[:n]) ** (1 / n) for n in range(1, len(ratios) + 1)]
-    return means + [None] * (max_n - len(means))
-
-
-def _padded(texts: Texts, width: int) -> list[list[int]]:
-    """Return the texts with `width` symbols of padding at both ends; padding comes after all tokens."""
-    padding = [1 + int(flatten(texts)[0].max(initial=-1))] * width
-    return [[*padding, *text, *padding] for text in texts]
+    sides = (texts, references)
+    longest = [max(map(len, side), default=0) for side in sides]
+    padding = [1 + int(flatten([*texts, *references])[0].max(initial=-1))] * (max_n - 1)  # larger than all tokens
+    counts = count_ngrams([[*padding, *text, *padding] for side in sides for text in side], max_n)
+    ratios = []
+    for n, of_order in enumerate(counts[: min(longest)], start=1):
+        ours, theirs = (
+            _f2_frequencies(*pair, n, max_n) for pair in zip(of_order.sides(len(texts)), sides, strict=True)
+        )
+        known = (ours > 0) | (theirs > 0)
+        ours, theirs = (np.where(side[known] > 0, side[known], MISSING) for side in (ours, theirs))
+        ratios.append(math.fsum(np.minimum(ours, theirs).tolist()) / math.fsum(np.maximum(ours, theirs).tolist()))
+    return _geometric_means(ratios, max_n)
 
 
 def _f2_frequencies(counts: NDArray[np.int64], side: Texts, n: int, max_n: int) -> NDArray[np.float64]:
@@ -143,7 +85,26 @@ def _f2_frequencies(counts: NDArray[np.int64], side: Texts, n: int, max_n: int) 
     return everything / everything.sum()
 
 
-def _f2_ratio(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> float:
-    known = (ours > 0) | (theirs > 0)
-    ours, theirs = (np.where(side[known] > 0, side[known], MISSING) for side in (ours, theirs))
-    return math.fsum(np.minimum(ours, theirs).tolist()) / math.fsum(np.maximum(ours, theirs).tolist())
+def _geometric_means(ratios: Sequence[float], max_n: int) -> list[float | None]:
+    """Return the mean of the first 1, 2, ... ratios in percent; None for orders without one."""
+    means: list[float | None] = [100.0 * math.prod(ratios[:n]) ** (1 / n) for n in range(1, len(ratios) + 1)]
+    return means + [None] * (max_n - len(means))
+
+
+def ms_jaccard_columns(counts: Sequence[NgramCounts], texts: Texts, references: Texts, tokens: str) -> list[Score]:
+    """Return the columns of MS-Jaccard-1 to -3 by both definitions.
+
+    Args:
+        counts: of orders 1, 2, ... in turn, at least 3, over all texts and then all references.
+        texts: token ids of the generated texts.
+        references: token ids of the true texts.
+        tokens: part of the signature that names the tokens.
+    """
+    values = {"original": ms_jaccard(counts[:MAX_N], len(texts)), "f2_code": ms_jaccard_f2(texts, references)}
+    columns = []
+    for definition, relative in RELATIVE_TO.items():
+        for n, value in enumerate(values[definition], start=1):
+            name = column_name(f"ms-jaccard-{n}", definition, "original")
+            options = f"n:{n}|definition:{definition}|counts:{relative}|mean:geometric 1..n|scale:percent|version:1"
+            columns.append(Score(name, value, "percent", True, len(texts), f"ms-jaccard|{options}|{tokens}"))
+    return columns

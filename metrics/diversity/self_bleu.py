@@ -1,7 +1,7 @@
-"""Self-BLEU: how much of each text the other texts already say (Zhu et al. 2018; F2-Softmax section 4.1.6).
+"""Self-BLEU, counted exactly over all texts in time proportional to their n-grams, where nltk compares all pairs.
 
-Each text is scored by sentence BLEU with all other texts as references, and the mean is reported in percent. It is
-exact over all texts and takes time proportional to the n-grams: a text may use an n-gram as often as the text that has
+Each text is scored by sentence BLEU with all other texts as references, and the mean is reported in percent; lower
+means more diverse (Zhu et al. 2018; F2-Softmax section 4.1.6). A text may use an n-gram as often as the text that has
 it most, or, where it is that text itself, as the one that has it second most.
 
 Definitions, which differ where no n-gram of an order is shared:
@@ -21,150 +21,90 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.metrics.diversity.ngrams import Integers, NgramCounts, Texts, count_ngrams, lengths_of, n_grams
+from bench.metrics.diversity.ngrams import Integers, NgramCounts, count_ngrams, lengths_of, n_grams
 from bench.metrics.diversity.token_rows import TOO_SHORT, column_name, token_rows
 from bench.metrics.score import Gold, Row, Score, explained
 
-__all__ = [
-    "DEFINITIONS",
-    "Definition",
-    "self_bleu",
-    "self_bleu_columns",
-    "self_bleu_from_counts",
-    "self_bleu_of_each",
-    "self_bleu_scores",
-    "signature",
-]
+__all__ = ["DEFINITIONS", "Definition", "self_bleu", "self_bleu_columns", "self_bleu_of_texts", "self_bleu_scores"]
 
 Definition = Literal["f2_code", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "original")
 MAX_N = 4
-ZERO = {"f2_code": 1e-100, "original": 0.1}
-"""What stands in for zero shared n-grams."""
-
-
-def self_bleu(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") -> list[float | None]:
-    """Return Self-BLEU-1 to -`max_n` in percent, each with equal weights; lower means more diverse.
-
-    None with fewer than two texts (F2-Softmax's code and Texygen raise), and for orders that no text is long enough
-    for (they score smoothing alone). An empty text scores 0, and one shorter than n has no shared n-gram.
-
-    Args:
-        texts: token ids.
-        max_n: largest order.
-        definition: what zero shared n-grams count as.
-
-    >>> by_tokens, by_pairs = self_bleu([[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]], 2)
-    >>> round(by_tokens, 6), round(by_pairs, 6)  # 3/4, 3/4 and 0 of the tokens, 2/3, 2/3 and 0 of the pairs
-    (50.0, 47.140452)
-    """
-    counts = count_ngrams(texts, max_n)
-    return self_bleu_from_counts(counts, lengths_of(texts), definition)
-
-
-def self_bleu_of_each(texts: Texts, max_n: int = 4, definition: Definition = "f2_code") -> NDArray[np.float64]:
-    """Return the BLEU of every text against all others as a fraction, `[texts, max_n]`.
-
-    Raises:
-        ValueError: fewer than two texts.
-    """
-    counts = count_ngrams(texts, max_n)
-    return _scores(counts, lengths_of(texts), definition)
-
-
-def self_bleu_from_counts(
-    counts: Sequence[NgramCounts], lengths: Integers, definition: Definition = "f2_code"
-) -> list[float | None]:
-    """Return Self-BLEU for n = 1, 2, ... from the counts of a pass that other metrics share.
-
-    Args:
-        counts: of orders 1, 2, ... in turn.
-        lengths: `[texts]` tokens of each text.
-        definition: what zero shared n-grams count as.
-    """
-    _check(definition)
-    if len(lengths) < 2:
-        return [None] * len(counts)
-    scores = _scores(counts, lengths, definition)
-    means = [100.0 * math.fsum(column) / len(lengths) for column in scores.T.tolist()]
-    longest = int(lengths.max())
-    return means[:longest] + [None] * len(means[longest:])
+SMOOTHING = {"f2_code": 1e-100, "original": 0.1}
+"""Number of shared n-grams where there is none."""
 
 
 def self_bleu_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score generated texts by Self-BLEU-1 to -4 alone; arguments and errors as for `token_rows`."""
-    given = token_rows(rows, gold)
-    columns = self_bleu_columns(count_ngrams(given.texts, MAX_N), lengths_of(given.texts), given.tokens)
+    tokens = token_rows(rows, gold)
+    columns = self_bleu_columns(count_ngrams(tokens.texts, MAX_N), lengths_of(tokens.texts), tokens.tokens)
     return [explained(score, TOO_SHORT) for score in columns]
 
 
-def self_bleu_columns(counts: Sequence[NgramCounts], lengths: Integers, tokenisation: str) -> list[Score]:
+def self_bleu_columns(counts: Sequence[NgramCounts], lengths: Integers, tokens: str) -> list[Score]:
     """Return the columns of Self-BLEU-1 to -4 by both definitions.
 
     Args:
         counts: of orders 1 to 4 in turn, from a pass that other metrics may share.
         lengths: `[texts]` tokens of each text.
-        tokenisation: what the signature says of the tokens.
+        tokens: part of the signature that names the tokens.
     """
     columns = []
     for definition in DEFINITIONS:
-        for n, value in enumerate(self_bleu_from_counts(counts, lengths, definition), start=1):
+        for n, value in enumerate(self_bleu(counts, lengths, definition), start=1):
             name = column_name(f"self-bleu-{n}", definition, DEFINITIONS[0])
-            signed = f"{signature(n, definition)}|{tokenisation}"
-            columns.append(Score(name, value, "percent", False, len(lengths), signed))
+            zero = f"zero:{SMOOTHING[definition]:g}|scale:percent|version:1"
+            signature = f"self-bleu|n:{n}|definition:{definition}|refs:all others|weights:equal|{zero}|{tokens}"
+            columns.append(Score(name, value, "percent", False, len(lengths), signature))
     return columns
 
 
-def _bleu(
-    matches: Sequence[Integers], lengths: Integers, wanted: Integers, definition: Definition
-) -> NDArray[np.float64]:
-    """Return sentence BLEU with equal weights up to each order, as a fraction.
+def self_bleu(
+    counts: Sequence[NgramCounts], lengths: Integers, definition: Definition = "f2_code"
+) -> list[float | None]:
+    """Return Self-BLEU in percent for n = 1, 2, ..., each with equal weights up to n.
+
+    None with fewer than two texts (F2-Softmax's code and Texygen raise), and for orders that no text is long enough
+    for (they score smoothing alone). An empty text scores 0, and one shorter than n has no shared n-gram.
 
     Args:
-        matches: for n = 1, 2, ... the shared n-grams of each text, `[texts]`.
+        counts: of orders 1, 2, ... in turn.
         lengths: `[texts]` tokens of each text.
-        wanted: `[texts]` length of its nearest reference, for the brevity penalty.
-        definition: what zero shared n-grams count as.
+        definition: smoothing of orders without a shared n-gram.
 
-    Returns:
-        `[texts, orders]`.
+    >>> texts = [[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]]
+    >>> [round(value, 6) for value in self_bleu(count_ngrams(texts, 2), lengths_of(texts))]
+    [50.0, 47.140452]
     """
+    if len(lengths) < 2:
+        return [None] * len(counts)
+    scores = self_bleu_of_texts(counts, lengths, definition)
+    means = [100.0 * math.fsum(column) / len(lengths) for column in scores.T.tolist()]
+    longest = int(lengths.max())
+    return means[:longest] + [None] * len(means[longest:])
+
+
+def self_bleu_of_texts(
+    counts: Sequence[NgramCounts], lengths: Integers, definition: Definition = "f2_code"
+) -> NDArray[np.float64]:
+    """Return the sentence BLEU of each of two or more texts against all others, from 0 to 1, `[texts, orders]`.
+
+    Arguments as for `self_bleu`.
+    """
+    matches = [_matches(of_order) for of_order in counts]
     # Logarithms of integers by the C library: those of numpy differ between processors in the last bit.
     longest = int(lengths.max(initial=1))
-    logs = np.array([math.log(ZERO[definition]), *map(math.log, range(1, longest + 1))])
+    logs = np.array([math.log(SMOOTHING[definition]), *map(math.log, range(1, longest + 1))])
     precisions = []
     for n, matched in enumerate(matches, start=1):
         precisions.append(logs[matched] - logs[np.maximum(n_grams(lengths, n), 1)])
     orders = np.arange(1, len(matches) + 1)
     means = np.cumsum(np.array(precisions).T.reshape(len(lengths), len(matches)), axis=1) / orders
-    brevity = np.minimum(1.0 - wanted / np.maximum(lengths, 1), 0.0)
+    brevity = np.minimum(1.0 - _nearest_other(lengths) / np.maximum(lengths, 1), 0.0)
     exponents = means + brevity[:, None]
     scores = np.array([math.exp(x) for x in exponents.ravel().tolist()]).reshape(exponents.shape)
     scores[(lengths == 0) | ((matches[0] == 0) & (definition == "original"))] = 0.0
     return scores
-
-
-def signature(n: int, definition: Definition) -> str:
-    """Name everything the score depends on but the tokenizer, for the store and the leaderboard.
-
-    >>> signature(2, "f2_code")
-    'self-bleu|n:2|definition:f2_code|refs:all others|weights:equal|zero:1e-100|scale:percent|version:1'
-    """
-    _check(definition)
-    options = f"n:{n}|definition:{definition}|refs:all others|weights:equal|zero:{ZERO[definition]:g}"
-    return f"self-bleu|{options}|scale:percent|version:1"
-
-
-def _check(definition: str) -> None:
-    if definition not in DEFINITIONS:
-        raise ValueError(f"definition {definition!r} is unknown; there are: {', '.join(DEFINITIONS)}")
-
-
-def _scores(counts: Sequence[NgramCounts], lengths: Integers, definition: Definition) -> NDArray[np.float64]:
-    _check(definition)
-    if len(lengths) < 2:
-        raise ValueError(f"Self-BLEU compares texts with each other: expected two or more, got {len(lengths)}")
-    return _bleu([_matches(of_order) for of_order in counts], lengths, _nearest_other(lengths), definition)
 
 
 def _matches(pairs: NgramCounts) -> Integers:

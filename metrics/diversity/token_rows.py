@@ -1,4 +1,4 @@
-"""Token rows: the token ids of stored rows, and what a signature says of the tokens."""
+"""Token rows: the token ids of stored rows, and how signatures name the tokens."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.metrics.diversity.ngrams import Texts, flatten
-from bench.metrics.score import Gold, Row, ordered
+from bench.metrics.score import Gold, Row, field_of_all, ordered
 
-__all__ = ["TOO_SHORT", "TokenRows", "column_name", "token_rows", "tokenisation", "tokens_of"]
+__all__ = ["NO_REFERENCES", "TOO_SHORT", "TokenRows", "column_name", "token_rows", "tokenisation"]
 
 TOO_SHORT = "too few texts, or none with an n-gram"
-"""Why a column of token ids has no value."""
+NO_REFERENCES = "rows without reference_ids"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class TokenRows:
     Args:
         texts: token ids of each generated text.
         references: token ids of each true continuation; None where the rows have none.
-        tokens: what signatures say of the tokens, from `tokenisation`.
+        tokens: part of a signature that names the tokens, from `tokenisation`.
     """
 
     texts: Texts
@@ -34,35 +34,21 @@ def token_rows(rows: Sequence[Row], gold: Gold) -> TokenRows:
     """Read the token ids of stored rows.
 
     Args:
-        rows: `{"id", "token_ids", "reference_ids"}`; `reference_ids` may be left out of all.
+        rows: `{"id", "token_ids", "reference_ids"}`; all rows or none have `reference_ids`.
         gold: for its ids only.
 
     Raises:
-        ValueError: other ids than the gold's, a row without `token_ids`, or `reference_ids` in some rows only.
+        ValueError: the ids are not those of `gold`, a row without `token_ids`, or `reference_ids` in some rows only.
     """
     rows = ordered(rows, gold)
-    texts, references = tokens_of(rows, "token_ids"), tokens_of(rows, "reference_ids")
+    texts, references = field_of_all(rows, "token_ids"), field_of_all(rows, "reference_ids")
     if texts is None:
         raise ValueError(f"expected rows with token_ids, got {len(rows)} without; generate them again")
     return TokenRows(texts, references, tokenisation(references))
 
 
-def tokens_of(rows: Sequence[Row], field: str) -> Texts | None:
-    """Return the token ids of every row, or None when no row has them.
-
-    Raises:
-        ValueError: some rows have them and others do not.
-    """
-    without = [row["id"] for row in rows if field not in row]
-    if rows and len(without) == len(rows):
-        return None
-    if without:
-        raise ValueError(f"expected {field} in all {len(rows)} rows or in none, {len(without)} lack it: {without[:3]}")
-    return [row[field] for row in rows]
-
-
 def tokenisation(references: Texts | None) -> str:
-    """Say which tokens are counted, by a hash of the true continuations, which differ with the tokenizer.
+    """Name the tokens by a hash of the true continuations, which differ with the tokenizer.
 
     >>> tokenisation([[4, 8], [15]])
     'longest:2|tokens:62fcd9cb'
@@ -77,11 +63,9 @@ def tokenisation(references: Texts | None) -> str:
 
 
 def column_name(name: str, definition: str, plain: str) -> str:
-    """Return the name of a column: `plain` is the definition whose column has no ending.
+    """Return the name of a column; the column of the definition `plain` has no ending.
 
     >>> column_name("distinct-1", "f2_code", "f2_code"), column_name("distinct-1", "per_text", "f2_code")
     ('distinct-1', 'distinct-1/per_text')
     """
-    if definition == plain:
-        return name
-    return f"{name}/{definition}"
+    return name if definition == plain else f"{name}/{definition}"

@@ -1,42 +1,37 @@
-"""Checkpoints: public models found on this machine, refused where weights are missing, named without a path.
+"""Checkpoints: public models on this machine, refused where weights are missing, and named without a path.
 
 A checkpoint is a folder, or the id of a hub repository that is in the cache; nothing is downloaded. `from_pretrained`
-gives what a checkpoint lacks random weights and goes on, so whoever loads one asks `refuse_lacking` what was missing.
+gives random values to weights that a checkpoint lacks and goes on, so every loader here calls `check_weights`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-__all__ = [
-    "NoVerifier",
-    "device_of",
-    "find",
-    "lacking",
-    "loading",
-    "named",
-    "provenance",
-    "refuse_lacking",
-    "shown",
-]
+__all__ = ["NotApplicable", "check_weights", "choose", "device_of", "find", "loading", "provenance", "public_name"]
 
 
-class NoVerifier(Exception):
-    """Rows cannot be judged: the model or something in the rows is missing. The message says what, for the table."""
+class NotApplicable(Exception):
+    """Rows cannot be scored, because the model or something in the rows is missing; tables show the message."""
+
+
+def choose(checkpoint: str | None, variable: str, default: str = "") -> str:
+    """Return a checkpoint: the argument, else the value of an environment variable, else the default."""
+    return checkpoint or os.environ.get(variable) or default
 
 
 def find(checkpoint: str) -> Path:
     """Return the folder of a checkpoint: itself, or the hub's copy in the cache.
 
     Raises:
-        NoVerifier: it is neither; nothing is downloaded.
+        NotApplicable: it is neither; nothing is downloaded.
     """
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
@@ -48,73 +43,76 @@ def find(checkpoint: str) -> Path:
     except HFValidationError:
         config = None
     if not isinstance(config, str):
-        raise NoVerifier(f"needs {shown(checkpoint)}: bench doctor")
+        raise NotApplicable(f"needs {public_name(checkpoint)}: bench doctor")
     return Path(config).parent
-
-
-def named(checkpoint: str | None, variable: str, default: str = "") -> str:
-    """Return the checkpoint that was asked for: the argument, or what an environment variable names, or the default."""
-    return checkpoint or os.environ.get(variable) or default
 
 
 @contextmanager
 def loading(checkpoint: str) -> Iterator[None]:
-    """Turn what `transformers` says of a checkpoint that cannot be read into one line.
+    """Turn the error of `transformers` for a checkpoint that cannot be read into one line.
 
     Raises:
-        NoVerifier: in place of what was raised inside.
+        NotApplicable: in place of the error that was raised inside.
     """
     try:
         yield
     except (OSError, ValueError, RuntimeError, KeyError) as error:
-        why = " ".join(str(error).split())[:120]
-        raise NoVerifier(f"{shown(checkpoint)} does not load ({type(error).__name__}: {why}): bench doctor") from error
+        message = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
+        raise NotApplicable(f"{public_name(checkpoint)} does not load ({message}): bench doctor") from error
 
 
-def lacking(info: Mapping[str, Any]) -> list[str]:
-    """Return which weights were not in a checkpoint, or had another shape, from `output_loading_info`.
+def check_weights(checkpoint: str, info: Mapping[str, Any], unread: str = "\0") -> None:
+    """Refuse a checkpoint in which weights are missing or have another shape.
 
-    >>> lacking({"missing_keys": ["b", "a"], "mismatched_keys": [], "unexpected_keys": ["c"]})
-    ['a', 'b']
+    Args:
+        checkpoint: as the user named it.
+        info: what `from_pretrained` returns with `output_loading_info=True`.
+        unread: prefix of the weights that are never read, and may be missing.
+
+    Raises:
+        NotApplicable: weights are missing.
     """
-    return sorted({str(key) for key in [*info["missing_keys"], *info["mismatched_keys"]]})
-
-
-def refuse_lacking(checkpoint: str, weights: Sequence[str]) -> None:
-    """Raise NoVerifier where a checkpoint lacks weights."""
-    if weights:
-        raise NoVerifier(f"{shown(checkpoint)} lacks {len(weights)} weights, such as {weights[0]}: bench doctor")
+    missing = sorted({str(key) for key in [*info["missing_keys"], *info["mismatched_keys"]]})
+    missing = [key for key in missing if not key.startswith(unread)]
+    if missing:
+        raise NotApplicable(
+            f"{public_name(checkpoint)} lacks {len(missing)} weights, such as {missing[0]}: bench doctor"
+        )
 
 
 def device_of(device: str | None) -> torch.device:
-    """Return the device that was asked for, by default the GPU if there is one."""
-    if not device and torch.cuda.is_available():
-        device = "cuda"
-    return torch.device(device or "cpu")
+    """Return a device by its name, by default the GPU if there is one."""
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def provenance(checkpoint: str, folder: Path) -> dict[str, str]:
-    """Say what was loaded without its path: `checkpoint`, `revision` or a hash of the `weights`, and of the `config`.
+    """Return what was loaded: `checkpoint`, its `revision` or a hash of its `weights`, and a hash of its `config`.
 
     Args:
-        checkpoint: as it was asked for.
+        checkpoint: as the user named it.
         folder: what `find` returned for it.
     """
-    config = {"config": hashlib.sha256((folder / "config.json").read_bytes()).hexdigest()[:12]}
+    config = {"config": hash_of(folder / "config.json")}
     if folder.parent.name == "snapshots":
-        return {"checkpoint": shown(checkpoint), "revision": folder.name[:12], **config}
+        return {"checkpoint": public_name(checkpoint), "revision": folder.name[:12], **config}
+    weights = hash_of(*sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]))
+    return {"checkpoint": public_name(checkpoint), "weights": weights, **config}
+
+
+def hash_of(*paths: Path) -> str:
+    """Return the first 12 digits of the SHA-256 of files, one after the other."""
     digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")]):
+    for path in paths:
         with path.open("rb") as file:
             while block := file.read(1 << 24):
                 digest.update(block)
-    return {"checkpoint": shown(checkpoint), "weights": digest.hexdigest()[:12], **config}
+    return digest.hexdigest()[:12]
 
 
-def shown(checkpoint: str) -> str:
-    """Return a checkpoint's name for people; of a folder its last part only, so that no path gets into a result.
+def public_name(checkpoint: str) -> str:
+    """Return the name of a checkpoint; of a folder its last part only, so that no path gets into a result.
 
-    >>> shown("nobody/encoder"), shown("somewhere/on/disk/encoder")
+    >>> public_name("nobody/encoder"), public_name("somewhere/on/disk/encoder")
     ('nobody/encoder', 'encoder')
     """
     if Path(checkpoint).is_dir() or checkpoint.count("/") > 1:

@@ -1,9 +1,9 @@
-"""Embedder: sentence embeddings of any transformer encoder on this machine, pooled by the rule of its kind.
+"""Embedder: embeddings of texts by any transformer on this machine, pooled by the rule of its kind.
 
 SimCSE (Gao et al. 2021): its supervised checkpoints are read at the pooler's output, the unsupervised ones (`unsup` in
-the name) at the raw hidden state of [CLS], as the authors' tool does. A folder in the layout of sentence-transformers
-says itself whether it wants the mean or the first token. The authors' tool cuts every text to 128 tokens; here only
-what the model has no positions for is cut, unless asked, and how many texts were is counted.
+the name) at the raw hidden state of [CLS], as in the authors' tool. A folder in the layout of sentence-transformers
+names its pooling itself: the mean or the first token. The authors' tool cuts every text to 128 tokens; here a text is
+cut only to the positions of the model, unless `max_length` is given, and the cut texts are counted.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ import torch
 from torch import Tensor
 
 from bench.metrics.faithfulness import checkpoints
-from bench.metrics.faithfulness.checkpoints import NoVerifier, find
-from bench.metrics.faithfulness.verifiers import batches
+from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.verifiers import TOKENS, batches
 
-__all__ = ["Embedder", "NoVerifier", "Pooling", "embed", "load", "pooling_of"]
+__all__ = ["Embedder", "Pooling", "embed", "load", "pooling_of"]
 
 Pooling = Literal["pooler", "cls", "mean", "last"]
-PLAIN_MODULES = {"Transformer", "Pooling", "Normalize"}
-"""Parts of a sentence-transformers folder that leave no weights out; a length of 1 changes no cosine."""
-TOKENS = 16_384
-"""Of a batch, padding counted."""
+KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
+"""Parts of a sentence-transformers folder without further weights; a length of 1 changes no cosine."""
 
 
 @dataclass(frozen=True)
 class Embedder:
-    """A loaded encoder in float32.
+    """A loaded transformer in float32.
 
     Args:
         model: of `transformers`, without a task head.
         tokenizer: its tokenizer.
-        pooling: which state stands for the text.
-        longest: tokens that a text is cut to, its marks counted.
+        pooling: the state that becomes the embedding.
+        longest: tokens that a text is cut to, special tokens counted.
         signature: what was loaded and how it is read.
     """
 
@@ -52,63 +50,62 @@ class Embedder:
 def load(
     checkpoint: str, *, pooling: Pooling | None = None, max_length: int | None = None, device: str | None = None
 ) -> Embedder:
-    """Load an encoder with every weight that its pooling reads.
+    """Load a transformer with every weight that its pooling reads.
 
     Args:
         checkpoint: a folder, or a hub id that is in the cache; nothing is downloaded.
-        pooling: by default as `pooling_of` says; `last` is for models that read from left to right.
+        pooling: by default from `pooling_of`; `last` is for models that read from left to right.
         max_length: tokens to cut texts to, by default as many as the model has positions.
         device: by default the GPU if there is one.
 
     Raises:
-        NoVerifier: it is not there, cannot be read, lacks weights, or is pooled in a way that is not known here.
+        NotApplicable: it is not there, cannot be read, lacks weights, or has an unknown pooling.
     """
     from transformers import AutoModel, AutoTokenizer
 
-    folder, name = find(checkpoint), checkpoints.shown(checkpoint)
+    folder, name = checkpoints.find(checkpoint), checkpoints.public_name(checkpoint)
     pooling = pooling or pooling_of(name, folder)
     with checkpoints.loading(checkpoint):
         model, info = AutoModel.from_pretrained(
             folder, output_loading_info=True, dtype=torch.float32, local_files_only=True
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    lacking = checkpoints.lacking(info)
-    if pooling != "pooler":
-        lacking = [key for key in lacking if not key.startswith("pooler.")]  # never read
-    elif getattr(model, "pooler", None) is None:
-        raise NoVerifier(f"{name} has no pooler, and its name does not say unsup: bench doctor")
-    checkpoints.refuse_lacking(checkpoint, lacking)
+    if pooling == "pooler" and getattr(model, "pooler", None) is None:
+        raise NotApplicable(f"{name} has no pooler, and its name does not contain unsup: bench doctor")
+    if pooling == "pooler":
+        checkpoints.check_weights(checkpoint, info)
+    else:
+        checkpoints.check_weights(checkpoint, info, unread="pooler.")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token  # always masked
-    longest = min(_positions(model), tokenizer.model_max_length, max_length or _positions(model))
+    positions = _positions(model)
+    longest = min(positions, tokenizer.model_max_length, max_length or positions)
     made_of = "|".join(f"{key}:{value}" for key, value in checkpoints.provenance(checkpoint, folder).items())
-    cut = f"pooling:{pooling}|max_length:{max_length or 'none'}|positions:{_positions(model)}"
-    signature = f"{made_of}|{cut}|dtype:float32"
-    return Embedder(model.to(checkpoints.device_of(device)).eval(), tokenizer, pooling, longest, signature)
+    cut = f"pooling:{pooling}|max_length:{max_length or 'none'}|positions:{positions}"
+    model = model.to(checkpoints.device_of(device)).eval()
+    return Embedder(model, tokenizer, pooling, longest, f"{made_of}|{cut}|dtype:float32")
 
 
 def pooling_of(name: str, folder: Path) -> Pooling:
-    """Return how a checkpoint's states become one: as its folder says, else by SimCSE's rule on its name.
+    """Return the pooling of a checkpoint: the one in its folder, else by SimCSE's rule on its name.
 
     Raises:
-        NoVerifier: the folder asks for something else than the mean or the first token, or has layers on top.
+        NotApplicable: the folder names another pooling than the mean or the first token, or has layers on top.
 
     >>> pooling_of("unsup-simcse-bert", Path("nowhere")), pooling_of("sup-simcse-bert", Path("nowhere"))
     ('cls', 'pooler')
     """
-    said = folder / "1_Pooling" / "config.json"
-    if not said.is_file():
-        if "unsup" in name.lower():
-            return "cls"
-        return "pooler"
-    modes = {key for key, on in json.loads(said.read_text()).items() if key.startswith("pooling_mode_") and on is True}
+    file = folder / "1_Pooling" / "config.json"
+    if not file.is_file():
+        return "cls" if "unsup" in name.lower() else "pooler"
+    modes = {key for key, on in json.loads(file.read_text()).items() if key.startswith("pooling_mode_") and on is True}
     parts, kinds = folder / "modules.json", set()
     if parts.is_file():
         kinds = {part["type"].rpartition(".")[2] for part in json.loads(parts.read_text())}
     known: dict[str, Pooling] = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
-    if len(modes) != 1 or not modes <= known.keys() or not kinds <= PLAIN_MODULES:
-        asked = ", ".join(sorted(modes | kinds - PLAIN_MODULES))
-        raise NoVerifier(f"{name} is pooled by {asked}, expected the mean or the first token alone: bench doctor")
+    if len(modes) != 1 or not modes <= known.keys() or not kinds <= KNOWN_MODULES:
+        found = ", ".join(sorted(modes | kinds - KNOWN_MODULES))
+        raise NotApplicable(f"{name} is pooled by {found}, expected the mean or the first token alone: bench doctor")
     return known[modes.pop()]
 
 
@@ -119,8 +116,8 @@ def embed(embedder: Embedder, texts: Sequence[str], tokens: int = TOKENS) -> tup
 
     Args:
         embedder: as loaded.
-        texts: in any order; a row of the result is that of the text in its place.
-        tokens: most tokens of a batch; a longer text is a batch of its own.
+        texts: in any order; row i of the result belongs to text i.
+        tokens: largest number of tokens of a batch; a longer text is a batch of its own.
 
     Raises:
         ValueError: a text without a token, under a tokenizer that adds none.
@@ -133,24 +130,18 @@ def embed(embedder: Embedder, texts: Sequence[str], tokens: int = TOKENS) -> tup
     encoded = embedder.tokenizer(distinct, truncation=True, max_length=embedder.longest)
     if not all(encoded["input_ids"]):
         raise ValueError(f"expected texts with a token, got {encoded['input_ids'].count([])} without; drop them first")
-    rows: list[Tensor] = [torch.empty(0)] * len(distinct)
+    rows: dict[str, Tensor] = {}
     with torch.inference_mode():
         for batch in batches([len(ids) for ids in encoded["input_ids"]], tokens):
-            columns = {name: _chosen(encoded[name], batch) for name in encoded}
+            columns = {name: [encoded[name][place] for place in batch] for name in encoded}
             padded = embedder.tokenizer.pad(columns, padding_side="right", return_tensors="pt")
-            padded = padded.to(embedder.model.device)
-            for i, row in zip(batch, _pooled(embedder, padded).cpu(), strict=True):
-                rows[i] = row
-    places = {text: i for i, text in enumerate(distinct)}
-    return torch.stack([rows[places[text]] for text in texts]), sum(text in cut for text in texts)
-
-
-def _chosen(rows: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    return [rows[place] for place in places]
+            pooled = _pooled(embedder, padded.to(embedder.model.device)).cpu()
+            rows.update(zip([distinct[place] for place in batch], pooled, strict=True))
+    return torch.stack([rows[text] for text in texts]), sum(text in cut for text in texts)
 
 
 def _pooled(embedder: Embedder, padded: Any) -> Tensor:
-    """Return the states that stand for texts, [B, d]."""
+    """Return the embeddings of a batch, [B, d]."""
     output = embedder.model(**padded)
     if embedder.pooling == "pooler":
         pooled: Tensor = output.pooler_output
@@ -166,9 +157,7 @@ def _pooled(embedder: Embedder, padded: Any) -> Tensor:
 
 
 def _positions(model: Any) -> int:
-    """Return the longest text that a model can read; those that number positions from the pad on have fewer."""
+    """Return the longest text that a model can read; models that number positions from the pad on have fewer."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding, positions = getattr(table, "padding_idx", None), int(model.config.max_position_embeddings)
-    if padding is None:
-        return positions
-    return positions - padding - 1
+    return positions if padding is None else positions - padding - 1

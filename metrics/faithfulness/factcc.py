@@ -1,7 +1,7 @@
 """FactCC: the share of claims that a classifier finds consistent with their source (Kryscinski et al. 2020, EMNLP).
 
 The classifier reads (document, claim) in this order, uncased, 512 word pieces, of which the longer text loses some. It
-was trained on single sentences as claims, so a summary of several is one claim each by default (`unit="sentence"`); of
+was trained on single sentences as claims, so each sentence of a summary is a claim by default (`unit="sentence"`); for
 one-sentence summaries both units are the same.
 """
 
@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any, Literal
 
 from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.checkpoints import choose
 from bench.metrics.faithfulness.verifiers import Verifier
 from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["CHECKPOINT", "Unit", "claims_of", "factcc", "factcc_family", "factcc_scores", "load_factcc"]
+__all__ = ["Unit", "claims_of", "factcc", "factcc_family", "factcc_scores", "load_factcc"]
 
 Unit = Literal["sentence", "summary"]
 
@@ -32,7 +33,7 @@ def load_factcc(checkpoint: str = CHECKPOINT, device: str | None = None) -> Veri
 
 
 def claims_of(summary: str, unit: Unit = "sentence") -> list[str]:
-    """Return the claims of a summary: its sentences, a line break ending one too, or the summary itself.
+    """Return the claims of a summary: its sentences, which end at line breaks too, or the summary itself.
 
     >>> claims_of("The Aldra rose. It fell again.\\nNo one was hurt"), claims_of("")
     (['The Aldra rose.', 'It fell again.', 'No one was hurt'], [''])
@@ -53,13 +54,7 @@ def _splitter() -> Any:
 def factcc(
     documents: Sequence[str], summaries: Sequence[str], verifier: Verifier, unit: Unit = "sentence"
 ) -> list[list[bool]]:
-    """Return for each claim of each summary whether its document supports it.
-
-    Raises:
-        ValueError: not as many documents as summaries.
-    """
-    if len(documents) != len(summaries):
-        raise ValueError(f"expected a document per summary, got {len(documents)} and {len(summaries)}")
+    """Return for each claim of each summary whether its document supports it; there is a document for each summary."""
     tokenizer = verifier.tokenizer
     counts, encoded = [], []
     for document, summary in zip(documents, summaries, strict=True):
@@ -78,15 +73,14 @@ def factcc_family(*, checkpoint: str | None = None, unit: Unit = "sentence", dev
     Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
 
     Args:
-        checkpoint: a folder, or a hub id that is in the cache; by default what BENCH_FACTCC names, else `CHECKPOINT`.
+        checkpoint: a folder, or a hub id that is in the cache; by default the value of BENCH_FACTCC, else `CHECKPOINT`.
         unit: what a claim is.
         device: by default the GPU if there is one.
     """
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
         documents = verifiers.source_texts(rows, gold)
-        named = verifiers.named(checkpoint, "BENCH_FACTCC", CHECKPOINT)
-        verifier = verifiers.loaded(load_factcc, named, device)
+        verifier = verifiers.loaded(load_factcc, choose(checkpoint, "BENCH_FACTCC", CHECKPOINT), device)
         return verifier, factcc(documents, [row["text"] for row in rows], verifier, unit)
 
     options = f"factcc|unit:{unit}|mean:claims|split:lines+punkt_rules|max:{MAX_LENGTH}"

@@ -3,8 +3,8 @@
 BERT reads the statement, the title and the rows at once under a mask: the statement sees everything, the title itself,
 a row the statement, the title and itself. A cell is the mean of its pieces' states. Three layers then read the pieces
 of the statement together with the cells; every position sees the statement, only the statement sees cells. The logits
-come from the first piece. Parameters have the names of the authors' file. Their layer norm is not PyTorch's: the
-standard deviation has n - 1 below it, and epsilon is added to it and not to the variance.
+come from the first piece. Parameters have the names of the authors' file. Their layer norm is not PyTorch's: it divides
+by the standard deviation with n - 1 degrees of freedom plus epsilon.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.metrics.faithfulness.checkpoints import NoVerifier
+from bench.metrics.faithfulness.checkpoints import NotApplicable
 
-__all__ = ["CELLLESS", "PAD", "UNUSED", "NLIModel", "load_weights", "mask_of"]
+__all__ = ["NO_CELL", "PAD", "UNUSED", "NLIModel", "load_weights", "mask_of"]
 
 HEADS = 4
 LAYERS = 3
@@ -26,8 +26,8 @@ UNUSED = ("gnn.", "embedding.", "BASE.pooler.", "BASE.embeddings.position_ids")
 """Keys of the authors' file, or of other versions of BERT, that no logit depends on."""
 PAD = -1
 """Block of a padding position."""
-CELLLESS = -1
-"""Cell of a position that is in none."""
+NO_CELL = -1
+"""Cell of a position outside of the cells."""
 
 
 class NLIModel(nn.Module):
@@ -45,25 +45,31 @@ class NLIModel(nn.Module):
         self.biflow = _JointEncoder(config.hidden_size)
         self.classifier = nn.Linear(config.hidden_size, 2)
 
-    def forward(self, ids: Tensor, block: Tensor, cell: Tensor) -> Tensor:
-        """Return logits [B, 2].
+    @property
+    def device(self) -> torch.device:
+        """Device of the parameters."""
+        return self.classifier.weight.device
+
+    def forward(self, input_ids: Tensor, block: Tensor, cell: Tensor) -> Any:
+        """Return an output with `logits` [B, 2].
 
         Args:
-            ids: word pieces [B, T]: statement, title, rows.
+            input_ids: word pieces [B, T]: statement, title, rows.
             block: [B, T], 0 in the statement, 1 in the title, 2 and up in a row, `PAD` after the end.
-            cell: [B, T], number of the cell a piece is in, `CELLLESS` for none.
+            cell: [B, T], number of the cell of a piece, `NO_CELL` outside of the cells.
         """
-        # Of the masks that BERT takes, only one that is added is obeyed by every kind of attention.
+        from transformers.modeling_outputs import SequenceClassifierOutput
+
+        # Only a mask that is added is obeyed by every kind of attention in BERT.
         hidden = (~mask_of(block)).to(torch.float32)[:, None] * -1e4
-        read = self.BASE(input_ids=ids, token_type_ids=(block > 0).long(), attention_mask=hidden)
+        read = self.BASE(input_ids=input_ids, token_type_ids=(block > 0).long(), attention_mask=hidden)
         states: Tensor = read.last_hidden_state  # [B, T, d]
         belongs = cell[:, None] == torch.arange(int(cell.max()) + 1, device=cell.device)[:, None]  # [B, cells, T]
         sizes = belongs.sum(dim=-1, keepdim=True)
         cells = (belongs.to(states.dtype) @ states) / sizes.clamp(min=1)
-        said = (block == 0)[:, : int((block == 0).sum(dim=1).max())]
-        joint = self.biflow(states[:, : said.shape[1]], said, cells, sizes[..., 0] > 0)
-        logits: Tensor = self.classifier(joint[:, 0])
-        return logits
+        is_statement = (block == 0)[:, : int((block == 0).sum(dim=1).max())]
+        joint = self.biflow(states[:, : is_statement.shape[1]], is_statement, cells, sizes[..., 0] > 0)
+        return SequenceClassifierOutput(logits=self.classifier(joint[:, 0]))
 
 
 def mask_of(block: Tensor) -> Tensor:
@@ -81,23 +87,24 @@ class _JointEncoder(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(2, size)  # what a position is of
+        self.embedding = nn.Embedding(2, size)  # statement, cell
         self.encoders = nn.ModuleList([_Layer(size) for _ in range(LAYERS)])
 
-    def forward(self, said: Tensor, is_said: Tensor, cells: Tensor, is_cell: Tensor) -> Tensor:
-        """Return [B, S + C, d] for statements [B, S, d] and cells [B, C, d], of which the bools say what is there."""
+    def forward(self, statement: Tensor, is_statement: Tensor, cells: Tensor, is_cell: Tensor) -> Tensor:
+        """Return [B, S + C, d] for statements [B, S, d] and cells [B, C, d]; False in the masks is padding."""
         kinds = self.embedding.weight
-        states = torch.cat([said + kinds[0], cells + kinds[1]], dim=1)
-        from_said = torch.cat([is_said, is_cell], dim=1)[:, None].expand(-1, said.shape[1], -1)
-        from_cell = torch.cat([is_said, torch.zeros_like(is_cell)], dim=1)[:, None].expand(-1, cells.shape[1], -1)
-        seen = torch.cat([from_said, from_cell], dim=1)[:, None]
+        states = torch.cat([statement + kinds[0], cells + kinds[1]], dim=1)
+        from_statement = torch.cat([is_statement, is_cell], dim=1)[:, None].expand(-1, statement.shape[1], -1)
+        of_cell = torch.cat([is_statement, torch.zeros_like(is_cell)], dim=1)
+        from_cell = of_cell[:, None].expand(-1, cells.shape[1], -1)
+        seen = torch.cat([from_statement, from_cell], dim=1)[:, None]
         for layer in self.encoders:
             states = layer(states, seen)
         return states
 
 
 class _Layer(nn.Module):
-    """Self-attention, then two linear layers, each added and normed."""
+    """Self-attention, then two linear layers, each with a residual connection and a norm."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -145,27 +152,27 @@ def load_weights(model: NLIModel, weights: object, name: str) -> NLIModel:
     """Give a model all of its weights.
 
     Args:
-        model: of the right size; it is changed.
-        weights: by key; those under `UNUSED` may be there and are not read.
-        name: of the checkpoint, for messages.
+        model: model of the right size, which is changed.
+        weights: by key; those under `UNUSED` are not read.
+        name: name of the checkpoint, for messages.
 
     Raises:
-        NoVerifier: these are no weights, some are missing, of another shape, or belong to another model.
+        NotApplicable: these are no weights, or some are missing, have another shape or belong to another model.
     """
     if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
-        raise NoVerifier(f"{name} is no state dict but {type(weights).__name__}: bench doctor")
-    wanted = model.state_dict()
-    given = {key: tensor for key, tensor in weights.items() if not key.startswith(UNUSED)}
-    missing, unexpected = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
+        raise NotApplicable(f"{name} is no state dict but {type(weights).__name__}: bench doctor")
+    expected = model.state_dict()
+    found = {key: tensor for key, tensor in weights.items() if not key.startswith(UNUSED)}
+    missing, unexpected = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
     if missing:
-        raise NoVerifier(f"{name} lacks {len(missing)} weights, such as {missing[0]}: bench doctor")
+        raise NotApplicable(f"{name} lacks {len(missing)} weights, such as {missing[0]}: bench doctor")
     if unexpected:
-        raise NoVerifier(
+        raise NotApplicable(
             f"{name} has {len(unexpected)} weights of another model, such as {unexpected[0]}: bench doctor"
         )
-    for key, tensor in given.items():
-        if tensor.shape != wanted[key].shape:
-            shapes = f"{list(tensor.shape)}, expected {list(wanted[key].shape)} by config.json"
-            raise NoVerifier(f"{name} has {key} {shapes}: bench doctor")
-    model.load_state_dict(given)
+    for key, tensor in found.items():
+        if tensor.shape != expected[key].shape:
+            shapes = f"{list(tensor.shape)}, expected {list(expected[key].shape)} by config.json"
+            raise NotApplicable(f"{name} has {key} {shapes}: bench doctor")
+    model.load_state_dict(found)
     return model

@@ -1,9 +1,10 @@
 """PTB tokens: the words of the Penn Treebank in lower case, as models trained on CoreNLP's output read them.
 
-nltk's Treebank tokenizer by sentence, with what CoreNLP's tokenizer does beside it: brackets are `-lrb-`, `-rsb-` and
-so on, the pound sign is `#`, a unit is parted from a number that has a point or comma (`1.5 m`), typographic quotes,
-dashes and ellipses are plain. Sentences end at a line break or by Punkt's rules without training, helped by a list of
-abbreviations, since a full stop is parted from its word only there. No data files are needed.
+nltk's Treebank tokenizer by sentence, with what CoreNLP's tokenizer adds: brackets become `-lrb-`, `-rsb-` and so on,
+the pound sign becomes `#`, a unit is separated from a number that has a point or comma (`1.5 m`), and typographic
+quotes, dashes and ellipses become plain. Sentences end at a line break or by Punkt's rules without training, with a
+list of abbreviations, because only at the end of a sentence a full stop is separated from its word. No data files are
+needed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def ptb_tokens(text: str, *, lower: bool = True) -> list[str]:
     """Return the tokens of a text.
 
     Args:
-        text: of any number of sentences.
+        text: any number of sentences.
         lower: False keeps the case, for a parser.
 
     >>> " ".join(ptb_tokens('Aldra (Sorn) "can\\'t pay" its £1.5m debt. It rose.'))
@@ -58,14 +59,12 @@ def as_written(tokens: Sequence[str], text: str) -> list[str]:
     >>> as_written(["-LRB-", "Sorn", "-RRB-", "``", "#", "5"], "(Sorn) “£5")
     ['(', 'Sorn', ')', '"', '£', '5']
     """
-    written = dict(WRITTEN)
-    if "£" in text:
-        written["#"] = "£"
+    written = WRITTEN | ({"#": "£"} if "£" in text else {})
     return [written.get(token, token) for token in tokens]
 
 
 def same_letters(tokens: Sequence[str], text: str) -> bool:
-    """Return whether tokens are those of a text: the same letters and digits, in any case and however cut.
+    """Return whether tokens have the same letters and digits as a text, whatever their case and boundaries.
 
     >>> same_letters(["ca", "n't", "-lrb-", "#", "5"], "Can't (£5)"), same_letters(["aldra"], "sorn")
     (True, False)

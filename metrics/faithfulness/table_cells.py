@@ -1,8 +1,8 @@
 """Table cells as text for table verifiers: as in the file, or as the published scripts saw them through pandas.
 
 LogicNLG's and PLOG's scripts read a table with pandas, which turns a column of numbers into numbers and back: "7.10"
-becomes "7.1", "01" becomes "1", an integer beside an empty cell "1.0", "none" and "n/a" a missing cell. Published
-values have this, so it is the default (`plog`); `raw` keeps the text.
+becomes "7.1", "01" becomes "1", an integer in a column with an empty cell "1.0", "none" and "n/a" a missing cell.
+Published values have this, so it is the default (`plog`); `raw` keeps the text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from bench.metrics.faithfulness.checkpoints import NoVerifier
+from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.score import Gold, Row
 
 __all__ = ["Cells", "TableText", "table_text", "table_texts", "with_tables"]
@@ -32,10 +32,10 @@ def table_text(table: Mapping[str, Any], cells: Cells = "plog") -> TableText:
 
     Args:
         table: `{"header", "rows"}`, the text of the file.
-        cells: see the first lines of this file.
+        cells: how the text of cells is read; see the first lines of this module.
 
     Raises:
-        ValueError: pandas cannot read the table, or a name of `cells` is unknown.
+        ValueError: pandas cannot read the table, or `cells` is unknown.
 
     >>> table = {"header": ["region", "share"], "rows": [["aldra", "7.10"], ["sorn", ""]]}
     >>> table_text(table).rows, table_text(table, "raw").rows
@@ -47,16 +47,9 @@ def table_text(table: Mapping[str, Any], cells: Cells = "plog") -> TableText:
         raise ValueError(f"expected cells plog or raw, got {cells!r}")
     lines = "\n".join("#".join(row) for row in (table["header"], *table["rows"]))
     frame = importlib.import_module("pandas").read_csv(io.StringIO(lines), sep="#").reset_index(drop=True)
-    # Pandas 3 leaves a missing cell a float where older ones wrote "nan".
-    as_text = frame.astype(object).map(_text_of)
+    # Pandas 3 leaves a missing cell a float, which is not equal to itself, where older ones wrote "nan".
+    as_text = frame.astype(object).map(lambda cell: "nan" if cell != cell else str(cell))
     return TableText(list(map(str, frame.columns)), as_text.to_numpy().tolist())
-
-
-def _text_of(cell: Any) -> str:
-    """Return the text of a cell of pandas; a missing one, which is not equal to itself, is "nan"."""
-    if cell != cell:
-        return "nan"
-    return str(cell)
 
 
 def table_texts(gold: Sequence[Mapping[str, Any]], cells: Cells = "plog") -> list[TableText]:
@@ -75,9 +68,9 @@ def with_tables(rows: Sequence[Row], gold: Gold) -> list[Mapping[str, Any]]:
     """Return the gold of each row.
 
     Raises:
-        NoVerifier: one has no table.
+        NotApplicable: one has no table.
     """
     fields = [gold[row["id"]] for row in rows]
     if not all(isinstance(row.get("table"), Mapping) for row in fields):
-        raise NoVerifier("no table")
+        raise NotApplicable("no table")
     return fields

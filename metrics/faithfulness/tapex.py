@@ -1,4 +1,4 @@
-"""TAPEX-Acc: the share of sentences that a table verifier holds for entailed (Liu et al. 2022, ICLR; LogicNLG, PLOG).
+"""TAPEX-Acc: the share of sentences that a table verifier classifies as entailed (Liu et al. 2022; LogicNLG, PLOG).
 
 The input is the sentence and the table row by row in one line of lower-case text, as the released tokenizer writes it:
 a cell of 15 byte-pair pieces or more keeps its first 15, and past 1,024 pieces the end of the table is cut. That
@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.checkpoints import choose
 from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import Verifier
 from bench.metrics.score import Family, Gold, Row
 
-__all__ = ["CHECKPOINT", "linear_table", "load_tapex", "tapex", "tapex_family", "tapex_scores"]
+__all__ = ["linear_table", "load_tapex", "tapex", "tapex_family", "tapex_scores"]
 
 CHECKPOINT = "microsoft/tapex-large-finetuned-tabfact"
 MAX_LENGTH = 1024
@@ -26,15 +27,8 @@ def load_tapex(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verif
     """Load the verifier; arguments and errors as for `verifiers.load`."""
     from transformers import BartForSequenceClassification, BartTokenizer
 
-    return verifiers.load(
-        checkpoint,
-        BartForSequenceClassification,
-        BartTokenizer,
-        "entailed",
-        position=1,
-        device=device,
-        add_prefix_space=True,
-    )
+    classes = BartForSequenceClassification, BartTokenizer
+    return verifiers.load(checkpoint, *classes, "entailed", position=1, device=device, add_prefix_space=True)
 
 
 def linear_table(table: TableText, tokenizer: Any) -> str:
@@ -56,17 +50,11 @@ def _cut(cell: str, tokenizer: Any) -> str:
 
 
 def tapex(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verifier) -> list[bool]:
-    """Return for each sentence whether its table entails it.
-
-    Raises:
-        ValueError: not as many tables as sentences.
-    """
-    if len(tables) != len(sentences):
-        raise ValueError(f"expected a table per sentence, got {len(tables)} and {len(sentences)}")
+    """Return for each sentence whether its table entails it; there are as many tables as sentences."""
     tokenizer, encoded = verifier.tokenizer, []
     lines: dict[int, str] = {}
     for table, sentence in zip(tables, sentences, strict=True):
-        if id(table) not in lines:  # several sentences are of one table
+        if id(table) not in lines:  # several sentences are about one table
             lines[id(table)] = linear_table(table, tokenizer)
         # A special token inside the sentence would be a second end of the text, which the model refuses.
         text = f"{verifiers.plain_text(sentence, tokenizer).lower()} {lines[id(table)]}"
@@ -80,15 +68,14 @@ def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog", device
     Rows are `{"id", "text"}`, gold is `{id: {"table": {"header", "rows"}}}`.
 
     Args:
-        checkpoint: a folder, or a hub id that is in the cache; by default what BENCH_TAPEX names, else `CHECKPOINT`.
+        checkpoint: a folder, or a hub id that is in the cache; by default the value of BENCH_TAPEX, else `CHECKPOINT`.
         cells: how the text of cells is read.
         device: by default the GPU if there is one.
     """
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
         fields = with_tables(rows, gold)
-        named = verifiers.named(checkpoint, "BENCH_TAPEX", CHECKPOINT)
-        verifier = verifiers.loaded(load_tapex, named, device)
+        verifier = verifiers.loaded(load_tapex, choose(checkpoint, "BENCH_TAPEX", CHECKPOINT), device)
         verdicts = tapex(table_texts(fields, cells), [row["text"] for row in rows], verifier)
         return verifier, [[verdict] for verdict in verdicts]
 
@@ -97,4 +84,4 @@ def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog", device
 
 
 tapex_scores = tapex_family()
-"""The share of sentences that TAPEX finds entailed by the table."""
+"""The share of sentences that TAPEX classifies as entailed by the table."""

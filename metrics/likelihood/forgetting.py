@@ -1,8 +1,8 @@
 """Forgetting: how far fine-tuning has moved a pretrained model on general text, and what that costs.
 
-Both numbers are of the same tokens, in nats for each of them: the negative log-likelihood under the method's own
-distribution P, and the divergence KL(P_start || P) from the distribution of the model before fine-tuning. A method that
-changes nothing on general text has a KL of 0 and the likelihood of the model that it started from.
+Both numbers are averages over the same tokens in nats: the negative log-likelihood under the method's own distribution
+P, and the divergence KL(P_start || P) from the distribution before fine-tuning. A method that changes nothing on
+general text has a divergence of 0 and the likelihood of the model that it started from.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 
 __all__ = ["forgetting_scores", "signature"]
 
-COLUMNS = {"nll": "nll_sum", "kl": "kl_sum"}
+FIELDS = {"nll": "nll_sum", "kl": "kl_sum"}
+"""Part of a column's name -> field of the row."""
 
 
 def signature(column: str) -> str:
-    """Name everything the score depends on, for the store and the leaderboard.
+    """Name everything the score depends on.
 
     >>> signature("kl")
     'forgetting|kl|of:start to tuned|per:token|pooled|base:e|text:wikitext-103 test|version:1'
@@ -28,7 +29,7 @@ def signature(column: str) -> str:
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-    return [{name: (float(row[field]), row["n_tokens"]) for name, field in COLUMNS.items()} for row in rows]
+    return [{name: (float(row[field]), row["n_tokens"]) for name, field in FIELDS.items()} for row in rows]
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
@@ -42,7 +43,7 @@ def _scores(counts: Sequence[Counts]) -> list[Score]:
             higher_is_better=False,
             why="the rows have no token",
         )
-        for name in COLUMNS
+        for name in FIELDS
     ]
 
 

@@ -1,13 +1,12 @@
-"""The rank of a matrix of log-probabilities: how far a model is from the softmax bottleneck.
+"""The rank of a matrix of log-probabilities: how far a model is from the softmax bottleneck (HistAlign, section 5.3).
 
-HistAlign, section 5.3: row n of A holds log P(. | context n). A softmax over states of width d without output bias
-spans at most d + 1 dimensions (the +1 is the normaliser of each row), whatever the number of rows; a cache lifts that
-limit.
+Row n of the matrix holds log P(. | context n). A softmax over states of width d without output bias spans at most d + 1
+dimensions (the 1 is the normaliser of each row), whatever the number of rows; a cache lifts that limit.
 
-Which singular values count as zero decides the number. The tolerance here is the usual one, max(N, V) * eps * largest
-singular value, and eps is the caller's choice. The largest value of a log-probability matrix is huge (every entry is
-far below zero), so at single precision true but weaker directions are lost: a trained model of width 192 was seen to
-get 103. The paper names no tolerance, and its 762 for width 768 looks like this effect: report both.
+The tolerance below which a singular value counts as zero decides the number. It is the usual one, max(N, V) * eps *
+largest singular value. The largest singular value of such a matrix is huge, because every entry is far below zero, so
+with the eps of single precision true but weaker directions are lost: a trained model of width 192 got 103. The paper
+names no tolerance, and its 762 for width 768 looks like this effect; both precisions are reported.
 """
 
 from __future__ import annotations
@@ -20,20 +19,10 @@ from torch import Tensor
 
 from bench.metrics.score import Gold, Row, Score
 
-__all__ = [
-    "PRECISIONS",
-    "Precision",
-    "matrix_rank_scores",
-    "rank_of",
-    "signature",
-    "singular_values",
-    "singular_values_of_product",
-]
+__all__ = ["Precision", "matrix_rank_scores", "rank_of", "signature", "singular_values", "singular_values_of_product"]
 
 Precision = Literal["float32", "float64"]
-PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
-
-_EPS = {"float32": torch.finfo(torch.float32).eps, "float64": torch.finfo(torch.float64).eps}
+EPS = {"float32": torch.finfo(torch.float32).eps, "float64": torch.finfo(torch.float64).eps}
 
 
 def singular_values(log_probs: Tensor) -> Tensor:
@@ -50,16 +39,14 @@ def singular_values(log_probs: Tensor) -> Tensor:
         `[min(N, V)]` in float64.
 
     Raises:
-        ValueError: Not a matrix, or an entry is infinite or not a number (a masked word has log-probability -inf: leave
-            it out).
+        ValueError: no matrix, or an entry is infinite or NaN (a masked word has log-probability -inf: leave it out).
 
     >>> singular_values(torch.tensor([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])).tolist()
     [4.0, 3.0]
     """
     if log_probs.ndim != 2:
-        raise ValueError(f"the rank needs a matrix [contexts, words], this has shape {tuple(log_probs.shape)}")
-    if not torch.isfinite(log_probs).all():
-        raise ValueError("the matrix has infinite or undefined entries; drop masked words and diverged rows first")
+        raise ValueError(f"expected a matrix [contexts, words], got the shape {tuple(log_probs.shape)}")
+    _check_finite(log_probs)
     matrix = log_probs.detach().to(torch.float64)
     if min(matrix.shape) == 0:
         return matrix.new_zeros(0)
@@ -73,7 +60,7 @@ def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
     """Return the singular values of `left @ right.T`, largest first, without the product.
 
     A QR factorisation of each factor leaves a [k, k] matrix with the same singular values; all others are 0. The
-    log-probabilities of a softmax head are such a product, of k = width + 1: that is the softmax bottleneck.
+    log-probabilities of a softmax head are such a product, with k = width + 1: that is the softmax bottleneck.
 
     Args:
         left: `[N, k]`; computed in float64 whatever the type.
@@ -83,7 +70,7 @@ def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
         `[min(N, V)]` in float64.
 
     Raises:
-        ValueError: k is larger than N or V, or an entry is infinite or not a number.
+        ValueError: k is larger than N or V, or an entry is infinite or NaN.
 
     >>> singular_values_of_product(torch.tensor([[3.0], [4.0]]), torch.tensor([[0.0], [1.0], [0.0]])).tolist()
     [5.0, 0.0]
@@ -91,38 +78,40 @@ def singular_values_of_product(left: Tensor, right: Tensor) -> Tensor:
     n, v, k = len(left), len(right), left.shape[1]
     if k > min(n, v):
         raise ValueError(f"expected factors of at most {min(n, v)} columns, got {k}")
-    if not (torch.isfinite(left).all() and torch.isfinite(right).all()):
-        raise ValueError("the factors have infinite or undefined entries; drop masked words and diverged rows first")
+    _check_finite(left, right)
     triangles = [torch.linalg.qr(factor.detach().double(), mode="r").R for factor in (left, right)]
     values = torch.linalg.svdvals(triangles[0] @ triangles[1].T)
     return torch.cat([values, values.new_zeros(min(n, v) - k)])
+
+
+def _check_finite(*matrices: Tensor) -> None:
+    if not all(torch.isfinite(matrix).all() for matrix in matrices):
+        raise ValueError("the matrix has infinite or undefined entries; drop masked words and diverged rows first")
 
 
 def rank_of(values: Tensor, shape: tuple[int, int], precision: Precision = "float64") -> int:
     """Count the singular values above the tolerance of a precision.
 
     Args:
-        values: Singular values, as `singular_values` returns or as a results file keeps them.
+        values: singular values, as `singular_values` returns or as a results file keeps them.
         shape: `(N, V)` of the matrix they belong to; the tolerance grows with the larger side.
-        precision: `float64` finds every direction that is there, `float32` those a single-precision computation
-            could see.
+        precision: `float64` finds every direction, `float32` those that a single-precision computation could see.
 
     >>> values = torch.tensor([1.0, 1e-5, 1e-12], dtype=torch.float64)
     >>> rank_of(values, (3, 10), "float32"), rank_of(values, (3, 10), "float64")
     (2, 3)
     """
-    if precision not in _EPS:
-        raise ValueError(f"precision {precision!r} is unknown; there are: {', '.join(_EPS)}")
+    if precision not in EPS:
+        raise ValueError(f"precision {precision!r} is unknown; there are: {', '.join(EPS)}")
     if len(values) != min(shape):
         raise ValueError(f"a matrix of shape {shape} has {min(shape)} singular values, these are {len(values)}")
     if len(values) == 0:
         return 0
-    tolerance = max(shape) * _EPS[precision] * values.max()
-    return int((values > tolerance).sum())
+    return int((values > max(shape) * EPS[precision] * values.max()).sum())
 
 
 def signature(precision: Precision) -> str:
-    """Name everything the rank depends on, for the store and the leaderboard.
+    """Name everything the rank depends on.
 
     >>> signature("float32")
     'rank|of:log_probs|decomposition:float64|tol:max(N,V)*eps(float32)*s1|version:1'
@@ -131,7 +120,7 @@ def signature(precision: Precision) -> str:
 
 
 def matrix_rank_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Rank of A at both tolerances, from its stored singular values.
+    """Return the rank of a matrix at both tolerances, from its stored singular values.
 
     Args:
         rows: one row `{"shape", "values", "rows"}`.
@@ -144,8 +133,9 @@ def matrix_rank_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         raise ValueError(f"expected one row of singular values, got {len(rows)}")
     (row,) = rows
     values, shape = torch.tensor(row["values"], dtype=torch.float64), (row["shape"][0], row["shape"][1])
+    precisions: tuple[Precision, ...] = ("float32", "float64")
     scores = []
-    for precision in PRECISIONS:
+    for precision in precisions:
         signed = f"{signature(precision)}|N:{shape[0]}|V:{shape[1]}"
         rank = float(rank_of(values, shape, precision))
         scores.append(Score(f"rank/{precision}", rank, "count", None, row["rows"], signed))

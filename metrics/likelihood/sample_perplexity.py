@@ -1,14 +1,15 @@
-"""Sample perplexity: of generated texts under a bigram model of human text; the quality side of a trade-off.
+"""Sample perplexity: of generated texts under a bigram model of human text, the quality side of a trade-off.
 
-A text's quality may be judged by a language model that was made of human text (the LM score of Caccia et al. 2020). The
-judge must be the same for every method, and none of the models that are compared. So it is counted from the true
-continuations of all rows. They are few (some 10,000 tokens), and longer n-grams would seldom be seen again.
+The quality of a text may be judged by a language model of human text (the LM score of Caccia et al. 2020). That model
+must be the same for every method and none of the models that are compared, so its counts come from the true
+continuations of all rows. They are few (some 10,000 tokens), so longer n-grams would seldom occur again.
 
-    p(w | v) = (c(v, w) + T(v) p(w)) / (c(v) + T(v))         T(v) kinds of tokens that followed v
-    p(w) = (c(w) + K / (K + 1)) / (N + K)                    K kinds of tokens, N tokens
+    p(w | v) = (c(v, w) + T(v) p(w)) / (c(v) + T(v))         T(v): different tokens that followed v
+    p(w) = (c(w) + K / (K + 1)) / (N + K)                    K: different tokens, N: tokens
 
-Witten and Bell 1991, method C. All tokens that human text lacks are one kind. The first token of a text has p(w).
-A low value is no aim in itself: texts that loop through common pairs have one too. Read it beside diversity.
+Witten and Bell 1991, method C. All tokens that do not occur in human text are one kind. The first token of a text has
+p(w). A low value is no aim in itself, because texts that loop through common pairs have one too: read it together with
+diversity.
 """
 
 from __future__ import annotations
@@ -19,12 +20,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from bench.metrics.diversity.ngrams import Texts
-from bench.metrics.diversity.token_rows import TOO_SHORT, token_rows
+from bench.metrics.diversity.token_rows import NO_REFERENCES, TOO_SHORT, token_rows
 from bench.metrics.score import Gold, Row, Score, explained
 
 __all__ = ["BigramCounts", "sample_perplexity", "sample_perplexity_scores"]
 
-NO_REFERENCES = "rows without reference_ids"
 SIGNATURE = "sample-ppl|model:bigram of true continuations|smoothing:witten-bell C|unseen:one kind|version:1"
 
 
@@ -80,37 +80,27 @@ def sample_perplexity(texts: Texts, references: Texts) -> float | None:
     >>> round(sample_perplexity([[1, 2]], [[1, 2, 1, 2]]), 6)  # 1 / sqrt(4/9 * 22/27)
     1.661735
     """
-    return _column(texts, references, "").value
+    n_tokens = sum(map(len, texts))
+    if not n_tokens or not any(references):
+        return None
+    model = BigramCounts(references)
+    return math.exp(math.fsum(model.nll(text) for text in texts) / n_tokens)
 
 
 def sample_perplexity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score generated texts by their perplexity under a bigram model of all rows' true continuations.
 
-    No value without a generated token, or for rows of a task that is not open-ended: they have no continuations.
+    The value is None without a generated token, and for tasks that are not open-ended, whose rows have no true
+    continuation. It has no sufficient statistics: the model comes from all rows, so no row has a number of its own.
 
     Args:
         rows: `{"id", "token_ids", "reference_ids"}`: the generated tokens and those of the true continuation.
         gold: for its ids only.
 
     Raises:
-        ValueError: other ids than the gold's, a row without `token_ids`, or `reference_ids` in some rows only.
+        ValueError: the ids are not those of `gold`, or `token_rows` refuses the rows.
     """
-    given = token_rows(rows, gold)
-    if given.references is None:
-        signed = f"{SIGNATURE}|{given.tokens}"
-        return [explained(Score("sample-ppl", None, "", False, len(rows), signed), NO_REFERENCES)]
-    return [_column(given.texts, given.references, given.tokens)]
-
-
-def _column(texts: Texts, references: Texts, tokenisation: str) -> Score:
-    """Return the column; `tokenisation` is what the signature says of the tokens.
-
-    It has no sums: the judge is made of all rows, so the number of one row is not its own.
-    """
-    n_tokens = sum(map(len, texts))
-    value = None
-    if n_tokens and any(references):
-        judge = BigramCounts(references)
-        value = math.exp(math.fsum(judge.nll(text) for text in texts) / n_tokens)
-    score = Score("sample-ppl", value, "", False, len(texts), f"{SIGNATURE}|{tokenisation}")
-    return explained(score, TOO_SHORT)
+    tokens = token_rows(rows, gold)
+    value = sample_perplexity(tokens.texts, tokens.references or [])
+    score = Score("sample-ppl", value, "", False, len(rows), f"{SIGNATURE}|{tokens.tokens}")
+    return [explained(score, NO_REFERENCES if tokens.references is None else TOO_SHORT)]

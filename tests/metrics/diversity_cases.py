@@ -1,4 +1,4 @@
-"""Golden sets, drawn sets and slow obvious computations that the tests of likelihood and diversity share.
+"""Golden sets, drawn sets and slow obvious computations that the tests of diversity share, and values of plain texts.
 
 The slow ones follow the description of the F2-Softmax authors' code step by step, with dictionaries and loops.
 """
@@ -14,6 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+
+from bench.metrics.diversity import distinct as of_distinct
+from bench.metrics.diversity import divergence
+from bench.metrics.diversity import ms_jaccard as of_ms_jaccard
+from bench.metrics.diversity import repetition as of_repetition
+from bench.metrics.diversity import self_bleu as of_self_bleu
+from bench.metrics.diversity.ngram_diversity import ngram_diversity_column
+from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
 
 FOLDER = Path(__file__).parents[1] / "golden" / "metrics"
 GOLDEN = {path.stem.removeprefix("metrics_"): json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
@@ -101,3 +109,52 @@ def plain_loop(text: Text) -> bool:
         repeats.append(times)
     most = repeats.index(max(repeats))
     return repeats[most] > 1 and (most + 1 >= 3 or repeats[most] > 50)
+
+
+# Values of texts, as the columns have them ------------------------------------------------------------------------
+
+Values = list[float | None]
+
+
+def distinct(texts: Sequence[Text], n: int, definition: Any = "f2_code") -> float | None:
+    return of_distinct.distinct_column(count_ngrams(texts, n)[-1], lengths_of(texts), n, definition, "").value
+
+
+def seq_rep(texts: Sequence[Text], n: int = 4) -> float | None:
+    return of_distinct.seq_rep_column(count_ngrams(texts, n)[-1], lengths_of(texts), n, "").value
+
+
+def kld(texts: Sequence[Text], references: Sequence[Text]) -> float | None:
+    return divergence.kld(*count_ngrams([*texts, *references], 1)[0].sides(len(texts)))
+
+
+def jsd(texts: Sequence[Text], references: Sequence[Text]) -> float | None:
+    return divergence.jsd(*count_ngrams([*texts, *references], 1)[0].sides(len(texts)))
+
+
+def uniq(texts: Sequence[Text]) -> float | None:
+    return divergence.uniq_column(count_ngrams(texts, 1)[0], "").value
+
+
+def ms_jaccard(
+    texts: Sequence[Text], references: Sequence[Text], max_n: int = 3, definition: str = "original"
+) -> Values:
+    if definition == "f2_code":
+        return of_ms_jaccard.ms_jaccard_f2(texts, references, max_n)
+    return of_ms_jaccard.ms_jaccard(count_ngrams([*texts, *references], max_n), len(texts))
+
+
+def self_bleu(texts: Sequence[Text], max_n: int = 4, definition: Any = "f2_code") -> Values:
+    return of_self_bleu.self_bleu(count_ngrams(texts, max_n), lengths_of(texts), definition)
+
+
+def self_bleu_of_each(texts: Sequence[Text], max_n: int = 4, definition: Any = "f2_code") -> Any:
+    return of_self_bleu.self_bleu_of_texts(count_ngrams(texts, max_n), lengths_of(texts), definition)
+
+
+def repetition(texts: Sequence[Text]) -> float | None:
+    return of_repetition.repetition_column(texts, "").value
+
+
+def ngram_diversity(texts: Sequence[Text]) -> float | None:
+    return ngram_diversity_column(texts, "", "").value

@@ -1,263 +1,151 @@
-"""Example rows of every metric family, with the functions that stand beside its scorer: one entry of CASES each."""
+"""Example rows of every metric family for the tester in test_every_family.py: one entry of CASES each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from bench.metrics.diversity import copying, mauve
-from bench.metrics.faithfulness import coherence, entity_precision
-from bench.metrics.faithfulness.dae import dae
-from bench.metrics.faithfulness.embedder import embed
-from bench.metrics.faithfulness.factcc import factcc
-from bench.metrics.faithfulness.nli_acc import Linked, nli, row_cells
-from bench.metrics.faithfulness.table_cells import table_texts
-from bench.metrics.faithfulness.tapas import tapas
-from bench.metrics.faithfulness.tapex import tapex
-from bench.metrics.overlap import chrf, rouge, table_bleu
-from bench.metrics.overlap.rouge import KINDS, MAX_BYTES, OF_155, RECALLED, Several
-from tests.metrics.family_case import GOLD, ROWS, Case
-from tests.metrics.family_rows import (
-    TAGGER,
-    Gold,
-    Rows,
-    Values,
-    as_reference,
-    as_source,
-    capitals,
-    chains,
-    gold_of,
-    model,
-    texts_of,
-    with_prompts,
-)
-from tests.metrics.family_tokens import (
-    cache_accuracy_case,
-    cache_hits_case,
-    diversity_case,
-    forgetting_case,
-    frequency_groups_case,
-    matrix_rank_case,
-    ngram_diversity_case,
-    perplexity_case,
-    sample_perplexity_case,
-)
+import torch
+
+from bench.metrics import METRICS
+from bench.metrics.columns import expand
+from bench.metrics.likelihood.matrix_rank import singular_values
+from tests.metrics.family_rows import TAGGER, Gold, Rows, as_reference, as_source, with_prompts, written
+
+ROWS, GOLD = written()
 
 
-def table_bleu_case() -> Case:
-    names = {"corpus": [f"bleu-{n}" for n in (1, 2, 3)], "sentence": [f"sentence-bleu-{n}" for n in (1, 2, 3)]}
+@dataclass(frozen=True)
+class Case:
+    """What the tester knows about a family.
 
-    def functions(rows: Rows, gold: Gold) -> Values:
-        both = texts_of(rows), gold_of(rows, gold, "references")
-        values = [*table_bleu.corpus_bleu_123(*both), *table_bleu.sentence_bleu_123(*both)]
-        return dict(zip([*names["corpus"], *names["sentence"]], values, strict=True))
+    Args:
+        rows: stored rows, in no order.
+        gold: what they are compared with.
+        best: makes rows and gold that are as good as possible.
+        perfect: columns of such rows.
+        empty: columns where every text is empty, None for an undefined one.
+        doubled: columns that another copy of every row changes, by definition.
+    """
 
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect=dict.fromkeys([*names["corpus"], *names["sentence"]], 100.0),
-        empty=dict.fromkeys([*names["corpus"], *names["sentence"]], 0.0),
+    rows: Rows
+    gold: Gold
+    best: Callable[[Rows, Gold], tuple[Rows, Gold]] | None = None
+    perfect: Mapping[str, float] = field(default_factory=dict)
+    empty: Mapping[str, float | None] | None = None
+    doubled: frozenset[str] = frozenset()
+
+
+def named(*patterns: str) -> list[str]:
+    return [name for pattern in patterns for name in expand(pattern)]
+
+
+def percent_case(columns: Iterable[str]) -> Case:
+    """Columns from 0, of empty texts, to 100, of copies of the references."""
+    names = list(columns)
+    return Case(ROWS, GOLD, as_reference, perfect=dict.fromkeys(names, 100.0), empty=dict.fromkeys(names, 0.0))
+
+
+def counted(names: tuple[str, ...], counts: list[tuple[float, ...]], best: dict[str, float]) -> Case:
+    """Rows of counts, whose ids are not in their order; `best` replaces some of the counts."""
+    rows = [{"id": f"test/{n * 5 % 6}", **dict(zip(names, some, strict=True))} for n, some in enumerate(counts)]
+    return Case(rows, {row["id"]: {} for row in rows}, lambda rows, gold: ([{**row, **best} for row in rows], gold))
+
+
+def perplexity_case() -> Case:
+    # Sums that rounding makes depend on their order.
+    case = counted(
+        ("nll_sum", "n_tokens", "n_words", "n_bytes"),
+        [(1.2, 7, 5, 31), (0.8, 1, 1, 4), (73.5, 33, 20, 140), (2.3, 7, 5, 31), (0.495, 2, 1, 9), (178.9, 40, 31, 200)],
+        {"nll_sum": 0.0},
     )
+    return Case(case.rows, case.gold, case.best, perfect=dict.fromkeys(named("ppl/{token,word,byte}"), 1.0))
 
 
-def percent_case(functions: Callable[[Rows, Gold], Values], columns: Sequence[str]) -> Case:
-    """Return the case of columns from 0, of texts that share nothing with their references, to 100, of copies."""
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect=dict.fromkeys(columns, 100.0),
-        empty=dict.fromkeys(columns, 0.0),
+def cache_accuracy_case() -> Case:
+    rows = []
+    for n in range(7):
+        ranking = [(n * 7 + i * (2 * n + 1)) % 29 for i in range(25)]
+        rows.append({"id": f"test/{n * 3 % 7}", "head": ranking, "full": ranking[::-1], "cache": ranking[: 3 * n],
+                     "wanted": [[ranking[n], 40], [ranking[2 * n]]]})  # fmt: skip
+
+    def best(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
+        found = dict.fromkeys(("head", "full", "cache"), list(range(25)))
+        return [{**row, **found, "wanted": [[0], [0, 1]]} for row in rows], gold
+
+    perfect = dict.fromkeys(named("acc@{1,2,5,10,25}/{head,full,cache}"), 100.0)
+    return Case(rows, {row["id"]: {} for row in rows}, best, perfect)
+
+
+def cache_hits_case() -> Case:
+    names = ("n_cache_hits", "n_cached", "n_tokens")
+    case = counted(names, [(0, 0, 3), (2, 5, 9), (7, 7, 7), (1, 4, 30), (0, 2, 2), (0, 0, 0)], {})
+
+    def best(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
+        return [{**row, **dict.fromkeys(names, row["n_tokens"])} for row in rows], gold
+
+    return Case(case.rows, case.gold, best, perfect={"cache-hit@1": 100.0, "cache-coverage": 100.0})
+
+
+def forgetting_case() -> Case:
+    case = counted(
+        ("nll_sum", "kl_sum", "n_tokens"),
+        [(3.5, 0.5, 2), (20.0, 1.25, 8), (9.0, 0.0, 5), (7.0, 2.0, 3), (4.0, 0.75, 4), (1.0, 0.0, 1)],
+        {"nll_sum": 0.0, "kl_sum": 0.0},
     )
+    return Case(case.rows, case.gold, case.best, perfect={"forgetting/nll": 0.0, "forgetting/kl": 0.0})
 
 
-def rouge_case() -> Case:
-    def functions(rows: Rows, gold: Gold) -> Values:
-        values = rouge.rouge(texts_of(rows), gold_of(rows, gold, "references"), KINDS, "f1", several="max")
-        return dict(zip(KINDS, values, strict=True))
-
-    return percent_case(functions, KINDS)
-
-
-def rouge_155_case() -> Case:
-    columns = [f"{kind}/1.5.5" for kind in OF_155]
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        both = texts_of(rows), gold_of(rows, gold, "references")
-        values = rouge.rouge(*both, OF_155, tokenizer="rouge-1.5.5", several="pooled")
-        return dict(zip(columns, values, strict=True))
-
-    return percent_case(functions, columns)
+def matrix_rank_case() -> Case:
+    torch.manual_seed(0)
+    matrix = (torch.randn(9, 4, dtype=torch.float64) @ torch.randn(4, 12, dtype=torch.float64)).log_softmax(dim=-1)
+    matrix[7:] = matrix[:2]
+    values = singular_values(matrix).tolist()
+    return Case([{"id": "singular_values", "shape": list(matrix.shape), "values": values, "rows": 3}], {})
 
 
-def rouge_recall_case() -> Case:
-    ends: dict[Several, str] = {"pooled": "-r", "jackknife": "-r/jackknife"}
-    columns = [kind + end for end in ends.values() for kind in RECALLED]
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        both = texts_of(rows), gold_of(rows, gold, "references")
-        return {
-            kind + ends[several]: value
-            for several in ends
-            for kind, value in zip(
-                RECALLED,
-                rouge.rouge(*both, RECALLED, "recall", several=several, max_bytes=MAX_BYTES),
-                strict=True,
-            )
-        }
-
-    return percent_case(functions, columns)
+def diversity_case() -> Case:
+    columns = named(*(pattern[1:] for pattern in METRICS["diversity"].columns))
+    perfect = {"kld": 0.0, "jsd": 0.0, **dict.fromkeys(named("ms-jaccard-{1,2,3}{,/f2_code}"), 100.0)}
+    empty = {**dict.fromkeys(columns), "rep": 0.0, "uniq": 0.0}
+    doubled = frozenset(named("self-bleu-{1,2,3,4}{,/original}", "distinct-{1,2,3}/original"))
+    return Case(ROWS, GOLD, as_reference, perfect, empty, doubled)
 
 
-def rouge_limited_case() -> Case:
-    columns = [f"{kind}-r/limited" for kind in RECALLED]
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        both = texts_of(rows), gold_of(rows, gold, "references")
-        values = rouge.rouge(*both, RECALLED, "recall", several="pooled", as_long=True)
-        return dict(zip(columns, values, strict=True))
-
-    return percent_case(functions, columns)
-
-
-def overlap_case() -> Case:
-    def functions(rows: Rows, gold: Gold) -> Values:
-        both = texts_of(rows), gold_of(rows, gold, "references")
-        return {"bleu": chrf.corpus_bleu(*both), "chrf": chrf.corpus_chrf(*both)}
-
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect={"bleu": 100.0, "chrf": 100.0},
-        empty={"bleu": 0.0, "chrf": 0.0},
-    )
+def frequency_groups_case() -> Case:
+    rows = [{**row, "groups": [sum(token % 4 == n for token in row["token_ids"]) for n in range(4)]} for row in ROWS]
+    return Case(rows, GOLD)
 
 
 def entity_precision_case() -> Case:
-    levels = {level: [f"p_ent[{TAGGER},level{level},{how}]" for how in ("mean", "pooled")] for level in (0, 1, 2)}
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        pairs = list(zip(capitals(texts_of(rows)), gold_of(rows, gold, "source"), strict=True))
-        entities = [len(some) for some, _ in pairs]
-        found = {
-            level: [
-                sum(entity_precision.is_in_source(one, source, level, {"the"}) for one in some)
-                for some, source in pairs
-            ]
-            for level in levels
-        }
-        return {
-            f"p_ent[{TAGGER},level{level},{how}]": entity_precision.aggregate(found[level], entities, how)
-            for level in levels
-            for how in ("mean", "pooled")
-        }
-
-    names = [name for some in levels.values() for name in some]
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_source,
-        perfect=dict.fromkeys(names, 100.0),
-        empty={**dict.fromkeys(names), f"p_ent[{TAGGER},none]": float(len(ROWS))},
-        doubled=frozenset({f"p_ent[{TAGGER},none]"}),
-    )
+    names, none = named(f"p_ent[{TAGGER},level{{0,1,2}},{{mean,pooled}}]"), f"p_ent[{TAGGER},none]"
+    empty = {**dict.fromkeys(names), none: float(len(ROWS))}
+    return Case(ROWS, GOLD, as_source, dict.fromkeys(names, 100.0), empty, frozenset({none}))
 
 
 def copying_case() -> Case:
-    orders = range(1, copying.MAX_N + 1)
-
-    def words(rows: Rows, gold: Gold) -> tuple[Any, Any]:
-        return copying.words_of(texts_of(rows)), copying.words_of(gold_of(rows, gold, "source"))
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        rates = copying.copy_rates(*words(rows, gold))
-        return {
-            **{f"copy-{n}": rate for n, rate in zip(orders, rates, strict=True)},
-            "longest-copy": copying.longest_copied(*words(rows, gold)),
-        }
-
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_source,
-        perfect={**{f"copy-{n}": 100.0 for n in orders}, **{f"novel-{n}": 0.0 for n in orders}},
-        empty=dict.fromkeys([*(f"{name}-{n}" for name in ("copy", "novel") for n in orders), "longest-copy"]),
-    )
+    copies, novelties = named("copy-{1,2,3,4}"), named("novel-{1,2,3,4}")
+    perfect = dict.fromkeys(copies, 100.0) | dict.fromkeys(novelties, 0.0)
+    return Case(ROWS, GOLD, as_source, perfect, dict.fromkeys([*copies, *novelties, "longest-copy"]))
 
 
 def coherence_case() -> Case:
-    rows = with_prompts(ROWS, GOLD)
+    def best(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
+        return [{**row, "text": row["prompt"]} for row in rows], gold
 
-    def functions(rows: Rows, gold: Gold) -> Values:
-        return {"coherence": coherence.coherence(texts_of(rows, "prompt"), texts_of(rows), model("SIMCSE"))}
-
-    return Case(
-        rows,
-        GOLD,
-        functions,
-        best=lambda rows, gold: ([{**row, "text": row["prompt"]} for row in rows], gold),
-        perfect={"coherence": 100.0},
-        empty={"coherence": 0.0, "coherence/truncated": 0.0},
-    )
+    empty = {"coherence": 0.0, "coherence/truncated": 0.0}
+    return Case(with_prompts(ROWS, GOLD), GOLD, best, {"coherence": 100.0}, empty)
 
 
 def mauve_case() -> Case:
-    def functions(rows: Rows, gold: Gold) -> Values:
-        rows = sorted(rows, key=lambda row: str(row["id"]))  # clusters depend on the order
-        kept = [[text for text in texts_of(rows, name) if text] for name in ("reference", "text")]
-        return {"mauve": mauve.mauve(*(embed(model("MAUVE"), texts)[0].numpy() for texts in kept))}
-
-    return Case(
-        ROWS,
-        GOLD,
-        functions,
-        best=as_reference,
-        perfect={"mauve": 100.0, "mauve/empty": 0.0},
-        empty={"mauve": None, "mauve/empty": float(len(ROWS))},
-        doubled=frozenset({"mauve/empty", "mauve/truncated"}),
-    )
+    empty = {"mauve": None, "mauve/empty": float(len(ROWS))}
+    changed = frozenset({"mauve/empty", "mauve/truncated"})
+    return Case(ROWS, GOLD, as_reference, {"mauve": 100.0, "mauve/empty": 0.0}, empty, changed)
 
 
-def verdict_case(column: str, variable: str, inputs: Any, decide: Any, **more: Any) -> Case:
-    """A share of verdicts: `inputs` of rows and gold, `decide` on them with a model."""
-
-    def functions(rows: Rows, gold: Gold) -> Values:
-        verdicts = decide(*inputs(rows, gold), model(variable))
-        return {column: 100 * sum(verdicts) / len(verdicts)}
-
-    return Case(ROWS, GOLD, functions, **more)
-
-
-def documents(rows: Rows, gold: Gold) -> tuple[Any, Any]:
-    return gold_of(rows, gold, "source"), texts_of(rows)
-
-
-def tables(rows: Rows, gold: Gold) -> tuple[Any, Any]:
-    return table_texts([gold[row["id"]] for row in rows]), texts_of(rows)
-
-
-def linked(rows: Rows, gold: Gold) -> tuple[Any, Any]:
-    read, texts = tables(rows, gold)
-    columns, titles = gold_of(rows, gold, "columns"), gold_of(rows, gold, "title")
-    return [Linked(row_cells(t), c, name) for t, c, name in zip(read, columns, titles, strict=True)], texts
-
-
-def dae_case() -> Case:
-    def inputs(rows: Rows, gold: Gold) -> tuple[Any, Any]:
-        return gold_of(rows, gold, "source"), chains(texts_of(rows))
-
-    def decide(*given: Any) -> list[bool]:
-        return [not all(arcs) for arcs in dae(*given)]
-
-    return verdict_case("dae[spacy]", "DAE", inputs, decide, doubled=frozenset({"dae[spacy,no_arc]"}),
-                        empty={"dae[spacy]": 0.0, "dae[spacy,no_arc]": float(len(ROWS))})  # fmt: skip
+def plain_case(**known: Any) -> Case:
+    return Case(ROWS, GOLD, **known)
 
 
 CASES: Mapping[str, Case] = {
@@ -266,26 +154,28 @@ CASES: Mapping[str, Case] = {
     "cache_hits": cache_hits_case(),
     "forgetting": forgetting_case(),
     "matrix_rank": matrix_rank_case(),
-    "table_bleu": table_bleu_case(),
-    "rouge": rouge_case(),
-    "rouge_155": rouge_155_case(),
-    "rouge_recall": rouge_recall_case(),
-    "rouge_limited": rouge_limited_case(),
-    "overlap": overlap_case(),
+    "table_bleu": percent_case(named("{bleu,sentence-bleu}-{1,2,3}")),
+    "rouge": percent_case(named("rouge-{1,2,3,4,l,lsum}")),
+    "rouge_155": percent_case(named("rouge-{1,2,3,4,l}/1.5.5")),
+    "rouge_recall": percent_case(named("rouge-{1,2,l}-r{,/jackknife}")),
+    "rouge_limited": percent_case(named("rouge-{1,2,l}-r/limited")),
+    "overlap": percent_case(("bleu", "chrf")),
     "diversity": diversity_case(),
     "frequency_groups": frequency_groups_case(),
-    "ngram_diversity": ngram_diversity_case(),
-    "sample_perplexity": sample_perplexity_case(),
+    "ngram_diversity": plain_case(empty=dict.fromkeys(named("{ngram,simctg}-diversity{,/tokens}"))),
+    "sample_perplexity": plain_case(empty={"sample-ppl": None}, doubled=frozenset({"sample-ppl"})),
     "entity_precision": entity_precision_case(),
     "copying": copying_case(),
-    "factcc": verdict_case("factcc", "FACTCC", documents, lambda *given: sum(factcc(*given), [])),
-    "tapex": verdict_case("tapex-acc", "TAPEX", tables, tapex),
-    "tapas": verdict_case("tapas-acc", "TAPAS", tables, tapas),
-    "nli": verdict_case("nli-acc", "NLI", linked, nli),
-    "dae": dae_case(),
+    "factcc": plain_case(),
+    "tapex": plain_case(),
+    "tapas": plain_case(),
+    "nli": plain_case(),
+    "dae": plain_case(
+        empty={"dae[spacy]": 0.0, "dae[spacy,no_arc]": float(len(ROWS))}, doubled=frozenset({"dae[spacy,no_arc]"})
+    ),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }
 
 VERDICTS = {"factcc": "FACTCC", "tapex": "TAPEX", "tapas": "TAPAS", "nli": "NLI"}
-"""Families whose verifier answers half of the rows one way."""
+"""Families with a verifier, whose bias is moved so that it gives both answers."""

@@ -6,20 +6,19 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from bench.metrics.diversity import mauve
 from bench.metrics.faithfulness import (
     dae,
     dae_arcs,
-    embedder,
     entity_precision,
     factcc,
     nli_acc,
@@ -28,13 +27,12 @@ from bench.metrics.faithfulness import (
     tapex,
     verifiers,
 )
-from bench.metrics.faithfulness.collapsed_arcs import Arc
+from bench.metrics.faithfulness.dae_arcs import Arc
 from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from tests.metrics import tiny_dae, tiny_encoders, tiny_nli, tiny_verifiers
 
 Rows = Sequence[Mapping[str, Any]]
 Gold = Mapping[str, Mapping[str, Any]]
-Values = dict[str, float | None]
 
 LAST_BITS = 0 if sys.version_info < (3, 12) else 1e-14
 """sacrebleu adds logarithms by `sum`, which Python 3.12 made more exact; ours are the same bits on every Python."""
@@ -80,14 +78,6 @@ def written() -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     return rows, gold
 
 
-def texts_of(rows: Rows, field_name: str = "text") -> list[Any]:
-    return [row[field_name] for row in rows]
-
-
-def gold_of(rows: Rows, gold: Gold, name: str) -> list[Any]:
-    return [gold[row["id"]][name] for row in rows]
-
-
 def as_reference(rows: Rows, gold: Gold) -> tuple[Rows, Gold]:
     """Every text is its only reference."""
     same = [{**row, "text": row["reference"], "token_ids": row["reference_ids"]} for row in rows]
@@ -129,18 +119,12 @@ def compute_mauve(p_features: Any, q_features: Any, **_: Any) -> SimpleNamespace
     return SimpleNamespace(mauve=float(np.exp(-np.abs(means[0] - means[1]).mean())))
 
 
-@cache
-def loaded(variable: str, folder: str) -> Any:
-    """A tiny model; one for each folder."""
-    load = {
-        "FACTCC": factcc.load_factcc, "TAPEX": tapex.load_tapex, "TAPAS": tapas.load_tapas, "NLI": nli_acc.load_nli,
-        "DAE": dae.load_dae, "SIMCSE": embedder.load, "MAUVE": mauve.load_reader,
-    }[variable]  # fmt: skip
-    return load(folder)
+LOADERS = {"FACTCC": factcc.load_factcc, "TAPEX": tapex.load_tapex, "TAPAS": tapas.load_tapas, "NLI": nli_acc.load_nli}
 
 
 def model(variable: str) -> Any:
-    return loaded(variable, os.environ[f"BENCH_{variable}"])
+    """A tiny verifier."""
+    return LOADERS[variable](os.environ[f"BENCH_{variable}"])
 
 
 def set_up(root: Path, patch: Any) -> None:
@@ -171,27 +155,24 @@ def put_stand_ins(patch: Any) -> None:
 def balance(variable: str, decide: Callable[[], Any]) -> None:
     """Move the last bias of a verifier so that both answers occur when it decides: one answer would show nothing."""
     verifier, folder, margins = model(variable), Path(os.environ[f"BENCH_{variable}"]), []
-    where, name = (nli_acc, "nli_logits") if variable == "NLI" else (verifiers, "logits_of")
-    real = getattr(where, name)
+    real = verifiers.logits_of
 
     def keeping(*given: Any) -> Any:
         found = real(*given)
         margins.extend(row[verifier.label] - row[1 - verifier.label] for row in found)
         return found
 
-    setattr(where, name, keeping)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verifiers, "logits_of", keeping)
         decide()
-    finally:
-        setattr(where, name, real)
     low, high = (sorted(margins)[len(margins) // 2 - i] for i in (1, 0))
     with torch.no_grad():
         bias = [weights for name, weights in verifier.model.named_parameters() if name.endswith("bias")][-1]
         assert bias.shape == (2,)
         bias[verifier.label] -= (low + high) / 2
     if variable == "NLI":
-        torch.save(
-            verifier.model.state_dict() | tiny_nli.unused(tiny_verifiers.SIZES["hidden_size"]), folder / tiny_nli.FILE
-        )
+        unused = tiny_nli.unused(tiny_verifiers.SIZES["hidden_size"])
+        torch.save(verifier.model.state_dict() | unused, folder / tiny_nli.FILE)
     else:
         verifier.model.save_pretrained(folder)
+    verifiers.loaded.cache_clear()

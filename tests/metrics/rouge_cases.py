@@ -1,17 +1,22 @@
-"""Texts, published outputs and oracles that the tests of overlap share."""
+"""Texts, published outputs, oracles and values of plain texts that the tests of overlap share."""
 
 from __future__ import annotations
 
 import gzip
+import math
 import os
 import random
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
+
+from bench.metrics.overlap.bleu_chrf import overlap_scores
+from bench.metrics.overlap.rouge import RougeColumns
 
 DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 published = pytest.mark.skipif(
@@ -49,3 +54,24 @@ def drawn_corpus(n: int, seed: int = 0, most: int = 3) -> tuple[list[str], list[
     rng = random.Random(seed)
     draw = lambda: " ".join(rng.choices(WORDS[:12], k=rng.randint(0, 12)))  # noqa: E731
     return [draw() for _ in range(n)], [[draw() for _ in range(rng.randint(1, most))] for _ in range(n)]
+
+
+def text_scores(texts: Any, references: Any, kinds: Any, measure: Any = "f1", **options: Any) -> Any:
+    return RougeColumns(tuple(kinds), measure, **options).text_scores(texts, references)
+
+
+def rouge(texts: Any, references: Any, kinds: Any, measure: Any = "f1", **options: Any) -> list[float]:
+    """Each kind of ROUGE in percent."""
+    scores = text_scores(texts, references, kinds, measure, **options)
+    return [100 * math.fsum(column) / len(scores) for column in scores.T.tolist()]
+
+
+def stored(texts: Any, references: Any) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Rows and gold of texts with references."""
+    rows = [{"id": f"test/{place:05}", "text": text} for place, text in enumerate(texts)]
+    return rows, {row["id"]: {"references": of_text} for row, of_text in zip(rows, references, strict=True)}
+
+
+def overlap(texts: Any, references: Any) -> dict[str, float | None]:
+    """BLEU and chrF."""
+    return {score.name: score.value for score in overlap_scores(*stored(texts, references))}

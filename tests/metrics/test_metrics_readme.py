@@ -17,13 +17,13 @@ from bench.leaderboards.statistics.significance import compare
 from bench.metrics import CLASSES, METRICS, MetricClass, MetricEntry, find_metric
 from bench.store.store import StoredRows
 from tests.bench.own import Own
-from tests.metrics import family_case, family_rows, test_every_family
+from tests.metrics import family_cases, family_rows, test_every_family
 from tests.metrics.family_cases import CASES
 from tests.shipped import ROOT
 
 PAGE = (ROOT / "metrics" / "README.md").read_text(encoding="utf-8")
 TESTS = (
-    "test_scorer_and_function_agree",
+    "test_the_example_rows_have_values_between_the_extremes",
     "test_the_class_gives_the_scorers_bits_in_batches_and_any_order",
     "test_the_class_survives_a_copy_a_file_and_a_new_start",
     "test_the_class_is_told_its_direction",
@@ -65,7 +65,7 @@ def length_ratio(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     made = types.ModuleType("length_ratio")
     exec(compile(module, "length_ratio", "exec"), made.__dict__)
     listed = eval("{" + entry + "}", {"MetricEntry": MetricEntry})["length_ratio"]
-    known = {**vars(family_case), **vars(family_rows)}
+    known = {**vars(family_cases), **vars(family_rows)}
     assert listed.target == "bench.metrics.overlap.length_ratio:length_ratio_scores"
     monkeypatch.setitem(sys.modules, "bench.metrics.overlap.length_ratio", made)
     monkeypatch.setitem(METRICS, "length_ratio", listed)

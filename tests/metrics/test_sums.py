@@ -11,11 +11,11 @@ import sacrebleu
 from hypothesis import given, settings
 from nltk.translate import bleu_score
 
-from bench.metrics.likelihood.perplexity import perplexity as perplexity_of_rows
-from bench.metrics.overlap import chrf, table_bleu
+from bench.metrics.overlap import table_bleu
+from bench.metrics.overlap.bleu_chrf import statistics
 from bench.metrics.sums import Form, Sums, bleu, mean, perplexity, ratio, sums_from, values_of
 from tests.metrics.family_rows import LAST_BITS
-from tests.metrics.overlap.test_table_bleu import CORPUS, GOLDEN, published, published_outputs
+from tests.metrics.overlap.test_table_bleu import CORPUS, GOLDEN, corpus_bleu_123, published, published_outputs
 
 FOURTHS = (0.25,) * 4
 EXAMPLES = [
@@ -84,7 +84,7 @@ def test_the_order_of_rows_does_not_change_a_bit(items):
 def test_bleu_is_sacrebleus(smoothing, corpus):
     hypotheses, references = map(list, zip(*corpus, strict=True))
     metric = sacrebleu.BLEU(smooth_method=smoothing, force=True)
-    counts = chrf.text_counts("bleu", hypotheses, references)
+    counts = statistics(metric, hypotheses, references)
     expected = metric._compute_score_from_stats([sum(column) for column in zip(*counts, strict=True)]).score
     found = Sums(bleu(FOURTHS, smoothing), from_sacrebleu(counts)).value
     within = LAST_BITS if smoothing == "exp" else 1e-12
@@ -97,7 +97,7 @@ def test_bleu_is_nltks(corpus):
     hypotheses, references = map(list, zip(*corpus, strict=True))
     rows = [table_bleu.bleu_counts(*pair) for pair in corpus]
     found = [Sums(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
-    assert found == list(table_bleu.corpus_bleu_123(hypotheses, references))
+    assert found == list(corpus_bleu_123(hypotheses, references))
 
 
 @published
@@ -107,7 +107,7 @@ def test_bleu_of_real_texts_is_sacrebleus_and_nltks():
     whole = [Sums(bleu(weights, "tiny"), rows).value for weights in table_bleu.WEIGHTS]
     assert whole == pytest.approx(GOLDEN["plog_t5-large"][1], abs=0.0051)
     some = slice(0, 300)  # the oracles take seconds for all
-    counts = chrf.text_counts("bleu", hypotheses[some], references[some])
+    counts = statistics(sacrebleu.BLEU(force=True), hypotheses[some], references[some])
     ours = Sums(bleu(FOURTHS, "exp"), from_sacrebleu(counts)).value
     streams = list(zip_longest(*references[some]))
     assert ours == pytest.approx(sacrebleu.corpus_bleu(hypotheses[some], streams).score, rel=1e-12)
@@ -116,13 +116,6 @@ def test_bleu_of_real_texts_is_sacrebleus_and_nltks():
     theirs = [100 * bleu_score.corpus_bleu(sources, words, weights=w) for w in table_bleu.WEIGHTS]
     ours = [Sums(bleu(weights, "tiny"), rows[some]).value for weights in table_bleu.WEIGHTS]
     assert ours == pytest.approx(theirs, rel=1e-12)
-
-
-def test_perplexity_is_the_metrics():
-    rng = random.Random(1)
-    rows = [{"id": str(i), "nll_sum": rng.expovariate(0.01), "n_tokens": rng.randrange(1, 90)} for i in range(500)]
-    items = Sums(perplexity(), [[row["nll_sum"], row["n_tokens"]] for row in rows])
-    assert items.value == perplexity_of_rows(rows)
 
 
 # Files
@@ -182,7 +175,7 @@ def test_refuses_what_is_no_statistic(form, values, said):
         (lambda: mean(0), "a positive scale, got 0"),
         (lambda: mean(math.inf), "a positive scale, got inf"),
         (lambda: Form("perplexity", 100.0), "a perplexity has no scale, got 100.0"),
-        (lambda: Form("mean", 1.0, (1.0,)), "are of BLEU"),
+        (lambda: Form("mean", 1.0, (1.0,)), "only BLEU has weights and smoothing"),
         (lambda: bleu(()), "a weight of at least 0"),
         (lambda: bleu((1, -1)), "a weight of at least 0"),
         (lambda: bleu((1,), "add-k"), "smoothing 'add-k' is unknown; there are: none, exp, tiny"),

@@ -83,10 +83,10 @@ def without_head(folder, head):
 
 def balanced(verifier, encoded):
     """Move the last bias so that half of the pairs get each answer: a constant answer would show nothing."""
-    from bench.metrics.faithfulness.verifiers import _padded
+    from bench.metrics.faithfulness.verifiers import logits_of
 
+    logits = torch.tensor(logits_of(verifier, encoded, 1))
     with torch.no_grad():
-        logits = torch.cat([verifier.model(**_padded(verifier, [one])).logits for one in encoded])
         margins = logits[:, verifier.label] - logits[:, 1 - verifier.label]
         bias = [weights for name, weights in verifier.model.named_parameters() if name.endswith("bias")][-1]
         assert bias.shape == (2,)

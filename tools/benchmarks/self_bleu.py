@@ -24,8 +24,8 @@ import numpy as np
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from bench.metrics.diversity.diversity import diversity_scores
-from bench.metrics.diversity.ngrams import count_ngrams
-from bench.metrics.diversity.self_bleu import self_bleu_of_each
+from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
+from bench.metrics.diversity.self_bleu import self_bleu_of_texts
 
 TYPES = 30_000
 ORDERS = (1, 2, 3, 4)
@@ -84,11 +84,11 @@ def main() -> None:
     places = random.Random(0).sample(range(len(texts)), min(args.hypotheses, len(texts)))
     gold = {row["id"]: {} for row in rows}
     forms: dict[str, Callable[[], object]] = {
-        "Self-BLEU-1 to 4": lambda: self_bleu_of_each(texts, 4, "original"),
+        "Self-BLEU-1 to 4": lambda: self_bleu_of_texts(count_ngrams(texts, 4), lengths_of(texts), "original"),
         "  of it the n-gram pass": lambda: count_ngrams(texts, 4),
         "all columns of a rows file": lambda: diversity_scores(rows, gold),
     }
-    ours, fast = self_bleu_of_each(texts, 4, "original"), by_fast_bleu(texts)
+    ours, fast = self_bleu_of_texts(count_ngrams(texts, 4), lengths_of(texts), "original"), by_fast_bleu(texts)
     if fast is not None:
         forms["fast-bleu, 2 to 4"] = lambda: by_fast_bleu(texts)
     times: dict[str, list[float]] = {name: [] for name in forms}

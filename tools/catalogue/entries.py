@@ -17,7 +17,7 @@ from bench.leaderboards.published.papers import papers
 from bench.leaderboards.render.markdown_table import markdown_table
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import expand
-from bench.metrics.requirements import words
+from bench.metrics.requirements import describe
 from bench.models import METHODS, MethodEntry
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS, TaskEntry
@@ -206,7 +206,7 @@ def metric_family(name: str, metric: MetricEntry) -> Iterator[str]:
         yield from text_of(read_docstring(scorer.__doc__))
     yield from text_of(without_lead(read_docstring(sys.modules[metric.target.partition(":")[0]].__doc__)))
     if metric.requires:
-        yield from [f"It needs {prose(words(metric.requires))}.", ""]
+        yield from [f"It needs {prose(describe(metric.requires))}.", ""]
     columns = {column: SIGNS[pattern[0]] for pattern in metric.columns for column in expand(pattern[1:])}
     yield from [*markdown_table(["column", "direction"], [[code(column), way] for column, way in columns.items()]), ""]
 

@@ -9,7 +9,7 @@ from bench.decodings import DECODINGS
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of, expand, is_named, matching
 from bench.metrics.example_rows import example_rows
-from bench.metrics.requirements import AnyOf, Checkpoint, Package, SpacyModel, lacking, words
+from bench.metrics.requirements import AnyOf, Checkpoint, Package, SpacyModel, describe, missing
 from bench.models import METHODS
 
 
@@ -65,25 +65,25 @@ def test_what_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     one = Checkpoint("BENCH_SOMETHING", ("owner/model",))
     needs = (Package("no_such_package_here", "pip install it"), SpacyModel(("no_such_model",)), one)
-    assert lacking(needs) == words(needs)
-    assert words(needs).split("; ") == [
+    assert missing(needs) == describe(needs)
+    assert describe(needs).split("; ") == [
         "no_such_package_here (pip install it)",
         "a spaCy model (python -m spacy download no_such_model)",
         "owner/model in the hub cache, or BENCH_SOMETHING naming a folder",
     ]
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path))
-    assert lacking((one, Package("json", ""), SpacyModel(("no_such_model", "json")))) == ""
+    assert missing((one, Package("json", ""), SpacyModel(("no_such_model", "json")))) == ""
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path / "nowhere"))
-    assert lacking((one,)) == one.words
+    assert missing((one,)) == str(one)
     monkeypatch.setenv("BENCH_SOMETHING", "not a hub id at all /")
-    assert lacking((one,)) == one.words
+    assert missing((one,)) == str(one)
 
 
 def test_one_of_several_is_enough(monkeypatch):
     monkeypatch.delenv("BENCH_SOMETHING", raising=False)
     either = AnyOf((Checkpoint("BENCH_SOMETHING", holds="a file"), SpacyModel(("no_such_model",))))
-    assert lacking((either,)) == "BENCH_SOMETHING naming a file, or " + SpacyModel(("no_such_model",)).words
-    assert lacking((AnyOf((*either.these, Package("json", ""))),)) == ""
+    assert missing((either,)) == "BENCH_SOMETHING naming a file, or " + str(SpacyModel(("no_such_model",)))
+    assert missing((AnyOf((*either.these, Package("json", ""))),)) == ""
 
 
 def test_a_hub_copy_in_the_cache_is_found(monkeypatch, tmp_path):
@@ -93,8 +93,8 @@ def test_a_hub_copy_in_the_cache_is_found(monkeypatch, tmp_path):
     (copy / "refs").mkdir()
     (copy / "refs" / "main").write_text("abc")
     (copy / "snapshots" / "abc" / "config.json").write_text("{}")
-    assert Checkpoint("BENCH_SOMETHING", ("owner/other", "owner/model")).is_there
-    assert not Checkpoint("BENCH_SOMETHING", ("owner/other",)).is_there
+    assert Checkpoint("BENCH_SOMETHING", ("owner/other", "owner/model")).is_installed
+    assert not Checkpoint("BENCH_SOMETHING", ("owner/other",)).is_installed
 
 
 def test_doctor_says_which_metrics_can_be_computed(bench, monkeypatch, tmp_path):

@@ -65,7 +65,7 @@ def test_a_model_comes_from_the_hub_and_is_found_by_metrics_and_backbones(hub: F
     assert "pytorch_model.bin, 5,000 bytes, sha256 as the hub lists it" in said
     assert "tf_model.h5" not in said
     assert not any("tf_model" in key or "onnx" in key for key in hub.asked)
-    assert Checkpoint("BENCH_NONE", ("owner/tiny",)).is_there
+    assert Checkpoint("BENCH_NONE", ("owner/tiny",)).is_installed
     assert resolved("owner/tiny", "main").commit == COMMIT
 
 

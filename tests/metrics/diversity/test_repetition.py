@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.metrics.diversity.repetition import ends_in_a_loop, repetition, signature
-from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, plain_loop
+from bench.metrics.diversity.repetition import ends_in_a_loop
+from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, plain_loop, repetition
 
 A, B, C = 1, 2, 3
 PARTS = st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=1, max_size=4), st.integers(1, 60)), max_size=3)
@@ -79,7 +79,3 @@ def test_an_endless_loop_takes_no_longer_than_a_text():
     start = time.process_time()
     assert repetition([[5] * 100_000]) == 100.0
     assert time.process_time() - start < 1.0
-
-
-def test_the_signature_names_the_rule():
-    assert signature().startswith("rep|definition:f2_code|loop:")

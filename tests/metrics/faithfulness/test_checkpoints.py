@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bench.metrics.faithfulness import checkpoints
-from bench.metrics.faithfulness.checkpoints import NoVerifier, provenance, shown
+from bench.metrics.faithfulness.checkpoints import NotApplicable, provenance, public_name
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_a_folder_is_known_by_what_it_holds(folder, monkeypatch):
     (folder / "config.json").write_text('{"a": 1}')
     assert provenance(str(folder), folder)["config"] != first["config"]
     monkeypatch.chdir(folder)
-    assert shown(".") == "tiny-model"
+    assert public_name(".") == "tiny-model"
     assert checkpoints.find(str(folder)) == folder
 
 
@@ -40,19 +40,20 @@ def test_a_hub_copy_is_known_by_its_revision(tmp_path):
 
 def test_what_does_not_load_is_one_line():
     said = r"^tiny does not load \(OSError: two lines\): bench doctor$"
-    with pytest.raises(NoVerifier, match=said), checkpoints.loading("far/away/tiny"):
+    with pytest.raises(NotApplicable, match=said), checkpoints.loading("far/away/tiny"):
         raise OSError("two\n lines")
     with pytest.raises(ZeroDivisionError), checkpoints.loading("tiny"):
         raise ZeroDivisionError  # a mistake of ours is not hidden
-    checkpoints.refuse_lacking("tiny", [])
-    with pytest.raises(NoVerifier, match="^tiny lacks 2 weights, such as a: bench doctor$"):
-        checkpoints.refuse_lacking("tiny", ["a", "b"])
+    info = {"missing_keys": ["pooler.x", "b"], "mismatched_keys": ["a"], "unexpected_keys": ["c"]}
+    with pytest.raises(NotApplicable, match="^tiny lacks 2 weights, such as a: bench doctor$"):
+        checkpoints.check_weights("tiny", info, unread="pooler.")
+    checkpoints.check_weights("tiny", {"missing_keys": ["pooler.x"], "mismatched_keys": []}, unread="pooler.")
 
 
 def test_arguments_go_before_variables(monkeypatch):
     monkeypatch.setenv("BENCH_TINY", "from the variable")
-    assert checkpoints.named("asked", "BENCH_TINY", "usual") == "asked"
-    assert checkpoints.named(None, "BENCH_TINY", "usual") == "from the variable"
+    assert checkpoints.choose("asked", "BENCH_TINY", "usual") == "asked"
+    assert checkpoints.choose(None, "BENCH_TINY", "usual") == "from the variable"
     monkeypatch.delenv("BENCH_TINY")
-    assert checkpoints.named(None, "BENCH_TINY", "usual") == "usual"
+    assert checkpoints.choose(None, "BENCH_TINY", "usual") == "usual"
     assert checkpoints.device_of("cpu") == torch.device("cpu")

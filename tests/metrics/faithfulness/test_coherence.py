@@ -8,9 +8,10 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
 from bench.metrics import METRICS
-from bench.metrics.faithfulness import embedder
-from bench.metrics.faithfulness.coherence import DEFAULT, coherence, coherence_scores, cosines
-from bench.metrics.faithfulness.embedder import NoVerifier, embed, load, pooling_of
+from bench.metrics.faithfulness import checkpoints
+from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.coherence import DEFAULT, coherence_scores, cosines
+from bench.metrics.faithfulness.embedder import embed, load, pooling_of
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "ran", "far", ".", "it"]
@@ -111,12 +112,8 @@ def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
     pairs = [(states(folder, p)[1], states(folder, t)[1]) for p, t in zip(prompts, texts, strict=True)]
     expected = [float(a @ b / a.norm() / b.norm()) for a, b in pairs]
     assert cosines(prompts, texts, sup)[0].tolist() == pytest.approx(expected, abs=1e-6)
-    assert coherence(prompts, texts, sup) == pytest.approx(100 * sum(expected) / 2, abs=1e-4)
-    assert coherence(TEXTS[:2], TEXTS[:2], sup) == pytest.approx(100)
+    assert cosines(TEXTS[:2], TEXTS[:2], sup)[0].tolist() == pytest.approx([1, 1])
     assert cosines(["the cat", "", "it"], ["", "the cat", " \n"], sup)[0].tolist() == [0, 0, 0]
-    assert coherence([], [], sup) is None
-    with pytest.raises(ValueError, match="got 1 prompts and 2 texts"):
-        cosines(["a"], ["a", "b"], sup)
 
 
 def test_weights_that_are_not_there_are_not_invented(folder):
@@ -131,24 +128,24 @@ def test_weights_that_are_not_there_are_not_invented(folder):
         assert len(kept) < len(weights)
         save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
         if refused:
-            with pytest.raises(NoVerifier, match=rf"{name} lacks \d+ weights, such as {gone}"):
+            with pytest.raises(NotApplicable, match=rf"{name} lacks \d+ weights, such as {gone}"):
                 load(str(copy))
         else:
             assert load(str(copy)).pooling == "cls"
 
 
 def test_what_cannot_be_loaded_or_pooled_says_why(folder, tmp_path):
-    with pytest.raises(NoVerifier, match="needs nobody/such-encoder: bench doctor"):
+    with pytest.raises(NotApplicable, match="needs nobody/such-encoder: bench doctor"):
         load("nobody/such-encoder")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(NoVerifier, match="does not load"):
+    with pytest.raises(NotApplicable, match="does not load"):
         load(str(tmp_path))
     pooling, kinds = {"pooling_mode_max_tokens": True}, [{"type": "sentence_transformers.models.Dense"}]
     for name, files, said in (
         ("max", {"1_Pooling__config_json": pooling}, "pooled by pooling_mode_max_tokens"),
         ("dense", {"1_Pooling__config_json": {"pooling_mode_cls_token": True}, "modules_json": kinds}, "Dense"),
     ):
-        with pytest.raises(NoVerifier, match=said):
+        with pytest.raises(NotApplicable, match=said):
             load(str(unlike(folder, name, **files)))
     first = {"1_Pooling__config_json": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}}
     assert pooling_of("first", unlike(folder, "first", **first)) == "cls"
@@ -164,7 +161,7 @@ def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeyp
     monkeypatch.setenv("BENCH_SIMCSE", str(folder))
     rows = [{"id": str(n), "text": text, "prompt": "the cat"} for n, text in enumerate(TEXTS)]
     found = score(rows)
-    assert found.value == coherence(["the cat"] * 6, TEXTS, sup)
+    assert found.value == pytest.approx(100 * cosines(["the cat"] * 6, TEXTS, sup)[0].mean().item())
     assert found == score(rows[::-1])
     assert found.signature.startswith(
         "coherence|cosine of:prompt, text|empty:0|scale:percent|checkpoint:sup-simcse-tiny|w"
@@ -177,7 +174,8 @@ def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeyp
 
 def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch):
     monkeypatch.delenv("BENCH_SIMCSE", raising=False)
-    monkeypatch.setattr(embedder, "find", lambda name: (_ for _ in ()).throw(NoVerifier(f"needs {name}: bench doctor")))
+    gone = lambda name: (_ for _ in ()).throw(NotApplicable(f"needs {name}: bench doctor"))  # noqa: E731
+    monkeypatch.setattr(checkpoints, "find", gone)
     missing = score([{"id": "0", "text": "it ran", "prompt": "the cat"}])
     assert (missing.value, missing.n) == (None, 1)
     assert missing.signature == f"coherence|version:2|not applicable: needs {DEFAULT}: bench doctor"

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.metrics import METRICS
 from bench.metrics.faithfulness import entity_precision, spacy_models
 from bench.metrics.faithfulness.entity_precision import (
-    aggregate,
     entity_precision_family,
     entity_precision_scores,
     is_in_source,
-    signature,
 )
 
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "xsum"
@@ -60,20 +57,6 @@ def test_levels(entity, source, levels):
     assert tuple(is_in_source(entity, source, level, COMMON) for level in (0, 1, 2)) == tuple(map(bool, levels))
 
 
-def test_aggregates_by_hand():
-    found, entities = [1, 0, 0, 2], [1, 0, 2, 4]
-    assert aggregate(found, entities, "mean") == pytest.approx(100 * (1 + 0 + 0.5) / 3, abs=1e-12)
-    assert aggregate(found, entities, "pooled") == pytest.approx(100 * 3 / 7, abs=1e-12)
-    for how in ("mean", "pooled"):
-        assert aggregate([], [], how) is None
-        assert aggregate([0, 0], [0, 0], how) is None
-        assert aggregate([2], [2], how) == 100
-        assert aggregate([0], [2], how) == 0
-    for bad in (([1], [1, 2]), ([2], [1]), ([-1], [1])):
-        with pytest.raises(ValueError, match="expected per summary"):
-            aggregate(*bad, "mean")
-
-
 @pytest.mark.parametrize(
     ("texts", "scored"),
     [
@@ -91,11 +74,6 @@ def test_more_than_nine_tenths_without_a_capital_are_not_scored(texts, scored, m
     count = by_name(texts, ["The Aldra"] * len(texts))["p_ent[none,none]"]
     assert (count.value is not None) is scored
     assert count.signature.endswith("|not applicable: uncased input") is not scored
-
-
-def test_signatures_differ():
-    signed = {signature(t, level, how) for t in "ab" for level in (0, 1, 2) for how in ("mean", "pooled")}
-    assert len(signed) == 12
 
 
 def test_what_is_missing_is_no_number(monkeypatch):
@@ -136,11 +114,6 @@ def test_ids_are_checked_first():
     rows, gold = stored(["a"], ["a"])
     with pytest.raises(ValueError, match="missing 1"):
         entity_precision_scores(rows, {**gold, "other": {}})
-
-
-def test_it_is_listed():
-    entry = METRICS["entity_precision"]
-    assert (entry.kind, entry.gold, entry.load()) == ("generation", ("source",), entity_precision_scores)
 
 
 @tagged

@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.metrics import METRICS
-from bench.metrics.faithfulness.checkpoints import NoVerifier
+from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.nli_acc import (
     Linked,
     load_nli,
     nli,
     nli_family,
-    nli_scores,
     row_cells,
 )
 from bench.metrics.faithfulness.table_cells import TableText, table_text
@@ -77,30 +75,30 @@ def test_unused_weights_may_be_there_or_not(folder, copy, tmp_path):
     ],
 )
 def test_other_weights_are_refused(copy, change, why):
-    with pytest.raises(NoVerifier, match=rf"copy/model_ep4.pt {why}.*: bench doctor"):
+    with pytest.raises(NotApplicable, match=rf"copy/model_ep4.pt {why}.*: bench doctor"):
         load_nli(str(tiny_nli.changed(copy, change)), "cpu")
 
 
 def test_other_folders_are_refused(copy, tmp_path):
-    with pytest.raises(NoVerifier, match=r"^needs nothing: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"^needs nothing: bench doctor"):
         load_nli(str(tmp_path / "no" / "nothing"))
     words = (copy / "vocab.txt").read_text(encoding="utf-8")
     (copy / "vocab.txt").write_text(words + "more\n", encoding="utf-8")
-    with pytest.raises(NoVerifier, match=r"copy has \d+ words in vocab.txt, \d+ in its weights: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"copy has \d+ words in vocab.txt, \d+ in its weights: bench doctor"):
         load_nli(str(copy))
     (copy / "vocab.txt").unlink()
-    with pytest.raises(NoVerifier, match=r"needs vocab.txt in copy: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"needs vocab.txt in copy: bench doctor"):
         load_nli(str(copy))
     (copy / "vocab.txt").write_text(words, encoding="utf-8")
     for content in (b"", b"no weights", b"PK\x03\x04 broken"):
         (copy / tiny_nli.FILE).write_bytes(content)
-        with pytest.raises(NoVerifier, match=r"copy does not load"):
+        with pytest.raises(NotApplicable, match=r"copy does not load"):
             load_nli(str(copy))
-    torch.save(NoVerifier("x"), copy / tiny_nli.FILE)  # no code is run
-    with pytest.raises(NoVerifier, match=r"copy does not load \(ValueError: model_ep4.pt is no file of weights"):
+    torch.save(NotApplicable("x"), copy / tiny_nli.FILE)  # no code is run
+    with pytest.raises(NotApplicable, match=r"copy does not load \(ValueError: model_ep4.pt is no file of weights"):
         load_nli(str(copy))
     (copy / tiny_nli.FILE).unlink()
-    with pytest.raises(NoVerifier, match=r"needs model_ep4.pt in copy: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"needs model_ep4.pt in copy: bench doctor"):
         load_nli(str(copy))
 
 
@@ -174,12 +172,6 @@ def test_the_column_reads_cells_as_it_is_told(folder, monkeypatch):
         family = nli_family(checkpoint=str(folder), cells=cells, device="cpu")
         family([{"id": "a", "text": "b"}], {"a": {"table": table, "columns": (1,), "title": "t"}})
     assert [one.table.rows for one in given] == [[["1990.0", "7.1"]], [["1990", "7.10"]]]
-
-
-def test_it_is_listed():
-    entry = METRICS["nli"]
-    assert (entry.kind, entry.gold, entry.load()) == ("generation", ("table", "title", "columns"), nli_scores)
-    assert entry.columns == ("+nli-acc",)
 
 
 def real_table(archive, name):

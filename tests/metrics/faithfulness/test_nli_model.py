@@ -118,7 +118,7 @@ def test_logits_are_those_of_plain_loops(verifier, number):
 def test_plain_loops_where_512_pieces_cut_a_cell(verifier):
     linked, sentence = Linked(LONG, (0, 1), "years"), "no river it it it it it"
     encoded = encoded_statements([linked], [sentence], verifier.tokenizer)[0]
-    assert len(encoded["ids"]) == 512
+    assert len(encoded["input_ids"]) == 512
     last = encoded["cell"][-1]
     assert 0 < encoded["cell"].count(last) < encoded["cell"].count(last - 2)  # of the same column
     expected = oracle(verifier.model.state_dict(), verifier.tokenizer, linked, sentence)
@@ -174,7 +174,7 @@ def test_what_the_model_is_given(verifier):
     tokenizer = verifier.tokenizer
     table = TableText(["Region", "length"], [["Aldra", "10"], ["sorn", "3"]])
     (given,) = encoded_statements([Linked(table, (1, 0), "The Rivers")], ["The Aldra [SEP]rose"], tokenizer)
-    text = tokenizer.decode(given["ids"])
+    text = tokenizer.decode(given["input_ids"])
     assert text.startswith(
         "[CLS] the aldra rose [SEP] title is : the rivers. row 1 is : length is 10, region is aldra,"
     )
@@ -184,11 +184,9 @@ def test_what_the_model_is_given(verifier):
     ]
     assert list(dict.fromkeys(given["block"])) == [0, 1, 2, 3]
     assert [number for number in dict.fromkeys(given["cell"]) if number >= 0] == [0, 1, 2, 3]
-    assert tokenizer.decode([i for i, cell in zip(given["ids"], given["cell"], strict=True) if cell == 2]) == (
+    assert tokenizer.decode([i for i, cell in zip(given["input_ids"], given["cell"], strict=True) if cell == 2]) == (
         "length is 3,"
     )
-    with pytest.raises(ValueError, match="expected a linked table per sentence, got 1 and 2"):
-        encoded_statements([Linked(table, (0,), "a")], ["a", "b"], tokenizer)
     for column in (2, -1):
         with pytest.raises(ValueError, match="expected columns 0 to 1, got "):
             encoded_statements([Linked(table, (column,), "a")], ["a"], tokenizer)
@@ -220,7 +218,7 @@ def test_rows_past_forty_are_not_read(verifier):
     table = TableText(["a"], [["x"] for _ in range(45)])
     linked = Linked(table, (0,), "y")
     before = one(verifier, linked, "sorn")
-    assert len(encoded_statements([linked], ["sorn"], verifier.tokenizer)[0]["ids"]) < 512
+    assert len(encoded_statements([linked], ["sorn"], verifier.tokenizer)[0]["input_ids"]) < 512
     assert one(verifier, linked._replace(table=with_cell(40, 0, "z", table)), "sorn") == before
     assert one(verifier, linked._replace(table=with_cell(39, 0, "z", table)), "sorn") != before
     assert one(verifier, linked._replace(table=table._replace(rows=table.rows[:40])), "sorn") == before

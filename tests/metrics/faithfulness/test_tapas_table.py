@@ -12,7 +12,7 @@ import pytest
 from transformers import TapasTokenizer
 
 from bench.metrics.faithfulness.table_cells import TableText, table_text
-from bench.metrics.faithfulness.tapas_table import TapasTable
+from bench.metrics.faithfulness.tapas import TapasTable
 from tests.metrics import tiny_verifiers
 
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "logicnlg"

@@ -4,10 +4,10 @@ import pytest
 
 from bench.metrics import DAE, METRICS, EntityPrecision, FactCC, NLIAcc, TapasAcc, TapexAcc
 from bench.metrics.faithfulness import entity_precision, factcc, spacy_models, verifiers
-from bench.metrics.faithfulness.verifiers import NoVerifier
+from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.score import Family
 from tests.metrics import tiny_verifiers
-from tests.metrics.family_case import GOLD, ROWS
+from tests.metrics.family_cases import GOLD, ROWS
 
 CLASSES = (FactCC, TapexAcc, TapasAcc, NLIAcc, DAE)
 DOCUMENTS, SUMMARIES = ["the river rose", "it fell"], ["It rose. It fell. the year", "no one was hurt"]
@@ -93,7 +93,7 @@ def test_no_rows_are_refused_by_a_family():
 
 def test_a_reason_is_of_the_whole_column():
     def decide(rows, gold):
-        raise NoVerifier("no table")
+        raise NotApplicable("no table")
 
     (score,) = verifiers.verdict_family("x", "x|y:1", decide)([{"id": "a"}], {"a": {}})
     assert (score.value, score.n, score.sums) == (None, 1, None)
@@ -107,7 +107,7 @@ def test_entity_precision_by_hand(monkeypatch):
     monkeypatch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
     monkeypatch.setattr(entity_precision, "spacy_entities", lambda texts, tagger: [entities[text] for text in texts])
     monkeypatch.setattr(entity_precision, "stop_words", lambda: {"the"})
-    monkeypatch.setattr(entity_precision, "MOST_UNCASED", 1.0)
+    monkeypatch.setattr(entity_precision, "MAX_UNCASED", 1.0)
     metric = EntityPrecision()
     metric.update(["one", "two"], sources[:2])
     metric.update(["three", "four"], sources[2:])

@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import BertForSequenceClassification, BertTokenizer
 
-from bench.metrics.faithfulness import verifiers
+from bench.metrics.faithfulness.checkpoints import NotApplicable, find
 from bench.metrics.faithfulness.factcc import factcc, load_factcc
 from bench.metrics.faithfulness.tapas import load_tapas
 from bench.metrics.faithfulness.tapex import load_tapex
-from bench.metrics.faithfulness.verifiers import NoVerifier, batches, find, label_of, plain_text, verdicts
+from bench.metrics.faithfulness.verifiers import batches, label_of, padded_batch, plain_text, verdicts
 from tests.metrics import tiny_verifiers
 
 torch.set_num_threads(1)
@@ -48,7 +48,7 @@ def test_a_whole_checkpoint_loads_in_float32(made, kind):
 @every_kind
 def test_a_checkpoint_without_its_head_is_refused(copy, kind):
     folder = tiny_verifiers.without_head(copy(kind), HEADS[kind])
-    with pytest.raises(NoVerifier, match=rf"{kind} lacks \d weights, such as {HEADS[kind]}"):
+    with pytest.raises(NotApplicable, match=rf"{kind} lacks \d weights, such as {HEADS[kind]}"):
         LOADERS[kind](str(folder))
 
 
@@ -60,7 +60,7 @@ def test_a_head_of_three_labels_is_refused(copy, kind):
     weights = load_file(folder / "model.safetensors")
     last = next(name for name in weights if name in ("classifier.weight", "classification_head.out_proj.weight"))
     save_file(weights | {last: torch.zeros(3, weights[last].shape[1])}, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(NoVerifier, match=r"does not load|lacks"):
+    with pytest.raises(NotApplicable, match=r"does not load|lacks"):
         LOADERS[kind](str(folder))
 
 
@@ -68,16 +68,16 @@ def test_a_head_of_three_labels_is_refused(copy, kind):
 def test_what_is_nowhere_is_needed_and_not_downloaded(kind, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("socket.socket.connect", lambda *a: pytest.fail("asked the network"))
-    with pytest.raises(NoVerifier, match=r"needs nobody/no-such-model: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"needs nobody/no-such-model: bench doctor"):
         LOADERS[kind]("nobody/no-such-model")
-    with pytest.raises(NoVerifier, match=r"needs model: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"needs model: bench doctor"):
         LOADERS[kind](str(tmp_path / "no" / "model"))
 
 
 def test_a_folder_without_weights_says_so(copy):
     folder = copy("bert")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(NoVerifier, match=r"bert does not load \(OSError"):
+    with pytest.raises(NotApplicable, match=r"bert does not load \(OSError"):
         load_factcc(str(folder))
 
 
@@ -106,9 +106,9 @@ def test_other_weights_are_another_signature(made, copy):
 def test_labels_are_found_by_name(copy):
     assert label_of({0: "Refused", 1: "Entailed"}, "entailed", 1) == 1
     assert label_of({0: "ENTAILED", 1: "REFUTED"}, "entailed", 1) == 0
-    with pytest.raises(NoVerifier, match="expected a label 'correct'"):
+    with pytest.raises(NotApplicable, match="expected a label 'correct'"):
         label_of({0: "LABEL_0", 1: "LABEL_1"}, "correct")
-    with pytest.raises(NoVerifier, match="expected a label 'entailed'"):
+    with pytest.raises(NotApplicable, match="expected a label 'entailed'"):
         label_of({0: "yes", 1: "no"}, "entailed", 1)
     folder = copy("bert")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -137,8 +137,10 @@ def test_batched_is_single_in_the_order_given(made):
     assert sum(single) == 20
     for tokens in (1, 100, 10_000):
         assert verdicts(verifier, encoded, tokens) == single
-    logits = [verifier.model(**verifiers._padded(verifier, [one])).logits for one in encoded[:8]]
-    together = verifier.model(**verifiers._padded(verifier, encoded[:8])).logits
+    logits, pads = [], {"input_ids": verifier.tokenizer.pad_token_id}
+    for one in encoded[:8]:
+        logits.append(verifier.model(**padded_batch([one], pads, verifier.model.device)).logits)
+    together = verifier.model(**padded_batch(encoded[:8], pads, verifier.model.device)).logits
     assert torch.allclose(torch.cat(logits), together, atol=1e-5)
     assert verdicts(verifier, []) == []
 
