@@ -130,7 +130,7 @@ def encoded_statements(linked: Sequence[Linked], sentences: Sequence[str], token
     distinct = sorted({text for parts in statements for text, _, _ in parts})
     ids = tokenizer(distinct, add_special_tokens=False)["input_ids"] if distinct else []
     pieces = dict(zip(distinct, ids, strict=True))
-    encoded = []
+    encoded: list[ModelInputs] = []
     for parts in statements:
         places = [(piece, block, cell) for text, block, cell in parts for piece in pieces[text]][:MAX_LENGTH]
         encoded.append(dict(zip(("input_ids", "block", "cell"), map(list, zip(*places, strict=True)), strict=True)))
