@@ -1,4 +1,4 @@
-"""Requirements: what a metric needs beside its predictions, and whether this machine has it; nothing is loaded."""
+"""Requirements: what a metric needs in addition to predictions, and whether this machine has it; nothing is loaded."""
 
 from __future__ import annotations
 

@@ -95,18 +95,6 @@ def test_a_book_as_source_has_more_words_than_one_byte_and_is_fast():
     assert time.process_time() - start < 2.0
 
 
-def test_the_class_counts_each_text_as_the_scorer_does():
-    texts = [" ".join(f"w{token}" for token in text) for text in zipf_texts(9, 9, seed=1, types=9, shortest=0)]
-    sources = [" ".join(f"w{token}" for token in text) for text in zipf_texts(9, 30, seed=2, types=9)]
-    metric = CopyRate()
-    for text, source in zip(texts, sources, strict=True):
-        metric.update(text, source)
-    expected = score(texts, {str(n): {"source": source} for n, source in enumerate(sources)})
-    assert {name: value.item() for name, value in metric.compute().items()} == {
-        name: column.value for name, column in expected.items()
-    }
-
-
 def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
     """Batch by batch too, where the class cannot see the others."""
     metric = CopyRate(columns=["{copy,novel}-1"])

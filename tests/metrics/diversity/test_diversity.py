@@ -9,7 +9,7 @@ import pytest
 from bench.cells.score import by_people
 from bench.leaderboards.statistics.analysis import table_statistics
 from bench.leaderboards.table import tables
-from bench.metrics import CLASSES, Distinct, MSJaccard, Repetition, SelfBLEU, SequenceRepetition
+from bench.metrics import CLASSES
 from bench.metrics.diversity.diversity import diversity_scores
 from bench.metrics.torch import metric_class
 from bench.store.store import Store
@@ -234,33 +234,6 @@ def test_a_class_of_some_columns_gives_the_familys_bits(rows, name):
     family = diversity_scores(rows, gold_of(rows))
     assert whole.scores() == family
     assert metric.scores() == [column for column in family if column.name in metric.columns]
-
-
-def test_classes_take_words_and_token_ids():
-    ids, true = [[1, 2, 3, 1, 2, 9], [1, 2, 1, 2, 1, 2], [7]], [[1, 2, 3, 4], [1, 2], [7, 7]]
-    words, true_words = ([" ".join(f"w{token}" for token in text) for text in side] for side in (ids, true))
-    expected = {
-        SelfBLEU(columns=["self-bleu-{1,2,3}"]): {
-            f"self-bleu-{n}": value for n, value in enumerate(self_bleu(ids, 3), start=1)
-        },
-        Distinct(columns=["distinct-2*"]): {
-            "distinct-2": distinct(ids, 2),
-            "distinct-2/per_text": distinct(ids, 2, "per_text"),
-        },
-        MSJaccard(): {f"ms-jaccard-{n}": value for n, value in enumerate(ms_jaccard(ids, true), start=1)},
-        Repetition(): {"rep": repetition(ids)},
-        SequenceRepetition(): {"seq-rep-4": seq_rep(ids)},
-    }
-    for metric, values_of_columns in expected.items():
-        by_words = metric.clone()
-        targets = ([true], [true_words]) if isinstance(metric, MSJaccard) else ([], [])
-        metric.update(ids, *targets[0])
-        by_words.update(words, *targets[1])
-        computed = {name: value.item() for name, value in metric.compute().items()}
-        for name, value in values_of_columns.items():
-            assert computed[name] == value or (math.isnan(computed[name]) and value is None), name
-        same = {name: value.item() for name, value in by_words.compute().items()}
-        assert str(same) == str(computed)  # nan is no number, and itself as text
 
 
 def test_scoring_does_not_import_torch():

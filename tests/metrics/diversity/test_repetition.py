@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.metrics.diversity.repetition import ends_in_a_loop
-from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, plain_loop, repetition
+from tests.metrics.diversity_cases import GOLDEN, golden, plain_loop, repetition
 
 A, B, C = 1, 2, 3
 PARTS = st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=1, max_size=4), st.integers(1, 60)), max_size=3)
@@ -65,13 +65,6 @@ def test_random_texts_with_long_phrases():
 def test_no_text_is_not_defined_and_an_empty_one_has_no_loop():
     assert repetition([]) is None
     assert repetition([[], [A, B, C, A, B, C]]) == 50.0
-
-
-@settings(deadline=None, max_examples=50)
-@given(TEXTS, st.randoms(use_true_random=False))
-def test_order_does_not_matter_nor_does_saying_everything_twice(texts, rng):
-    once = repetition(texts)
-    assert repetition(rng.sample(texts, len(texts))) == repetition([*texts, *texts]) == once
 
 
 def test_an_endless_loop_takes_no_longer_than_a_text():

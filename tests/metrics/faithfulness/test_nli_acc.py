@@ -146,16 +146,6 @@ def test_what_cannot_be_scored_is_no_number(folder, tmp_path, monkeypatch):
         assert score.signature.endswith(f"|version:1|not applicable: {why}")
 
 
-def test_one_output_per_reference(folder):
-    rows, gold = stored()
-    with pytest.raises(ValueError, match="missing 1"):
-        nli_family(checkpoint=str(folder))(rows[1:], gold)
-    with pytest.raises(ValueError, match="extra 1"):
-        nli_family(checkpoint=str(folder))([*rows, {"id": "t9/0", "text": "it"}], gold)
-    with pytest.raises(ValueError, match="1 repeated"):
-        nli_family(checkpoint=str(folder))([*rows, rows[0]], gold)
-
-
 def test_cells_are_those_of_rows():
     """Pandas gives a row of numbers one type."""
     mixed = TableText(["a", "b"], [["1990", "7.1"], ["3", "nan"]])
