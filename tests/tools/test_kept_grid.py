@@ -53,7 +53,7 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
     (part,) = kept_grid.BOARDS["mid"]
     *trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
     assert [words[words.index("--method") + 1] for words in trials] == list(kept_grid.FAMILIES.values())
-    assert all("optim.lr=1e-05,2e-05,5e-05" in words for words in trials)
+    assert all("lr=1e-5,2e-5,5e-5" in words and "rows=1000" in words for words in trials)
     for words, seed in zip((first, second, third), "012", strict=True):
         assert words[words.index("--seeds") + 1] == seed
         assert words[-2:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05"]
