@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from bench.base.lightning import stand_in
+from bench.base.lightning import postpone
 from bench.base.own_code import make_current_folder_importable
 from bench.base.redaction import guard_process, guarded, printable
 from bench.base.version import __version__
@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
             command, self.command = self.command, None
             module = command.load()
             module.options(self)
-            self.set_defaults(target=module.run, makes_models=command.makes_models, dry_run=False)
+            self.set_defaults(target=module.run, dry_run=False)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
 
     Args:
         argv: the words after `bench`; those of the process for None.
-        own_process: whether the process ends with the command. Then one that makes no model does without Lightning.
+        own_process: whether the process ends with the command. Then Lightning is imported only to make a model.
     """
     if argv is None:
         argv = sys.argv[1:]
@@ -89,8 +89,8 @@ def _ended(argv: Sequence[str], own_process: bool) -> int:
             with handled():
                 given = parser().parse_args(argv)
                 given.words = argv  # --slurm gives them to other machines
-                if own_process and (given.dry_run is True or not given.makes_models):
-                    stand_in()
+                if own_process:
+                    postpone()
                 if own_process and given.dry_run is True:  # rows of a task are a million objects without a cycle
                     gc.disable()
                 return int(given.target(given))

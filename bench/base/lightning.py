@@ -1,9 +1,9 @@
-"""Lightning's two base classes; stand-ins for them in a process that only plans.
+"""Lightning's two base classes, which a process of the program imports only when it makes a model.
 
 A plan reads names, options and facts from the classes of methods and tasks. Those are Lightning classes, and importing
-Lightning takes longer than the whole rest of a dry run. So the program calls `stand_in` before it imports them, in a
-process that trains no model: tasks can be made and read; objectives can be made, to count what they hold, and have no
-trainer.
+Lightning takes longer than everything else that a run does when all of its results are stored. So the program calls
+`postpone` before it imports them: the classes get plain base classes, and `use_lightning` replaces these by Lightning's
+before the first model with weights is built. In any other process the classes have Lightning's from the start.
 """
 
 from __future__ import annotations
@@ -11,43 +11,58 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LightningDataModule", "LightningModule", "stand_in"]
+__all__ = ["LightningDataModule", "LightningModule", "postpone", "use_lightning"]
 
 if TYPE_CHECKING:
     from lightning.pytorch import LightningDataModule, LightningModule
 
-_STANDS_IN = False
+NAMES = ("LightningModule", "LightningDataModule")
+_POSTPONED = False
 
 
-def stand_in() -> None:
-    """Let this process do without Lightning; without effect once Lightning, or one of our classes, is imported."""
-    global _STANDS_IN
-    _STANDS_IN = "lightning" not in sys.modules and "LightningModule" not in globals()
+def postpone() -> None:
+    """Let this process import Lightning late; without effect once Lightning, or one of our classes, is imported."""
+    global _POSTPONED
+    _POSTPONED = "lightning" not in sys.modules and "LightningModule" not in globals()
+
+
+def use_lightning() -> None:
+    """Give the classes that were postponed Lightning's base classes; without effect where they have them already.
+
+    Tasks that were made before have the attributes of Lightning's class once `setup_run` was called.
+    """
+    global _POSTPONED
+    if not _POSTPONED:
+        return
+    _POSTPONED = False
+    from lightning import pytorch
+
+    for name in NAMES:
+        plain, real = globals().get(name), getattr(pytorch, name)
+        globals()[name] = real
+        for derived in plain.__subclasses__() if plain is not None else ():
+            derived.__bases__ = tuple(real if base is plain else base for base in derived.__bases__)
 
 
 def __getattr__(name: str) -> Any:
     """Choose the classes when they are first asked for."""
-    if name not in ("LightningModule", "LightningDataModule"):
+    if name not in NAMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    if _STANDS_IN:
-        chosen = {"LightningModule": planned_module(), "LightningDataModule": PlannedDataModule}
+    if _POSTPONED:
+        globals()[name] = plain_module() if name == "LightningModule" else PlainDataModule
     else:
         from lightning import pytorch
 
-        chosen = {
-            "LightningModule": pytorch.LightningModule,
-            "LightningDataModule": pytorch.LightningDataModule,
-        }
-    globals().update(chosen)
-    return chosen[name]
+        globals()[name] = getattr(pytorch, name)
+    return globals()[name]
 
 
-def planned_module() -> type:
-    """Return what stands in for LightningModule where nothing is trained: a module of torch without a trainer."""
+def plain_module() -> type:
+    """Return the base class of objectives before Lightning is imported: a module of torch without a trainer."""
     import torch
 
-    class PlannedModule(torch.nn.Module):
-        """In place of LightningModule; its tensors are on the CPU, or nowhere."""
+    class PlainModule(torch.nn.Module):
+        """A module without a trainer, whose sizes can be counted; its tensors are on the CPU, or nowhere."""
 
         device = torch.device("cpu")
 
@@ -56,10 +71,10 @@ def planned_module() -> type:
             """There is none."""
             raise RuntimeError(f"{type(self).__name__} has no trainer: this process only plans, without Lightning")
 
-    return PlannedModule
+    return PlainModule
 
 
-class PlannedDataModule:
-    """In place of LightningDataModule where nothing is trained: it has rows and no trainer."""
+class PlainDataModule:
+    """The base class of tasks before Lightning is imported: it has rows and no trainer."""
 
     trainer: None = None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from bench.base.lightning import use_lightning
 from bench.base.seeds import seed_of, seed_torch
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
@@ -44,6 +45,7 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
         UsageError: a pretrained backbone has not the distribution of the library's own model.
         BlockedError: the cell of its second model is not trained.
     """
+    use_lightning()
     if second is None and cell.second is not None:
         second = trained_model(cell.second)
     config = cell.config

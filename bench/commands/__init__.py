@@ -22,12 +22,10 @@ class Command:
         module: its file, which has `options(parser)`, adding its options to an `argparse.ArgumentParser`, and
             `run(given)`, taking what was typed and returning the exit code.
         help: one line for `bench --help`.
-        makes_models: whether it needs Lightning; without it a command starts three seconds sooner.
     """
 
     module: str
     help: str
-    makes_models: bool = False
 
     def load(self) -> ModuleType:
         """Import the command's file."""
@@ -35,19 +33,15 @@ class Command:
 
 
 COMMANDS = {
-    "run": Command("bench.commands.run", "train, evaluate and score the runs that are missing", makes_models=True),
+    "run": Command("bench.commands.run", "train, evaluate and score the runs that are missing"),
     "report": Command("bench.commands.report", "show leaderboards of stored runs"),
     "compare": Command("bench.commands.compare", "list every setting in which two runs differ"),
     "samples": Command("bench.commands.samples", "show generated texts side by side"),
     "score": Command("bench.commands.score", "compute metrics from stored predictions, without a model"),
     "list": Command("bench.commands.list", "list methods, tasks, backbones, metrics, decodings and data"),
     "models": Command("bench.commands.models", "list and download pretrained models"),
-    "check": Command(
-        "bench.commands.check", "test an objective, task, metric, backbone or decoding", makes_models=True
-    ),
-    "reproduce": Command(
-        "bench.commands.reproduce", "run a table or figure of a paper and show both results", makes_models=True
-    ),
+    "check": Command("bench.commands.check", "test an objective, task, metric, backbone or decoding"),
+    "reproduce": Command("bench.commands.reproduce", "run a table or figure of a paper and show both results"),
     "claims": Command("bench.commands.claims", "show what stored runs say about the claims of the papers"),
     "human": Command("bench.commands.human", "export texts for human evaluation and import the answers"),
     "import": Command("bench.commands.import", "score texts that another system generated"),

@@ -64,6 +64,7 @@ class Fed(LightningDataModule):
     def setup_run(self, feed: Feed | None) -> None:
         """Take over how a trainer is fed, in place of what was known before; None lets go of the rows."""
         self.teardown("fit")
+        super().__init__()  # again: the task may have been made before Lightning was imported
         self._feed = feed
         self._fed = {}
 

@@ -1,4 +1,4 @@
-"""A process that only plans does without Lightning, and plans the same."""
+"""A process that makes no model does without Lightning, and one that makes one gives the same results."""
 
 from __future__ import annotations
 
@@ -55,15 +55,35 @@ def test_samples_are_shown_without_lightning(tmp_path: Path) -> None:
     assert imported == "False"
 
 
-def test_standing_in_changes_nothing_where_lightning_is_there() -> None:
+@pytest.mark.slow
+def test_a_run_imports_lightning_to_train_and_not_again_when_all_is_stored(tmp_path: Path) -> None:
+    words = "run --task logicnlg --method mle --preset small --set trainer.steps=2 --set trainer.validate=1 --limit 4"
+    first, imported = alone(words.split(), tmp_path / "stored")
+    assert imported == "True"
+    again, imported = alone(words.split(), tmp_path / "stored")
+    assert imported == "False"
+    assert again == first
+    assert main([*words.split(), "--quiet", "--results", str(tmp_path / "lightning from the start")]) == 0
+    late, early = (checkpoint_of(tmp_path / name) for name in ("stored", "lightning from the start"))
+    assert late == early
+
+
+def checkpoint_of(results: Path) -> tuple[str, bytes]:
+    """Return the name and the content of the only checkpoint of a results folder."""
+    (path,) = results.glob("*/*/*/model-*")
+    return path.name, path.read_bytes()
+
+
+def test_postponing_changes_nothing_where_lightning_is_there() -> None:
     before = lightning.LightningModule
-    lightning.stand_in()
+    lightning.postpone()
+    lightning.use_lightning()
     assert lightning.LightningModule is before
     assert before.__module__.startswith("lightning.pytorch")
 
 
 def test_an_objective_has_no_trainer_where_nothing_is_trained() -> None:
-    planned = lightning.planned_module()()
+    planned = lightning.plain_module()()
     with pytest.raises(RuntimeError, match="only plans, without Lightning"):
         planned.trainer  # noqa: B018
 

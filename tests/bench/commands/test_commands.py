@@ -27,11 +27,6 @@ def test_every_file_is_a_command_and_every_command_a_file():
         assert callable(module.run)
 
 
-def test_a_command_that_trains_has_lightning():
-    for name in ("run", "reproduce"):
-        assert COMMANDS[name].makes_models, f"bench {name} trains cells, and would do so without Lightning"
-
-
 def test_no_file_of_a_command_imports_what_is_heavy_before_it_runs():
     code = f"""
 import sys
