@@ -44,11 +44,11 @@ def matched_method(row: TableRow) -> str:
 
 def diversity(row: TableRow) -> dict[str, float]:
     """Return a row's means of `DIVERSITY` by signature; only those of one signature measure the same."""
-    means = {}
-    for (metric, signature), value in row.by_signature.items():
-        if metric == DIVERSITY and value.mean is not None:
-            means[signature] = value.mean
-    return means
+    return {
+        value.signature: value.mean
+        for column, value in row.values.items()
+        if column.partition(" [")[0] == DIVERSITY and value.mean is not None
+    }
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:

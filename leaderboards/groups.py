@@ -1,21 +1,30 @@
-"""Groups: the cells of a store by the examples they were scored on; each group becomes a table."""
+"""Groups: the runs of a store by the examples they were scored on; each group becomes a table.
+
+A group has the rows of its table and the lines of the frame with their numbers.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
-from bench.leaderboards.row import WHY_NOT, StoredSums, TableRow, Value
+from bench.leaderboards.frame import Line
+from bench.leaderboards.row import StoredSums, TableRow
 from bench.models import METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 from bench.tasks import KNOWN_TEXTS
 
+WHY_NOT = "|not applicable: "
+"""What parts the signature of a metric without a value from the reason."""
 OF_TRAINING = ("trainer", "backbone", "backbone_options")
 """The parts of a configuration that a cell without a model has and does not use."""
+OTHER_CELLS = ("start", "second")
+"""Cells that a cell is made of: whose weights it starts from, and its second model."""
 
 
 @dataclass
@@ -27,6 +36,7 @@ class Group:
         n, whole: as in the table.
         rows: by the key of everything that decides a number but the seed.
         human: what people wrote, by tokenizer and longest text.
+        lines: the numbers of all these rows.
         own_task: what a record says of a task of the user's own: `columns` and `primary`; nothing of a built-in one.
         own_metrics: columns of metrics of the user's own.
         title: name of a user's own data; empty where it has none, and for published data.
@@ -37,6 +47,7 @@ class Group:
     whole: bool
     rows: dict[str, TableRow] = field(default_factory=dict)
     human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
     own_task: Mapping[str, Any] = field(default_factory=dict)
     own_metrics: dict[str, None] = field(default_factory=dict)
     title: str = ""
@@ -143,14 +154,14 @@ class _Filing:
             sums = None
             if value["name"] in with_sums:
                 sums = StoredSums(self.folder, score["items"], value["name"])
-            _put(row, value, seed, of.get("sampling_seed", seed), sums)
+            _put(group, row, value, seed, of.get("sampling_seed", seed), sums)
             if "code" in score:
                 group.own_metrics[value["name"]] = None
         if "human" in score and not is_imported(self.trained):
             texts = (self.trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
             human = group.human.setdefault(texts, TableRow("human", "", "", {}))
             for value in score["human"]:
-                _put(human, value, 0, 0)
+                _put(group, human, value, 0, 0)
 
 
 def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -300,23 +311,18 @@ def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
 
 
 def _put(
-    row: TableRow, value: Mapping[str, Any], seed: int, sampling_seed: int, sums: StoredSums | None = None
+    group: Group,
+    row: TableRow,
+    value: Mapping[str, Any],
+    seed: int,
+    sampling_seed: int,
+    sums: StoredSums | None = None,
 ) -> None:
-    """Add one seed's value; two different numbers for one seed are a conflict and are shown as one."""
+    """Add the line of one stored value."""
     signature, _, reason = value["signature"].partition(WHY_NOT)
-    name = (value["name"], signature)
-    held = row.by_signature.get(name)
-    if held is None:
-        held = row.by_signature[name] = Value({}, value["higher_is_better"], signature)
-    held.higher_is_better = value["higher_is_better"]
-    number = value["value"]
-    if number is not None:
-        held.add(number, seed, sampling_seed, sums)
-        held.why = ""
-    elif sampling_seed in held.by_sampling_seed.get(seed, {}):
-        held.conflict = True
-    elif not held.by_seed:
-        held.why = reason or held.why
+    about = (id(group), id(row), group.shared["task"], group.shared["split"], row.method, row.backbone, row.decoding)
+    number = (value["name"], signature, value["value"], value["higher_is_better"], reason, sums)
+    group.lines.append((*about, seed, sampling_seed, *number))
 
 
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
@@ -333,3 +339,71 @@ def decoding_name(decoding: Mapping[str, Any] | None) -> str:
     if "code" in decoding:
         name += f" [{decoding['code']['source_sha256'][:8]}]"
     return name
+
+
+# Older code ---------------------------------------------------------------------------------------------------------
+
+
+def leave_out_superseded(group: Group) -> dict[str, set[str]]:
+    """Take the rows of older code out of a group where the newest of that method, backbone and decoding has a row.
+
+    Two versions of a method are two methods under one name: side by side they would be ranked, tested and averaged as
+    if somebody had compared them. An older row with nothing newer stays, for it is all there is. A method of the user's
+    own has a hash in place of a version, of which none is older.
+
+    Returns:
+        The keys of the cells that were taken out, by reason.
+    """
+    alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for key, row in group.rows.items():
+        alike[row.method, row.backbone, row.decoding].append(key)
+    cells: dict[str, set[str]] = defaultdict(set)
+    for (method, _, _), keys in alike.items():
+        versions = [versions_of(group.rows[key].config) for key in keys]
+        for key, own in zip(keys, versions, strict=True):
+            newer = [other for other in versions if is_older(own, other)]
+            if newer:
+                reason = f"cells of older code are left out: {method}, {difference(own, newer[0])}"
+                cells[reason] |= group.rows.pop(key).keys
+    return cells
+
+
+def is_older(versions: Mapping[str, int], others: Mapping[str, int]) -> bool:
+    """Whether no part of some code is newer than that of other code, and one is older; both as `versions_of` has them.
+
+    >>> is_older({"code": 2}, {"code": 3}), is_older({"code": 2}, {}), is_older({"code": 2}, {"code": 2})
+    (True, False, False)
+    """
+    if versions == others or versions.keys() != others.keys():
+        return False
+    return all(version <= others[part] for part, version in versions.items())
+
+
+def versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
+    """Return the version of every method that a row's cells are made of, by where it stands in its configuration.
+
+    >>> versions_of({"code": {"version": 2}, "start": {"code": {"version": 1}}})
+    {'code': 2, 'start.code': 1}
+    """
+    found = {}
+    code = config.get("code", {})
+    if "version" in code:
+        found[f"{before}code"] = int(code["version"])
+    for part in OTHER_CELLS:
+        if part in config:
+            found |= versions_of(config[part], f"{before}{part}.")
+    return found
+
+
+def difference(versions: Mapping[str, int], newer: Mapping[str, int]) -> str:
+    """Say which versions differ, for people.
+
+    >>> difference({"code": 2, "start.code": 1}, {"code": 3, "start.code": 1})
+    'version 2 where version 3 stands too'
+    """
+    parts = []
+    for part, version in versions.items():
+        if version != newer[part]:
+            of = part.removesuffix("code").removesuffix(".")
+            parts.append(f"{of} version {version} where version {newer[part]} stands too".lstrip())
+    return ", ".join(parts)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.patterns import fits, refuse_unknown
-from bench.leaderboards.statistics.analysis import table_statistics
+from bench.leaderboards.statistics.analysis import add_statistics
 from bench.leaderboards.statistics.significance import ROUNDS
-from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import LeftOut, Table, notes_of, order_for_readers
 
 __all__ = ["Leaderboards", "with_statistics"]
@@ -24,15 +23,13 @@ class Leaderboards:
     """What every renderer is given.
 
     Args:
-        tables: in the order they are shown.
-        statistics: of each table.
+        tables: in the order they are shown, with statistics.
         left_out: how many cells of each task are in no table, by reason.
         damaged: files that were passed over, below the store.
         overview: every method against the baseline on every task.
     """
 
     tables: Sequence[Table]
-    statistics: Sequence[TableStatistics]
     left_out: LeftOut
     damaged: Sequence[str] = ()
     overview: Overview = Overview()
@@ -60,11 +57,9 @@ class Leaderboards:
         """Return the leaderboards of some tasks; only what is said over several tasks is made again."""
         if all(table.task in tasks for table in self.tables) and all(task in tasks for task in self.left_out):
             return self
-        kept = [place for place, table in enumerate(self.tables) if table.task in tasks]
-        tables = [self.tables[place] for place in kept]
+        kept = [table for table in self.tables if table.task in tasks]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
-        statistics = [self.statistics[place] for place in kept]
-        return Leaderboards(tables, statistics, left_out, self.damaged, overview(tables, statistics))
+        return Leaderboards(kept, left_out, self.damaged, overview(kept))
 
     def of_methods(self, patterns: Sequence[str]) -> Leaderboards:
         """Return what is shown of some methods; tests stay those of whole tables, and marks are among what is shown.
@@ -77,32 +72,27 @@ class Leaderboards:
         """
         refuse_unknown("method", patterns, {row.method for table in self.tables for row in table.rows})
         left_out = {task: dict(counts) for task, counts in self.left_out.items()}
-        tables, statistics = [], []
-        for table, known in zip(self.tables, self.statistics, strict=True):
-            kept = [place for place, row in enumerate(table.rows) if fits(row.method, patterns)]
-            hidden = len(table.rows) - len(kept)
-            if hidden:
+        tables = []
+        for table in self.tables:
+            rows = [row for row in table.rows if fits(row.method, patterns)]
+            if hidden := len(table.rows) - len(rows):
                 left_out.setdefault(table.task, {})[HIDDEN] = hidden + left_out.get(table.task, {}).get(HIDDEN, 0)
-            if kept:
+            if rows:
                 published = [row for row in table.published if fits(row.method, patterns)]
-                rows = [table.rows[place] for place in kept]
                 columns = [column for column in table.columns if any(column in row.values for row in rows)]
                 tables.append(replace(table, rows=rows, columns=columns, published=published, human=()))
-                statistics.append(known.of_rows(kept))
-        return Leaderboards(tables, statistics, left_out, self.damaged)
+        return Leaderboards(tables, left_out, self.damaged)
 
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
-        order = order_for_readers(self.tables)
-        tables = [self.tables[place] for place in order]
-        statistics = [self.statistics[place] for place in order]
-        return replace(self, tables=tables, statistics=statistics, overview=overview(tables, statistics))
+        tables = [self.tables[place] for place in order_for_readers(self.tables)]
+        return replace(self, tables=tables, overview=overview(tables))
 
 
 def with_statistics(
     tables: Sequence[Table], left_out: LeftOut | None = None, rounds: int = ROUNDS, damaged: Sequence[str] = ()
 ) -> Leaderboards:
-    """Return tables with their statistics.
+    """Give tables their statistics, and return them with what is shown around them.
 
     Args:
         tables: as they are shown.
@@ -110,5 +100,6 @@ def with_statistics(
         rounds: random swaps of a test over items.
         damaged: files that were passed over, below the store.
     """
-    statistics = [table_statistics(table, rounds) for table in tables]
-    return Leaderboards(tables, statistics, left_out or {}, damaged, overview(tables, statistics))
+    for table in tables:
+        add_statistics(table, rounds)
+    return Leaderboards(tables, left_out or {}, damaged, overview(tables))

@@ -1,38 +1,12 @@
-"""Names in a table: of columns, where a metric has several signatures, and of rows, where a method has several."""
+"""Names of rows: what differs between rows of one method and backbone."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.leaderboards.row import TableRow
-
-
-def name_columns(rows: Sequence[TableRow]) -> None:
-    """Give every signature of a metric its own column, named by what differs where there are several."""
-    signatures: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for metric, signature in row.by_signature:
-            signatures[metric].add(signature)
-    for row in rows:
-        row.values = {}
-        for (metric, signature), value in row.by_signature.items():
-            row.values[column_name(metric, signature, signatures[metric])] = value
-
-
-def column_name(metric: str, signature: str, signatures: Iterable[str]) -> str:
-    """Return the column of a metric under one of its signatures.
-
-    >>> column_name("bleu-1", "bleu|V:1", ["bleu|V:1", "bleu|V:2"]), column_name("bleu-1", "bleu|V:1", ["bleu|V:1"])
-    ('bleu-1 [V:1]', 'bleu-1')
-    """
-    parts = [set(text.split("|")) for text in signatures]
-    if len(parts) == 1:
-        return metric
-    shared = set.intersection(*parts)
-    own = [part for part in signature.split("|") if part not in shared]
-    return f"{metric} [{'|'.join(own)}]"
 
 
 def name_settings(rows: Sequence[TableRow]) -> None:

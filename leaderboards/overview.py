@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from bench.leaderboards.controls import Gate, gate
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, rows_beside
-from bench.leaderboards.statistics.value_statistics import ALPHA, TableStatistics, ValueStatistics
+from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table, metric_name, order_for_readers, task_title
 
 __all__ = ["MIN_TASKS", "Overview", "OverviewCell", "OverviewColumn", "OverviewRow", "overview"]
@@ -163,14 +163,13 @@ class Overview:
         return self.sentences
 
 
-def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> Overview:
+def overview(tables: Sequence[Table]) -> Overview:
     """Return what the tables say over all tasks; nothing where no table has the baseline beside a method.
 
     Args:
-        tables: as they are shown.
-        statistics: of each table.
+        tables: as they are shown, with statistics.
     """
-    columns = _columns(tables, statistics)
+    columns = _columns(tables)
     if not columns:
         return Overview()
     rows = [_row(method, marks, columns, tables) for method, marks in _methods(tables, columns).items()]
@@ -178,7 +177,7 @@ def overview(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
     return Overview(columns, rows, _notes(tables, columns))
 
 
-def _columns(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> list[OverviewColumn]:
+def _columns(tables: Sequence[Table]) -> list[OverviewColumn]:
     """Return a column for each task that has a table with the baseline beside a method, in the order of the tables.
 
     Of several, the first for readers (`order_for_readers`): real rows and three seeds come first.
@@ -186,13 +185,13 @@ def _columns(tables: Sequence[Table], statistics: Sequence[TableStatistics]) -> 
     columns: dict[str, OverviewColumn] = {}
     for place in order_for_readers(tables):
         if tables[place].task not in columns:
-            column = _column(place, tables[place], statistics[place])
+            column = _column(place, tables[place])
             if column is not None:
                 columns[column.task] = column
     return sorted(columns.values(), key=lambda column: column.place)
 
 
-def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewColumn | None:
+def _column(place: int, table: Table) -> OverviewColumn | None:
     """Return the cells of one task; None where its column has no direction, or nothing beside the baseline."""
     found = baseline_row(table)
     if found is None:
@@ -209,12 +208,10 @@ def _column(place: int, table: Table, statistics: TableStatistics) -> OverviewCo
         if row is None:
             cells[method] = OverviewCell(None, 0, why=choice.why)
             continue
-        known = statistics.values[table.rows.index(row)].get(column, ValueStatistics())
-        cells[method] = _cell(row, row.values[column], value, known)
+        cells[method] = _cell(row, row.values[column], value)
     for row in table.rows:
         if row.diverged and not row.values and row.backbone == base.backbone and row.method not in cells:
-            empty = Value({}, value.higher_is_better, "")
-            cells[row.method] = _cell(row, empty, value, ValueStatistics())
+            cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value)
     if len(cells) == 1:
         return None
     return OverviewColumn(
@@ -249,7 +246,7 @@ def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
             yield row
 
 
-def _cell(row: TableRow, value: Value, base: Value, known: ValueStatistics) -> OverviewCell:
+def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
     """Return the cell of a row."""
     if value.mean is None or base.mean is None:
         why = value.why_none
@@ -259,10 +256,10 @@ def _cell(row: TableRow, value: Value, base: Value, known: ValueStatistics) -> O
             why = f"diverged {row.diverged}/{len(row.seeds)}"
         return OverviewCell(None, value.n, why=why)
     difference = value.mean - base.mean
-    if known.difference is not None:
-        difference = known.difference
+    if value.difference is not None:
+        difference = value.difference
     sign = 1 if base.higher_is_better else -1
-    return OverviewCell(value.mean, value.n, sign * difference, None if known.p is None else known.differs)
+    return OverviewCell(value.mean, value.n, sign * difference, None if value.p is None else value.differs)
 
 
 def _methods(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> dict[str, Sequence[str]]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
+from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.models import METHODS
 from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
-
-WHY_NOT = "|not applicable: "
-"""What parts the signature of a value that there is not from the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +45,24 @@ class StoredSums:
 
 @dataclass(slots=True)
 class Value:
-    """One number of a row: the mean over seeds, with the seeds it comes from; none where the metric has no value.
+    """One value of a row and column, with its statistics: the lines of the frame that have this row and column.
 
     Args:
-        by_seed: the number of each training, by its seed; of one whose texts were sampled with several seeds, the mean.
+        by_seed: the number of each training, by its seed; where its texts were sampled with several seeds, their mean.
         higher_is_better: None where neither way is better.
-        signature: everything the number depends on.
+        signature: everything that the number depends on.
         conflict: whether one seed has two different numbers.
         why: why there is no value, as the metric says.
-        sums: what the number of a seed is made of, for the seeds that have it; not of a mean over sampling seeds.
-        by_sampling_seed: by the seed of a training, the number of each seed that its texts were sampled with.
+        sums: the sufficient statistics of each seed that has them; not of a mean over sampling seeds.
+        by_sampling_seed: where texts of a training were sampled more than once, each training's number by that seed.
+        half: half the width of the 95 % interval over seeds; None with fewer than three seeds.
+        difference: mean over the seeds that both have of the value less the baseline's, in the column's unit; None for
+            the baseline itself.
+        low, high: ends of its 95 % interval over seeds; None with fewer than three shared seeds.
+        p: two-sided, of the paired t test over seeds, after Holm over the rows of the column; None likewise.
+        p_items: of the randomisation test over test items, after Holm over the rows of the column; None where the
+            column is no sum over items.
+        against: the id of the baseline's row.
     """
 
     by_seed: dict[int, float]
@@ -66,17 +72,13 @@ class Value:
     why: str = ""
     sums: dict[int, StoredSums] = field(default_factory=dict)
     by_sampling_seed: dict[int, dict[int, float]] = field(default_factory=dict)
-
-    def add(self, number: float, seed: int, sampling_seed: int, sums: StoredSums | None = None) -> None:
-        """Add the number of a training; of one with several sampling seeds the mean over these becomes its number."""
-        sampled = self.by_sampling_seed.setdefault(seed, {})
-        self.conflict |= sampled.get(sampling_seed, number) != number
-        sampled[sampling_seed] = number
-        self.by_seed[seed] = statistics.fmean(sampled.values())
-        if len(sampled) > 1:
-            self.sums.pop(seed, None)
-        elif sums is not None:
-            self.sums[seed] = sums
+    half: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_items: float | None = None
+    against: str = ""
 
     @property
     def sampled(self) -> list[float]:
@@ -87,7 +89,7 @@ class Value:
         if len(self.by_sampling_seed) != 1:
             return []
         (numbers,) = self.by_sampling_seed.values()
-        return list(numbers.values()) if len(numbers) > 1 else []
+        return list(numbers.values())
 
     @property
     def repeated(self) -> list[float]:
@@ -104,14 +106,17 @@ class Value:
     @property
     def why_none(self) -> str:
         """Why the metric has no value, or nothing."""
-        if self.by_seed:
-            return ""
-        return self.why or "undefined"
+        return "" if self.by_seed else self.why or "undefined"
 
     @property
     def n(self) -> int:
         """Number of seeds."""
         return len(self.by_seed)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference from the baseline is significant over seeds."""
+        return self.p is not None and self.p <= ALPHA
 
 
 @dataclass
@@ -121,8 +126,7 @@ class TableRow:
     Args:
         method, backbone, decoding: names; no backbone where nothing is trained, no decoding where nothing is generated.
         config: what its cells share, their seed left out; empty for what people wrote.
-        by_signature: values by metric name and signature, as they are stored.
-        values: the same by column of the table.
+        values: by column of the table.
         diverged: how many seeds have no number because training diverged.
         seeds: that were run.
         settings: what parts it from other rows of its method and backbone, for people.
@@ -143,7 +147,6 @@ class TableRow:
     backbone: str
     decoding: str
     config: Mapping[str, Any]
-    by_signature: dict[tuple[str, str], Value] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
     diverged: int = 0
     seeds: set[int] = field(default_factory=set)
@@ -185,14 +188,6 @@ class TableRow:
         if any(value.sampled for value in self.values.values()):
             return f"mean and ± of sampled texts are over {n} sampling seeds of one training"
         return f"a training's number is the mean over its sampling seeds, at most {n}; ± is over trainings"
-
-    def means(self, columns: Iterable[str]) -> dict[str, float | None]:
-        """Return its means of some columns, None where it has none."""
-        means: dict[str, float | None] = dict.fromkeys(columns)
-        for column in means:
-            if column in self.values:
-                means[column] = self.values[column].mean
-        return means
 
     @property
     def untuned(self) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.leaderboards.controls import keep_matched
-from bench.leaderboards.groups import Group, add_cell, add_diverged, add_imported
-from bench.leaderboards.names import name_columns, name_settings
+from bench.leaderboards.frame import frame_of, values_of
+from bench.leaderboards.groups import Group, add_cell, add_diverged, add_imported, leave_out_superseded
+from bench.leaderboards.names import name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.superseded import leave_out_superseded
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
 from bench.store.fields import is_imported
@@ -217,8 +217,18 @@ def tables_and_left_out(
             older[group.shared["task"], reason] |= keys
     for (task, reason), keys in older.items():
         left_out[task][reason] += len(keys)
+    with_values(groups.values())
     built = [_table(group, columns) for _, group in sorted(groups.items())]
     return sorted((table for table in built if table.rows), key=_order), left_out
+
+
+def with_values(groups: Collection[Group]) -> None:
+    """Give the rows of groups their values, from one frame of all numbers."""
+    rows = {id(row): row for group in groups for row in (*group.rows.values(), *group.human.values())}
+    lines = [line for group in groups for line in group.lines if line[1] in rows]
+    if lines:
+        for row, values in values_of(frame_of(lines)).items():
+            rows[row].values = values
 
 
 def tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -313,7 +323,6 @@ def metric_name(column: str) -> str:
 def _table(group: Group, columns: str) -> Table:
     """Order rows and columns, spread values that have no decoding over their method's decodings, name settings."""
     shared, human = group.shared, list(group.human.values())
-    name_columns([*group.rows.values(), *human])
     rows = keep_matched(_spread(list(group.rows.values())))
     preferred, primary = columns_of(shared["task"], group.own_task)
     wanted: Sequence[str] = ()
@@ -438,7 +447,7 @@ def _spread(rows: list[TableRow]) -> list[TableRow]:
         own = [likelihood for likelihood in alike if likelihood.method == row.method]
         for likelihood in own or [likelihood for likelihood in alike if likelihood.method == row.config["method"]]:
             used.add(id(likelihood))
-            row.values = {**likelihood.values, **row.values}
+            row.values = {column: replace(value) for column, value in likelihood.values.items()} | row.values
             row.seeds |= likelihood.seeds
             row.keys |= likelihood.keys
             row.diverged += likelihood.diverged

@@ -9,8 +9,7 @@ from bench.board.frames import frame
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.analysis import differences, with_holm
-from bench.leaderboards.statistics.value_statistics import ValueStatistics
+from bench.leaderboards.statistics.analysis import Difference, differences, with_holm
 from bench.leaderboards.table import Table
 from bench.store.reading import read_cell, readable
 from bench.store.store import Store
@@ -69,7 +68,7 @@ def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> 
         raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
     found = with_holm([record.pop("known") for record in records])
     for record, known in zip(records, found, strict=True):
-        record |= {name: getattr(known, name) for name in ("difference", "low", "high", "p", "p_items")}
+        record |= vars(known)
     return records
 
 
@@ -105,7 +104,7 @@ def _values(table: Table, ours: TableRow, theirs: TableRow, fair: bool | None) -
             "metric": column,
             "first": value.mean,
             "second": other.mean,
-            "known": known or ValueStatistics(),
+            "known": known or Difference(),
             "n_seeds": len(value.by_seed.keys() & other.by_seed.keys()),
             "higher_is_better": value.higher_is_better,
             "only_the_objective": fair,

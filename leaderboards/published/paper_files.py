@@ -15,6 +15,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from bench.base.entries import all_names
@@ -364,9 +365,14 @@ def _direction(task: str, column: Mapping[str, Any], where: str) -> bool | None:
     if not metric or (task.startswith("human/") and metric.startswith("human/")):
         return column.get("higher_is_better")
     try:
-        return direction_of(metric, SIGNED)
+        return _direction_of(metric)
     except KeyError as error:
         raise DataError(f"{where}: '{metric}' is no column of our metrics; bench list metrics shows them") from error
+
+
+@cache
+def _direction_of(metric: str) -> bool | None:
+    return direction_of(metric, SIGNED)
 
 
 def address_of(short: str, name: object) -> str:

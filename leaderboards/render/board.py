@@ -13,7 +13,6 @@ from bench.leaderboards.render.legend import legend
 from bench.leaderboards.render.overview_content import overview_content
 from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import table_ids
 from bench.leaderboards.table_names import table_names
 from bench.leaderboards.training_costs import RATIO, SECONDS, SIGNATURES
@@ -47,8 +46,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     ids = table_ids(leaderboards.tables)
     names = table_names(leaderboards.tables)
     for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
-        statistics = leaderboards.statistics[place]
-        content = _table(name, names[place], grid_of(table, statistics), statistics)
+        content = _table(name, names[place], grid_of(table))
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
         if note := extras.get("samples_note", {}).get(name):
@@ -73,15 +71,15 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _table(table_id: str, name: str, grid: Grid, statistics: TableStatistics) -> dict[str, Any]:
+def _table(table_id: str, name: str, grid: Grid) -> dict[str, Any]:
     table = grid.table
     ids = [row.id for row in table.rows]
     methods = []
-    for row, line, known in zip(table.rows, grid.rows, statistics.values, strict=True):
-        methods.append(_row(row.id, row, line, _values(row, line, known, ids), table.task))
+    for row_id, row, line in zip(ids, table.rows, grid.rows, strict=True):
+        methods.append(_row(row_id, row, line, _values(row, line, ids), table.task))
     human = []
     for human_id, row, line in zip(_human_ids(table.human), table.human, grid.human, strict=True):
-        human.append(_row(human_id, row, line, _values(row, line, {}, ids), table.task))
+        human.append(_row(human_id, row, line, _values(row, line, ids), table.task))
     return {
         "id": table_id,
         "name": name,
@@ -117,7 +115,7 @@ def _add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[i
             if value.by_seed:
                 fewer = f"n={value.n}" if value.n < row["n_seeds"] else ""
                 cell = GridCell(f"{value.mean:.{decimals}f}", fewer=fewer)
-                row["values"][column] = _value(value, cell, ValueStatistics(), ())
+                row["values"][column] = _value(value, cell, ())
 
 
 def _human_ids(rows: Sequence[TableRow]) -> list[str]:
@@ -163,20 +161,12 @@ def _row(row_id: str, row: TableRow, line: Line, values: Mapping[str, Any], task
     }
 
 
-def _values(
-    row: TableRow, line: Line, known: Mapping[str, ValueStatistics], ids: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+def _values(row: TableRow, line: Line, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the values of a row by column, each with what is shown of it."""
-    values = {}
-    for column, cell in line.cells.items():
-        values[column] = _value(row.values[column], cell, known.get(column, ValueStatistics()), ids)
-    return values
+    return {column: _value(row.values[column], cell, ids) for column, cell in line.cells.items()}
 
 
-def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Sequence[str]) -> dict[str, Any]:
-    against = ""
-    if statistics.against is not None:
-        against = ids[statistics.against]
+def _value(value: Value, cell: GridCell, ids: Sequence[str]) -> dict[str, Any]:
     return {
         "text": cell.text,
         "interval": cell.interval,
@@ -190,14 +180,14 @@ def _value(value: Value, cell: GridCell, statistics: ValueStatistics, ids: Seque
         "why": value.why_none,
         "best": cell.best,
         "second": cell.second,
-        "half": statistics.half,
-        "p": statistics.p,
-        "p_items": statistics.p_items,
+        "half": value.half,
+        "p": value.p,
+        "p_items": value.p_items,
         "differs": cell.differs,
-        "difference": statistics.difference,
-        "low": statistics.low,
-        "high": statistics.high,
-        "against": against,
+        "difference": value.difference,
+        "low": value.low,
+        "high": value.high,
+        "against": value.against if value.against in ids else "",
     }
 
 

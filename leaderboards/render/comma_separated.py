@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
 
 from bench.base.redaction import printable
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.value_statistics import ValueStatistics
 from bench.leaderboards.table import Table
 
 __all__ = ["comma_separated"]
@@ -50,15 +48,13 @@ def comma_separated(leaderboards: Leaderboards) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, HEADINGS, lineterminator="\n")
     writer.writeheader()
-    for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
-        for row, known in zip(table.rows, statistics.values, strict=True):
-            _write(writer, table, row, known)
-        for row in table.human:
-            _write(writer, table, row, {})
+    for table in leaderboards.tables:
+        for row in (*table.rows, *table.human):
+            _write(writer, table, row)
     return out.getvalue()
 
 
-def _write(writer: csv.DictWriter[str], table: Table, row: TableRow, known: Mapping[str, ValueStatistics]) -> None:
+def _write(writer: csv.DictWriter[str], table: Table, row: TableRow) -> None:
     """Write a line for every value of a row."""
     for column, value in row.values.items():
         writer.writerow(
@@ -73,7 +69,7 @@ def _write(writer: csv.DictWriter[str], table: Table, row: TableRow, known: Mapp
                 "backbone": _harmless(row.backbone),
                 "decoding": _harmless(row.decoding),
                 "column": _harmless(column),
-                **_numbers(value, known.get(column, ValueStatistics())),
+                **_numbers(value),
                 "controls": " ".join(row.controls),
                 "untuned": _harmless(row.untuned),
                 "remark": _harmless(row.remark),
@@ -81,15 +77,15 @@ def _write(writer: csv.DictWriter[str], table: Table, row: TableRow, known: Mapp
         )
 
 
-def _numbers(value: Value, statistics: ValueStatistics) -> dict[str, str | int]:
+def _numbers(value: Value) -> dict[str, str | int]:
     return {
         "mean": _exact(value.mean),
-        "half": _exact(statistics.half),
-        "p": _exact(statistics.p),
-        "p_items": _exact(statistics.p_items),
-        "difference": _exact(statistics.difference),
-        "low": _exact(statistics.low),
-        "high": _exact(statistics.high),
+        "half": _exact(value.half),
+        "p": _exact(value.p),
+        "p_items": _exact(value.p_items),
+        "difference": _exact(value.difference),
+        "low": _exact(value.low),
+        "high": _exact(value.high),
         "seeds": value.n,
         "by_seed": json.dumps(dict(sorted(value.by_seed.items()))),
         "signature": _harmless(value.signature),

@@ -8,13 +8,11 @@ from typing import Literal
 
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import MIN_SEEDS, Table, metric_name
 
 HUMAN = "human (the true continuations)"
 FIXED = ("method", "backbone", "seeds")
 """Headings before those of the columns."""
-UNKNOWN = ValueStatistics()
 
 
 @dataclass(frozen=True)
@@ -126,19 +124,18 @@ class Grid:
         return [*lines, *self.human]
 
 
-def grid_of(table: Table, statistics: TableStatistics) -> Grid:
+def grid_of(table: Table) -> Grid:
     """Return what is shown of a table."""
     columns = _columns(table)
     best, second = {}, {}
     for column in columns:
         best[column], second[column] = table.best_and_second(column, MIN_SEEDS)
     rows = []
-    for place, (row, values) in enumerate(zip(table.rows, statistics.values, strict=True)):
+    for place, row in enumerate(table.rows):
         cells, n = {}, row.n
         for column in columns:
             if column in row.values:
-                known = values.get(column, UNKNOWN)
-                cells[column] = _cell(row.values[column], n, known, place in best[column], place in second[column])
+                cells[column] = _cell(row.values[column], n, place in best[column], place in second[column])
         rows.append(Line("ours", row.label, row.backbone, _seeds(row), cells, row.marks))
     return Grid(
         table,
@@ -179,7 +176,7 @@ def signed(value: float) -> str:
     return f"+{number(value)}"
 
 
-def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, second: bool = False) -> GridCell:
+def _cell(value: Value, seeds: int, best: bool = False, second: bool = False) -> GridCell:
     """Return a value as shown; a conflict is never a number, and a mean over fewer seeds than its row says so."""
     if value.conflict:
         return GridCell("conflict")
@@ -188,7 +185,7 @@ def _cell(value: Value, seeds: int, known: ValueStatistics, best: bool = False, 
     fewer = ""
     if value.n < seeds:
         fewer = f"n={value.n}"
-    return GridCell(number(value.mean), number(known.half), fewer, best, second, known.differs)
+    return GridCell(number(value.mean), number(value.half), fewer, best, second, value.differs)
 
 
 def _seeds(row: TableRow) -> str:
@@ -199,7 +196,7 @@ def _seeds(row: TableRow) -> str:
 
 
 def _human_line(row: TableRow, columns: Sequence[str]) -> Line:
-    cells = {column: _cell(row.values[column], 1, UNKNOWN) for column in columns if column in row.values}
+    cells = {column: _cell(row.values[column], 1) for column in columns if column in row.values}
     return Line("human", HUMAN, "", "", cells)
 
 
@@ -232,7 +229,7 @@ def _deltas(table: Table, paper: Published, columns: Sequence[str]) -> dict[int,
     for place, row in enumerate(table.rows):
         if row.method != paper.method:
             continue
-        for column, mean in row.means(printed).items():
-            if mean is not None:
+        for column in printed:
+            if column in row.values and (mean := row.values[column].mean) is not None:
                 deltas.setdefault(place, {})[column] = signed(mean - printed[column])
     return deltas

@@ -8,7 +8,6 @@ from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.grid import GridCell, Line, grid_of
 from bench.leaderboards.render.remarks import under_table
-from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
 __all__ = ["escaped", "latex"]
@@ -40,7 +39,7 @@ SPECIAL = {
 
 def latex(leaderboards: Leaderboards) -> str:
     r"""Render tables for a paper; needs `\usepackage{booktabs,textcomp}` and nothing else."""
-    parts = map(_table, leaderboards.tables, leaderboards.statistics)
+    parts = map(_table, leaderboards.tables)
     return "\n".join(parts)
 
 
@@ -53,8 +52,8 @@ def escaped(text: str) -> str:
     return "".join(SPECIAL.get(c, c) for c in one_line(text))
 
 
-def _table(table: Table, statistics: TableStatistics) -> str:
-    grid = grid_of(table, statistics)
+def _table(table: Table) -> str:
+    grid = grid_of(table)
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -67,7 +66,7 @@ def _table(table: Table, statistics: TableStatistics) -> str:
     for line in grid.lines:
         lines.append(_row([_label(line), *map(_cell, line.shown(table.columns))]))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\footnotesize {escaped(remark)}" for remark in under_table(table, statistics)]
+    lines += [rf"\par\footnotesize {escaped(remark)}" for remark in under_table(table)]
     return "\n".join([*lines, r"\end{table}", ""])
 
 

@@ -13,9 +13,9 @@ __all__ = ["markdown"]
 def markdown(leaderboards: Leaderboards) -> str:
     """Render tables as Markdown, with what is said of all of them below."""
     parts = []
-    for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
-        remarks = "".join(f"\n*{escaped(remark)}*\n" for remark in under_table(table, statistics))
-        parts.append(f"### {escaped(table.title)}\n\n{_table(grid_of(table, statistics))}\n{remarks}")
+    for table in leaderboards.tables:
+        remarks = "".join(f"\n*{escaped(remark)}*\n" for remark in under_table(table))
+        parts.append(f"### {escaped(table.title)}\n\n{_table(grid_of(table))}\n{remarks}")
     notes = "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
     return "\n".join(parts) + notes
 

@@ -8,7 +8,6 @@ from bench.leaderboards.names import short_decoding
 from bench.leaderboards.one_gradient import one_gradient_lines
 from bench.leaderboards.render.legend import DIFFERS, INTERVAL
 from bench.leaderboards.render.tuning import tuning_remarks
-from bench.leaderboards.statistics.value_statistics import TableStatistics
 from bench.leaderboards.table import Table
 
 __all__ = ["remarks", "under_table"]
@@ -17,12 +16,12 @@ ALIKE = 3
 """Columns that two methods have alike before it is said."""
 
 
-def under_table(table: Table, statistics: TableStatistics) -> list[str]:
+def under_table(table: Table) -> list[str]:
     """Return what text formats write under a table: watermark, what marks mean, remarks."""
     lines = []
     if table.watermark:
         lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
-    values = [value for row in statistics.values for value in row.values()]
+    values = [value for row in table.rows for value in row.values.values()]
     if any(value.half is not None for value in values):
         sampled = any(row.sampling_note for row in table.rows)
         lines.append(f"{INTERVAL}, or over sampling seeds where a note says so" if sampled else INTERVAL)

@@ -26,9 +26,9 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
     """
     stream = io.StringIO()
     console = console_of(stream, width)
-    for table, statistics in zip(leaderboards.tables, leaderboards.statistics, strict=True):
-        text_table(grid_of(table, statistics)).print(console, whole=whole)
-        for remark in under_table(table, statistics):
+    for table in leaderboards.tables:
+        text_table(grid_of(table)).print(console, whole=whole)
+        for remark in under_table(table):
             console.print(Text(f"  {one_line(remark)}"))
         console.print()
     return stream.getvalue()

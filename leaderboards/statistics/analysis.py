@@ -9,67 +9,77 @@ corrected by Holm over the rows of its column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import Value
 from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.statistics.paired import holm, paired_difference
 from bench.leaderboards.statistics.significance import ROUNDS, compare_all, may_be_tested
 from bench.leaderboards.statistics.sums_reader import SumsReader
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import Table
 
-__all__ = ["differences", "table_statistics", "with_holm"]
+__all__ = ["Difference", "add_statistics", "differences", "with_holm"]
 
 
-def table_statistics(table: Table, rounds: int = ROUNDS) -> TableStatistics:
-    """Return the statistics of a table.
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two values; its fields are those of `Value`."""
+
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_items: float | None = None
+
+
+def add_statistics(table: Table, rounds: int = ROUNDS) -> None:
+    """Give the values of a table their statistics.
 
     Args:
         table: as it is shown; tests are of its shown columns, intervals over seeds of all columns.
         rounds: random swaps of a test over items.
     """
-    values = [_intervals(row) for row in table.rows]
-    tested = []
-    for place, row in enumerate(table.rows):
-        base = baseline_of(table, row)
-        if base is None:
+    tested: list[tuple[str, Value, Value, str]] = []
+    for row in table.rows:
+        for value in row.values.values():
+            _give(value, Difference(), "")
+            value.half = None if value.mean is None else seed_mean(value.repeated).half
+        place = baseline_of(table, row)
+        if place is None:
             continue
+        base, against = table.rows[place], table.rows[place].id
         for column in table.columns:
-            ours, theirs = row.values.get(column), table.rows[base].values.get(column)
+            ours, theirs = row.values.get(column), base.values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
-                tested.append((place, base, column, ours, theirs))
-    found = differences([(ours, theirs) for *_, ours, theirs in tested], rounds)
-    by_column: dict[str, list[tuple[int, ValueStatistics]]] = {}
-    for (place, base, column, *_), difference in zip(tested, found, strict=True):
-        if difference is not None:
-            half = values[place][column].half
-            by_column.setdefault(column, []).append((place, replace(difference, half=half, against=base)))
-    for column, of_rows in by_column.items():
-        corrected = with_holm([known for _, known in of_rows])
-        for (place, _), known in zip(of_rows, corrected, strict=True):
-            values[place][column] = known
-    return TableStatistics(values)
+                tested.append((column, ours, theirs, against))
+    found = differences([(ours, theirs) for _, ours, theirs, _ in tested], rounds)
+    for column in table.columns:
+        family = [
+            (ours, against, difference)
+            for (name, ours, _, against), difference in zip(tested, found, strict=True)
+            if name == column and difference is not None
+        ]
+        corrected = with_holm([difference for *_, difference in family])
+        for (ours, against, _), difference in zip(family, corrected, strict=True):
+            _give(ours, difference, against)
 
 
-def _intervals(row: TableRow) -> dict[str, ValueStatistics]:
-    """Return the interval of every value of a row that has a mean: over trainings, or over one's sampling seeds."""
-    intervals = {}
-    for column, value in row.values.items():
-        if value.mean is not None:
-            intervals[column] = ValueStatistics(seed_mean(value.repeated).half)
-    return intervals
+def _give(value: Value, difference: Difference, against: str) -> None:
+    """Give a value its difference from the row of an id."""
+    for name, number in vars(difference).items():
+        setattr(value, name, number)
+    value.against = against
 
 
-def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> list[ValueStatistics | None]:
+def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> list[Difference | None]:
     """Return the difference of each pair of values, with p-values that are not corrected; None without a shared seed.
 
     Args:
         pairs: ours and theirs, of one column each; the pairs of a table cost least together.
         rounds: random swaps of the test over items.
     """
-    found: list[ValueStatistics | None] = [None] * len(pairs)
+    found: list[Difference | None] = [None] * len(pairs)
     reader, tested = SumsReader(), {}
     for place, (ours, theirs) in enumerate(pairs):
         if ours.mean is None or theirs.mean is None:
@@ -78,7 +88,7 @@ def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> l
         if effect is None:
             continue
         interval = effect.interval
-        found[place] = ValueStatistics(None, interval.value, interval.low, interval.high, effect.p)
+        found[place] = Difference(interval.value, interval.low, interval.high, effect.p)
         seeds = sorted(effect.by_seed)
         first, second = reader.over_seeds(ours, seeds), reader.over_seeds(theirs, seeds)
         if first is not None and second is not None and may_be_tested(first, second):
@@ -90,7 +100,7 @@ def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> l
     return found
 
 
-def with_holm(family: Sequence[ValueStatistics]) -> list[ValueStatistics]:
+def with_holm(family: Sequence[Difference]) -> list[Difference]:
     """Return differences with both p-values corrected by Holm over all of them."""
     seeds, items = _corrected([known.p for known in family]), _corrected([known.p_items for known in family])
     return [replace(known, p=p, p_items=q) for known, p, q in zip(family, seeds, items, strict=True)]

@@ -113,7 +113,7 @@ def test_seeds_of_a_reading_are_averaged_as_those_of_its_method(tmp_path):
 
 
 def made(method, decoding, value, *, seeds=(0,), backbone="small-causal", signature="s", conflict=False):
-    found = {(DIVERSITY, signature): Value(dict.fromkeys(seeds, value), None, signature, conflict)}
+    found = {f"{DIVERSITY} [{signature}]": Value(dict.fromkeys(seeds, value), None, signature, conflict)}
     return TableRow(method, backbone, decoding, {}, found, seeds=set(seeds))
 
 
@@ -122,7 +122,7 @@ MLE = made("mle", "topk=3", 80.0)
 
 
 def sweep():
-    return [made(row.method, row.decoding, row.by_signature[DIVERSITY, "s"].mean) for row in SWEEP]
+    return [made(row.method, row.decoding, row.values[f"{DIVERSITY} [s]"].mean) for row in SWEEP]
 
 
 def kept(*rows):
@@ -137,7 +137,7 @@ def test_the_nearest_rung_is_kept_and_the_others_go(value, nearest):
     found = keep_matched([MLE, *rows])
     assert [(r.method, r.decoding) for r in found] == [
         ("mle", "topk=3"), ("f2softmax", "topk=3"), ("mle.matched", nearest)]  # fmt: skip
-    met = found[-1].by_signature[DIVERSITY, "s"].mean
+    met = found[-1].values[f"{DIVERSITY} [s]"].mean
     assert found[-1].remark == f"{nearest} is the nearest to f2softmax topk=3 in self-bleu-2: {met:.1f} to {value:.1f}"
     assert [r.remark for r in found[:-1]] == ["", ""]
 

@@ -1,7 +1,6 @@
 """Leaderboards are made once and given to every renderer; those of some tasks are cut out of them."""
 
 from collections import Counter
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +15,6 @@ from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.html import page
 from bench.leaderboards.statistics import analysis
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
 
@@ -102,21 +100,15 @@ def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
 def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
     whole = leaderboards_of(Store(root))
     some = whole.of_methods(["tri*"])
-    for one, known, rows, of_all in zip(some.tables, some.statistics, whole.tables, whole.statistics, strict=True):
-        (place,) = (at for at, row in enumerate(rows.rows) if row.method == "trime")
-        assert [row.method for row in one.rows] == ["trime"]
-        (values,) = known.values
-        assert values == {column: replace(value, against=None) for column, value in of_all.values[place].items()}
+    for one, of_all in zip(some.tables, whole.tables, strict=True):
+        assert one.rows == [row for row in of_all.rows if row.method == "trime"]
+    values = [value for table in board(some)["tables"] for row in table["methods"] for value in row["values"].values()]
+    assert {value["against"] for value in values} == {""}
+    assert None not in {value["difference"] for value in values}
     assert whole.left_out_notes[0] in some.notes
     assert "2 rows of other methods are not shown; tests are those of whole tables" in some.notes
     for name in FORMATS:
         assert "mle" not in render(some, name).partition("differs")[0].partition("not shown")[0]
-
-
-def test_what_is_known_of_some_rows_names_their_new_places():
-    found = [{"bleu-1": ValueStatistics(p=0.01, against=2)}, {"bleu-1": ValueStatistics(p=0.5, against=1)}, {}]
-    some = TableStatistics(found).of_rows([1, 0])
-    assert some.values == [{"bleu-1": ValueStatistics(p=0.5, against=0)}, {"bleu-1": ValueStatistics(p=0.01)}]
 
 
 def test_a_method_without_a_row_is_refused(root):

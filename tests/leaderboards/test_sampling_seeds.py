@@ -10,9 +10,9 @@ from bench.leaderboards.published.reproduction import reproduce
 from bench.leaderboards.render import reproduction
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.markdown import markdown
-from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.table import tables
+from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
 from tests.leaderboards.published.test_reproduction import BIG, PAPER
@@ -33,8 +33,8 @@ def store(root, seeds=(0,), more=0.0, **changes):
 def the_row(root):
     """The only row, and the half width of each of its intervals."""
     found = leaderboards_of(Store(root))
-    (row,), (known,) = found.tables[0].rows, found.statistics[0].values
-    return row, {column: statistics.half for column, statistics in known.items()}
+    (row,) = found.tables[0].rows
+    return row, {column: value.half for column, value in row.values.items()}
 
 
 def test_of_one_training_mean_and_interval_are_over_its_sampling_seeds(tmp_path):
@@ -102,9 +102,9 @@ def test_a_published_number_is_compared_with_the_interval_over_sampling_seeds(tm
 
 def test_sums_over_items_are_of_single_samples(tmp_path):
     """A mean over samples has no sums of its own, so it is tested over no items; those of each sample stay stored."""
-    one = StoredSums(trained(tmp_path, "mle", 0), "digest", "bleu-1")
-    value = Value({}, True, "")
-    value.add(30.0, 0, 0, one)
-    assert value.sums == {0: one}
-    value.add(31.0, 0, 7, one)
-    assert (value.sums, value.by_seed) == ({}, {0: 30.5})
+    cell, sums = trained(tmp_path, "mle", 0), Sums(mean(100.0), [[1, 1], [0, 1]])
+    scored(cell, {"bleu-1": 50.0}, decoding="topk=3", sampling_seed=0, items={"bleu-1": sums})
+    assert the_row(tmp_path)[0].values["bleu-1"].sums.keys() == {0}
+    scored(cell, {"bleu-1": 60.0}, decoding="topk=3", sampling_seed=7, items={"bleu-1": sums})
+    value = the_row(tmp_path)[0].values["bleu-1"]
+    assert (value.sums, value.by_seed) == ({}, {0: 55.0})

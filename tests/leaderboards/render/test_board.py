@@ -8,7 +8,6 @@ import pytest
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board, schema
 from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
-from bench.leaderboards.statistics.value_statistics import TableStatistics, ValueStatistics
 from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
@@ -137,8 +136,10 @@ def test_a_conflict_is_null_and_marked(store, tmp_path):
 def test_statistics_are_put_where_they_belong(store):
     (table,), _ = tables(store)
     ids = [row.id for row in table.rows]
-    value = ValueStatistics(0.5, 1.0, 0.5, 1.5, 0.01, 0.02, against=1)
-    made = board(Leaderboards([table], [TableStatistics([{"bleu-1": value}, {}])], {}))
+    value = table.rows[0].values["bleu-1"]
+    value.half, value.difference, value.low, value.high = 0.5, 1.0, 0.5, 1.5
+    value.p, value.p_items, value.against = 0.01, 0.02, ids[1]
+    made = board(Leaderboards([table], {}))
     assert fits(made) == []
     first, second = made["tables"][0]["methods"]
     known = {"half": 0.5, "interval": "0.50", "p": 0.01, "p_items": 0.02, "differs": True, "difference": 1.0,

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from bench.cells.score import by_people
-from bench.leaderboards.statistics.analysis import table_statistics
+from bench.leaderboards.statistics.analysis import add_statistics
 from bench.leaderboards.table import tables
 from bench.metrics import CLASSES
 from bench.metrics.diversity.diversity import diversity_scores
@@ -210,8 +210,8 @@ def test_a_leaderboard_tests_and_bounds_these_columns(tmp_path):
             cell = trained(tmp_path, method, seed, task="wikitext103")
             scored(cell, {name: columns[name].value for name in [*SUMMED, "self-bleu-2"]}, items=sums)
     (table,), _ = tables(Store(tmp_path), columns="all")
-    values = table_statistics(table, 999).values
-    by_method = dict(zip([row.method for row in table.rows], values, strict=True))
+    add_statistics(table, 999)
+    by_method = {row.method: row.values for row in table.rows}
     for name in SUMMED:
         (judgement,) = [of for column, of in by_method["face"].items() if column.split("[")[0] == name]
         assert judgement.half is not None, name

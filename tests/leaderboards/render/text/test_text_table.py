@@ -28,7 +28,7 @@ def grids() -> list[Grid]:
     found: list[Grid] = []
     for path in snapshots():
         leaderboards = with_statistics(tables(Store(path))[0], rounds=20)
-        found += map(grid_of, leaderboards.tables, leaderboards.statistics)
+        found += map(grid_of, leaderboards.tables)
     return found
 
 
@@ -99,7 +99,7 @@ def with_long_labels(backbones: list[str]) -> Grid:
         rows.append(row)
     columns = ["bleu-1", "sentence-bleu-1", "ppl/word"]
     table = Table("logicnlg", "test", 9, {}, rows, columns, (), "small", True, primary="bleu-1")
-    return grid_of(table, with_statistics([table], rounds=20).statistics[0])
+    return grid_of(with_statistics([table], rounds=20).tables[0])
 
 
 @pytest.mark.parametrize("backbones", [["small-encdec"], ["small-encdec", "bilstm"], [LONG], ["bilstm", LONG]])
