@@ -49,8 +49,8 @@ def _unlike(flat: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _short(name: str, value: Any) -> str:
-    """Return the value of a setting for people; an option of a method that nobody set has none."""
-    if value is None and name.startswith("method."):
+    """Return the value of a setting for people; an option of a method or backbone that nobody set has none."""
+    if value is None and name.startswith(("method.", "backbone.")):
         return "default"
     if name.endswith("sha256"):
         return str(value)[:8]

@@ -55,6 +55,11 @@ class Verdict:
     off_scale: str = ""
 
     @property
+    def is_tested(self) -> bool:
+        """Whether its comparisons were tested; where they were not, nothing shows their effects."""
+        return self.word not in ("not run", "not testable here")
+
+    @property
     def is_shared(self) -> bool:
         """Whether it is seen here, and a control in place of the method has nine tenths of every effect or more."""
         shares: dict[str, list[float]] = {}

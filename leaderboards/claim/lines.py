@@ -17,8 +17,8 @@ LISTED = 4  # comparisons of a cell; of more it has the range
 CONTROLS = {
     "mle.decoupled": "an MLE model with the same classes and decoding (mle.decoupled)",
     "mle.continued": "MLE trained for as many steps (mle.continued)",
-    "mle (tied=false)": "MLE with an output layer of its own (mle, tied=false)",
-    "mle.decoupled (tied=false)": "the same with an output layer of its own (mle.decoupled, tied=false)",
+    "mle.decoupled (tied=false)": "an MLE model with the same classes and decoding (mle.decoupled, tied=false)",
+    "mle": "MLE whose output layer is its input embedding (mle)",
     "mle.cache": "an untrained cache (mle.cache)",
     "mle.knn": "a search for nearest neighbours in the training text, which is no local cache (mle.knn),",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
@@ -60,8 +60,8 @@ def paper_text(verdict: Verdict) -> str:
 
 
 def here_text(verdict: Verdict) -> str:
-    """Return our effects with their intervals."""
-    known = [found for found in verdict.parts if found.effect is not None]
+    """Return our effects with their intervals; nothing of a claim that was not tested."""
+    known = [found for found in verdict.parts if found.effect is not None and verdict.is_tested]
     if len(known) <= LISTED:
         labels = _labels([found.part for found in known])
         texts = [with_interval(found.part, found.effect.interval) for found in known if found.effect is not None]
@@ -95,10 +95,10 @@ def verdict_text(verdict: Verdict) -> str:
     """Return the verdict with what was run, what stops or reverses it, the controls, and the result without a fault."""
     scale = f" ({verdict.scale.words})" if verdict.scale is not None else ""
     not_covered = f"not covered: {verdict.claim.beyond}" if verdict.claim.beyond else ""
-    if verdict.word in ("not testable here", "not run"):
+    if not verdict.is_tested:
         first, *more = verdict.why
         more = [f"{len(more)} more such {'lines' if more[1:] else 'line'} in the evidence"] if more else []
-        details = [f"{verdict.word}{scale}: {first}", *more, *corrected_text(verdict), not_covered]
+        details = [f"{verdict.word}{scale}: {first}", *more, not_covered]
     else:
         details = [f"{verdict.agrees or verdict.word}{scale}", *verdict.why, verdict.claim.result]
         details += [*corrected_text(verdict), *control_text(verdict), not_covered]
@@ -157,7 +157,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     known = [part for part in verdict.parts if part.effect is not None]
     controls = {text: part for part in reversed(known) for text in _controls(part)}  # each stands once, with its first
     lines = ["; ".join([_part_line(one), *(text for text in _controls(one) if controls[text] is one)]) for one in known]
-    if verdict.word in ("not testable here", "not run"):
+    if not verdict.is_tested:
         lines = list(_values(known))
     for why in dict.fromkeys(part.margin_why for part in claim.parts if part.margin):
         margins = [f"{part.margin:g}{_unit(part)} in {part.column}" for part in claim.parts if part.margin_why == why]
@@ -166,7 +166,8 @@ def evidence_lines(verdict: Verdict) -> list[str]:
         lines.append("; ".join(gates))
     if verdict.corrected:
         missing = dict.fromkeys(part.missing for part in verdict.corrected if part.effect is None)
-        found = [_part_line(part) for part in verdict.corrected if part.effect is not None]
+        found = [part for part in verdict.corrected if part.effect is not None]
+        found = list(map(_part_line, found) if verdict.is_tested else _values(found))
         text = f"not run: {', '.join(missing)}" if missing else "; ".join(found)
         lines.append(f"{claim.fault} {claim.instead[:1].upper()}{claim.instead[1:]}: {text}")
     return [*lines, claim.note] if claim.note else lines

@@ -42,7 +42,8 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         "How to read: `from the paper` is computed from its tables. An effect is positive in the claimed "
         "direction; where a claim says 'no higher', it is the first method minus the second. Points are of the gap to "
         "human text, in per cent of the human value. Intervals are 95 % Student t over differences paired by seed, "
-        "three or more. A claim is tested as a whole, with Holm over a paper's tested claims.",
+        "three or more. A claim is tested as a whole, with Holm over a paper's tested claims; of one that was not "
+        "tested, only the means of its rows are listed below its table.",
     ]
 
 
@@ -138,23 +139,26 @@ def _claim(verdict: Verdict) -> dict[str, Any]:
         "p": verdict.p,
         "paper": paper_text(verdict),
         "here": here_text(verdict),
-        "parts": list(map(_part, verdict.parts)),
+        "parts": [_part(part, verdict.is_tested) for part in verdict.parts],
         "evidence": evidence_lines(verdict),
     }
 
 
-def _part(found: PartEvidence) -> dict[str, Any]:
+def _part(found: PartEvidence, tested: bool) -> dict[str, Any]:
+    """Return one comparison: the values of both sides and, where it was tested, its effect."""
     part, effect = found.part, found.effect
     shown: dict[str, Any] = dict.fromkeys(("values", "effect", "low", "high", "p", "by_seed"))
     if effect is not None:
+        shown["values"] = [found.ours, found.theirs]
+    if effect is not None and tested:
         by_seed = {str(seed): value for seed, value in effect.by_seed.items()}
-        shown |= {"values": [found.ours, found.theirs], "effect": effect.mean, "p": effect.p, "by_seed": by_seed}
-        shown |= {"low": effect.interval.low, "high": effect.interval.high}
+        shown |= {"effect": effect.mean, "low": effect.interval.low, "high": effect.interval.high, "p": effect.p}
+        shown["by_seed"] = by_seed
     return {
         **{name: getattr(part, name) for name in ("column", "relation", "estimand")},
         **{name: side.label for name, side in part.sides.items()},
         **shown,
         "missing": found.missing,
-        "p_items": found.p_items,
-        "controls": {control.label: control.share for control in found.controls},
+        "p_items": found.p_items if tested else None,
+        "controls": {control.label: control.share for control in found.controls if tested},
     }

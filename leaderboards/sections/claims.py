@@ -16,7 +16,7 @@ COLUMNS = ("Claim", "The paper", "Here", "Verdict")
 
 def claims_section(papers: Sequence[Mapping[str, Any]]) -> str:
     """Return the section of claims, as `claim.report.content` has them; nothing where no row of a claim is stored."""
-    if not any(part["effect"] is not None for paper in papers for claim in paper["claims"] for part in claim["parts"]):
+    if not any(part["values"] is not None for paper in papers for claim in paper["claims"] for part in claim["parts"]):
         return ""
     meanings = "".join(f"<dt>{escaped(word)}<dd>{escaped(meaning)}" for word, meaning in WORDS.items())
     parts = [*map(_paper, papers), folded("What the verdicts mean", f"<dl>{meanings}</dl>")]

@@ -42,8 +42,8 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
 
     Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
-    started from; the one that was trained alike; the one that was trained for as long. Where that leaves several, none:
-    which is meant would be a choice.
+    started from; the one that was trained alike; the one that was trained for as long; the one whose backbone has the
+    same options. Where that leaves several, none: which is meant would be a choice.
     """
     places = []
     for place, candidate in enumerate(table.rows):
@@ -52,6 +52,7 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
             places.append(place)
     if row.method == BASELINE:
         places = [place for place in places if is_trained_alike(table.rows[place], row)]
+        places = [place for place in places if is_built_alike(table.rows[place], row)]
         return places[0] if len(places) == 1 else None
     for is_like in LIKENESS:
         liked = [place for place in places if is_like(table.rows[place], row)]
@@ -82,7 +83,12 @@ def is_trained_as_long(baseline: TableRow, row: TableRow) -> bool:
     return all(ours.get(name) == theirs.get(name) for name in ("steps", "epochs", "batch_size"))
 
 
-LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_long)
+def is_built_alike(baseline: TableRow, row: TableRow) -> bool:
+    """Whether both backbones have the same options, such as an output layer that is the input embedding."""
+    return bool(baseline.config.get("backbone_options") == row.config.get("backbone_options"))
+
+
+LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_long, is_built_alike)
 """What tells several rows of the baseline apart, first to last; what holds for none of them tells nothing."""
 
 

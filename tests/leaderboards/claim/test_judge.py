@@ -277,16 +277,16 @@ def test_a_control_with_nine_tenths_of_an_effect_is_counted() -> None:
 
 def test_a_method_with_other_settings_is_a_control_of_itself() -> None:
     untied = {"method": "mle", "where": {"backbone.tied": False}}
-    one = claim(controls=[untied])
+    one = claim(against=untied, controls=["mle"])
     board = two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9])
     assert verdict_of(one, board).why == ("mle (tied=false)",)
-    other = row("mle", kld=[4.0, 4.1, 3.9])
+    other = row("mle", kld=[6.0, 6.1, 5.9])
     other.tried, other.config = 3, {**other.config, "backbone_options": {"tied": False}}
     board.rows.append(other)
     found = verdict_of(one, board)
-    assert (found.word, found.parts[0].theirs) == ("seen here", 5.0), "without the setting it is the tied row"
+    assert (found.word, found.parts[0].theirs) == ("seen here", 6.0), "with the setting it is the untied row"
     assert verdict_text(found).endswith(
-        "; 75 % of the effect is there against MLE with an output layer of its own (mle, tied=false) too (3 seeds)"
+        "; 80 % of the effect is there against MLE whose output layer is its input embedding (mle) too (3 seeds)"
     )
 
 

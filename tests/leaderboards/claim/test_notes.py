@@ -31,6 +31,16 @@ def scores() -> pd.DataFrame:
     return pd.read_parquet(RUNS / "grid" / "scores.parquet").merge(about, on="run")
 
 
+def rates_tried(task: str, method: str) -> set[float]:
+    """The learning rates that the search of a method has tried."""
+    runs = pd.read_parquet(RUNS / "grid" / "runs.parquet", columns=["task", "method", "searches"])
+    searches = runs[(runs.task == task) & (runs.method == method)].searches
+    contents = [json.loads(kept["record"])["content"]["tried"] for of_run in searches for kept in of_run]
+    settings = {setting for tried in contents for trial in tried for setting in trial["sets"]}
+    assert len(settings) == 3
+    return {float(setting.rpartition("=")[2]) for setting in settings}
+
+
 def of(scores: pd.DataFrame, task: str, method: str, **where: Any) -> pd.DataFrame:
     rows = scores[(scores.task == task) & (scores.method == method) & (scores.split == "test")]
     for column, value in where.items():
@@ -48,8 +58,11 @@ def test_notes_on_adadec_are_of_its_rows(scores: pd.DataFrame) -> None:
     assert f"({swapped:.1f} against {own:.1f} in ROUGE-1)" in notes
     (ours,), (theirs,) = (of(scores, "gigaword", m, **long).parameters.unique() for m in ("adadec", "seq2seq"))
     assert f"{100 * ours / theirs - 100:.0f} % more weights" in notes
-    (rate,), (other,) = (of(scores, "gigaword", m, **long).lr.unique() for m in ("adadec", "seq2seq"))
-    assert f"AdaDec's largest ({rate:.5f}) is about half of Seq2Seq's ({other:.5f})" in notes
+    for name in ("Seq2Seq", "AttExp", "AdaDec", "AdaDec+AttExp"):
+        method = name.lower().replace("+", "_")
+        (rate,) = of(scores, "gigaword", method, **long).lr.unique()
+        assert f"{rate:g} for {name}" in notes
+        assert rate == max(rates_tried("gigaword", method)), "the largest won"
 
 
 def test_parameters_of_adadecs_claims_are_those_of_its_rows(scores: pd.DataFrame) -> None:
@@ -97,12 +110,27 @@ def mean_of_text(scores: pd.DataFrame, method: str, steps: int, metric: str, **w
     return float(rows.value.mean())
 
 
-def test_perplexities_that_stop_a_claim_of_f2softmax_are_those_of_the_rows(scores: pd.DataFrame) -> None:
-    (text,) = [claim.out_of_reach for claim in read("f2softmax").claims if "performance drop on PPL" in claim.quote]
-    ours, theirs, long, longer = (
-        mean_of_text(scores, method, steps, "ppl/token") for steps in (300, 1000) for method in ("f2softmax", "mle")
-    )
-    assert f"({ours:.1f} against {theirs:.1f} after 300 steps, {long:.1f} against {longer:.1f} after 1,000)" in text
+UNTIED = 1486336
+"""The parameters of the models on the King James Bible whose output layer is their own."""
+
+
+def test_numbers_of_both_output_layers_are_those_of_the_rows(scores: pd.DataFrame) -> None:
+    file = read("f2softmax")
+    notes = " ".join(file.notes)
+
+    def three(metric: str) -> list[float]:
+        of_mle = [mean_of_text(scores, "mle", 1000, metric, parameters=size) for size in (974336, UNTIED)]
+        return [*of_mle, mean_of_text(scores, "f2softmax", 1000, metric)]
+
+    tied, untied, ours = three("ppl/token")
+    assert f"perplexity from {tied:.1f} to {untied:.1f}, where F2-Softmax has {ours:.1f}" in notes
+    (text,) = [claim.out_of_reach for claim in file.claims if "performance drop on PPL" in claim.quote]
+    assert f"is {ours:.1f} and that of MLE with an output layer of its own {untied:.1f};" in text
+    assert "KLD from {:.2f} to {:.2f}, where F2-Softmax has {:.2f}".format(*three("kld")) in notes
+    (result,) = [claim.result for claim in file.claims if "human use of 15.2k" in claim.quote]
+    people = scores[(scores.task == "text") & (scores.method == "human") & (scores.metric == "uniq")].value.unique()
+    _, untied, ours = three("uniq")
+    assert result == f"F²-Softmax has {ours:,.0f}, people have {people.item():,.0f} and MLE has {untied:.0f}"
 
 
 def test_shares_of_tokens_of_f2softmax_are_those_of_its_rows(scores: pd.DataFrame) -> None:

@@ -28,7 +28,7 @@ def test_the_page_has_no_claims_where_no_row_of_one_is_stored():
 def test_no_text_of_a_claim_is_markup():
     bad = "".join(boards.ATTACKS)
     one = dict.fromkeys(("claim", "where", "quote", "paper", "here", "verdict_text"), bad)
-    one |= {"evidence": [bad], "parts": [{"effect": 1.0}]}
+    one |= {"evidence": [bad], "parts": [{"values": [2.0, 1.0]}]}
     markup = claims_section([{"paper": bad, "abstract": [bad], "counts": {bad: 1}, "claims": [one]}])
     for attack in ("<script", "<img", "<iframe", "<base", "<meta", "<math"):
         assert attack not in markup

@@ -48,6 +48,13 @@ def test_rows_of_the_baseline_are_not_compared_with_each_other() -> None:
     assert [baseline_of(built, each) for each in built.rows] == [None, None]
 
 
+def test_a_baseline_with_another_output_layer_is_not_taken_for_the_default_one() -> None:
+    untied = row("mle", LONG, backbone_options={"tied": False})
+    other, like_it = row("f2softmax", LONG), row("trime", LONG, backbone_options={"tied": False})
+    built = table(untied, other, like_it)
+    assert [baseline_of(built, each) for each in built.rows] == [None, None, None, 1, 2]
+
+
 def test_a_search_of_as_many_trials_comes_before_the_length() -> None:
     built = table(row("mle", SHORT, tried=0), row("trime", {**SHORT, "lr": 0.1}, tried=0))
     assert baseline_of(built, built.rows[3]) is None  # two are as long, and neither is said to be its own
