@@ -167,8 +167,8 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.corrected:
         missing = dict.fromkeys(part.missing for part in verdict.corrected if part.effect is None)
         found = [part for part in verdict.corrected if part.effect is not None]
-        found = list(map(_part_line, found) if verdict.is_tested else _values(found))
-        text = f"not run: {', '.join(missing)}" if missing else "; ".join(found)
+        texts = map(_part_line, found) if verdict.is_tested else _values(found)
+        text = f"not run: {', '.join(missing)}" if missing else "; ".join(texts)
         lines.append(f"{claim.fault} {claim.instead[:1].upper()}{claim.instead[1:]}: {text}")
     return [*lines, claim.note] if claim.note else lines
 
