@@ -66,6 +66,7 @@ def program() -> int:
     return main(own_process=True)
 
 
+@guarded()
 def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int:
     """Run one command; return its exit code.
 
@@ -78,12 +79,6 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     """
     if argv is None:
         argv = sys.argv[1:]
-    with guarded():
-        return _ended(argv, own_process)
-
-
-def _ended(argv: Sequence[str], own_process: bool) -> int:
-    """Run one command; say what it raises and return the exit code."""
     try:
         try:
             with handled():

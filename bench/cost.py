@@ -26,10 +26,9 @@ from bench.base.files import write_atomic
 from bench.base.keys import canonical, key_of
 from bench.base.sizes import amount
 from bench.cells.cell import Cell, trained_key_of
-from bench.cells.execution import Execution
 from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
-from bench.config.arguments import RunArguments, threads_of
+from bench.config.arguments import RunArguments
 from bench.config.config import TrainerConfig
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone, is_pretrained
@@ -38,6 +37,7 @@ from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import byte_count
 from bench.tasks.encode.words import word_tokenizer
+from bench.training.events import Events
 
 __all__ = ["Cost", "cost_content", "cost_text", "costs_of_plan"]
 
@@ -212,31 +212,27 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
 
     All weights are new, also those that a run would read from another one: they take the same time.
     """
-    from bench.cells.build import build, exemplars_of
-    from bench.cells.memory import micro_batches_of
+    from bench.cells.build import build, training_feed
+    from bench.cells.memory import execution_of
     from bench.training.training import train
 
     marks: list[float] = []
-    execution = Execution.of(arguments).cut_into(micro_batches_of(cell, 1, arguments), False)
-    torch.set_num_threads(threads_of(cell.config.preset, arguments) or torch.get_num_threads())
+
+    class Clock(Events):
+        def step(self, step: int, steps: int, values: dict[str, float]) -> None:
+            marks.append(time.perf_counter())
+
+    execution = execution_of(cell, arguments)
+    torch.set_num_threads(execution.threads or torch.get_num_threads())
     objective, codec = build(cell, None if cell.second is None else build(cell.second)[0])
     with suppress(OSError):  # only on Linux a process can begin a new peak
         Path("/proc/self/clear_refs").write_text("5")
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    with execution.algorithms(), execution.body(objective.backbone, 0):
-        train(
-            objective,
-            cell.task,
-            codec,
-            replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0),
-            cell.config.seed,
-            accumulate=execution.accumulate,
-            activation_checkpointing=execution.activation_checkpointing,
-            exemplars=lambda split: exemplars_of(cell, split),
-            workers=execution.workers,
-            on_step=lambda *step: marks.append(time.perf_counter()),
-        )
+    config = replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0)
+    with execution.algorithms():
+        cell.task.setup_run(training_feed(cell, codec, execution.workers))
+        train(objective, cell.task, config, execution, events=Clock())
     if len(marks) <= TIMED_STEPS:
         raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

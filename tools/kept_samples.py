@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from bench.cells.work import SECTIONS
+from bench.cells.record import SECTIONS
 from bench.cli import main as bench
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table, tables

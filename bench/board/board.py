@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fnmatch
 import html
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Board", "load"]
 
-Patterns = tuple[str, ...] | None
-
 
 class Board:
     """What `bench report` shows, to be filtered, drawn, and turned into frames. Nothing in the stores is changed.
@@ -35,7 +32,7 @@ class Board:
     Args:
         store: one store or several.
         leaderboards: of it.
-        keep: what is looked at.
+        filters: applied one after the other; numbers and tests stay those of the whole board.
         failed: cells of a run that have no number and why, by label.
     """
 
@@ -43,10 +40,10 @@ class Board:
         self,
         store: Store,
         leaderboards: Leaderboards,
-        keep: Filter | None = None,
+        filters: Sequence[Filter] = (),
         failed: Mapping[str, str] | None = None,
     ) -> None:
-        self._store, self._leaderboards, self._keep = store, leaderboards, keep or Filter()
+        self._store, self._leaderboards, self._filters = store, leaderboards, tuple(filters)
         self.failed = dict(failed or {})
 
     @cached_property
@@ -54,7 +51,7 @@ class Board:
         """Everything in it as plain JSON types, as `bench report --format json` prints it."""
         from bench.leaderboards.render.board import board
 
-        return filtered(board(self._leaderboards), self._keep)
+        return reduce(filtered, self._filters, board(self._leaderboards))
 
     def filter(self, task: Names = None, method: Names = None, metric: Names = None) -> Board:
         """Return a board of some tasks, methods and metrics: names or patterns such as `rouge-*`.
@@ -64,13 +61,7 @@ class Board:
         """
         asked = Filter(names_of(task), names_of(method), names_of(metric))
         filtered(self.content, asked)  # a name that fits nothing here is refused
-        tasks = {table["task"] for table in self.content["tables"]}
-        keep = Filter(
-            _narrowed(self._keep.tasks, asked.tasks, tasks),
-            _narrowed(self._keep.methods, asked.methods, self.methods),
-            _narrowed(self._keep.metrics, asked.metrics, self.metrics),
-        )
-        return Board(self._store, self._leaderboards, keep, self.failed)
+        return Board(self._store, self._leaderboards, (*self._filters, asked), self.failed)
 
     @property
     def methods(self) -> list[str]:
@@ -187,7 +178,7 @@ class Board:
 
         shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]}).for_readers()
         extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks(import_own=False).of))
-        write_page(Path(path), filtered(board(shown, extras), self._keep))
+        write_page(Path(path), reduce(filtered, self._filters, board(shown, extras)))
         return Path(path)
 
     def __len__(self) -> int:
@@ -223,12 +214,3 @@ def load(*stores: str | Path) -> Board:
     roots = [Path(store) for store in stores] or [Path("results")]
     store = Stores(roots)
     return Board(store, leaderboards_of(store))
-
-
-def _narrowed(kept: Patterns, asked: Patterns, there: Iterable[str]) -> Patterns:
-    """Return the patterns of a filter of a filter: the names of what is there that also fit what is asked for."""
-    if asked is None:
-        return kept
-    if kept is None:
-        return asked
-    return tuple(name for name in there if any(fnmatch.fnmatchcase(name, pattern) for pattern in asked))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -17,19 +15,17 @@ from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
 from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
-from bench.launch.group import current_group
 from bench.store.store import Store
 
 if TYPE_CHECKING:
+    from bench.cells.outcome import Outcome
     from bench.cells.plan import Plan
-    from bench.cells.progress import Progress
-    from bench.cells.run import Outcome
     from bench.cells.search.search import Search
     from bench.launch.jobs import Submits
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
-__all__ = ["executed", "run"]
+__all__ = ["run"]
 
 ON_ERROR = ("raise", "keep")
 
@@ -97,7 +93,7 @@ def run(
     arguments = RunArguments(
         tasks=_names(task, "task"),
         methods=_names(method, "method"),
-        seeds=_seeds(seeds),
+        seeds=tuple(dict.fromkeys(seeds)) if isinstance(seeds, Iterable) else (seeds,),
         backbone=backbone,
         preset=preset,
         sets=(*set_texts_of(set), *logged_to),
@@ -106,7 +102,7 @@ def run(
         jobs=jobs,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
-        loggers=_loggers(logger),
+        loggers=tuple(split_names([logger] if isinstance(logger, str) else list(logger))),
     )
     if arguments.jobs != 1 or executor is not None:
         _refuse_script((*arguments.tasks, *arguments.methods))
@@ -114,39 +110,54 @@ def run(
     if quiet is None:
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search, executor)
+    tasks = sorted({cell.config.task for cell in plan.cells})
     if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
         from bench.board.logged import log_stored
 
         limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
-        tasks = {cell.config.task for cell in plan.cells}
         log_stored(tasks, arguments, limited=limited, off=outcome.loggers_off)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
-    return board_of(plan, outcome, arguments)
+    without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
+    store = Store(arguments.results_folder)
+    try:
+        leaderboards = leaderboards_of(store, tasks, limited=limit is not None)
+    except MissingError as error:
+        if without_number:
+            raise RunError(without_number) from error
+        raise
+    return Board(store, leaderboards, failed=without_number)
 
 
 def planned_and_executed(
-    arguments: RunArguments, quiet: bool, search: Search | None = None, executor: Submits | None = None
+    arguments: RunArguments, quiet: bool, search: Search | None, executor: Submits | None
 ) -> tuple[Plan, Outcome]:
-    """Plan a run and run it, with the settings that a search picks where there is one.
+    """Plan a run and execute it, with the settings that a search picks where there is one.
 
     Raises:
         UsageError: nothing fits together.
         MissingError: data that was asked for is not there.
     """
+    import torch
+
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
+    from bench.launch.jobs import launch
 
-    with Progress(quiet) as progress, same_threads():
-        if search is not None:
-            from bench.cells.search.run import run_search
+    threads = torch.get_num_threads()
+    try:
+        with Progress(quiet) as progress:
+            if search is not None:
+                from bench.cells.search.run import run_search
 
-            return run_search(search, arguments, progress, partial(executed, executor=executor))
-        plan = make_plan(arguments, progress.say, progress.rows)
-        if not plan.cells:
-            why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
-            raise UsageError(f"nothing to run: {why}")
-        return plan, executed(plan, arguments, progress, executor)
+                return run_search(search, arguments, progress, partial(launch, executor=executor))
+            plan = make_plan(arguments, progress.say, progress.rows)
+            if not plan.cells:
+                why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
+                raise UsageError(f"nothing to run: {why}")
+            return plan, launch(plan, arguments, progress, executor)
+    finally:
+        torch.set_num_threads(threads)  # the small preset computes on one
 
 
 def _search(
@@ -157,73 +168,15 @@ def _search(
     Raises:
         UsageError: the trials or their share of a training are none, or there is a share without trials.
     """
+    words = {"steps": trial_steps, "rows": trial_rows}
+    words = {name: value for name, value in words.items() if value is not None}
     if trials is None:
-        for name, value in {"trial_steps": trial_steps, "trial_rows": trial_rows}.items():
-            if value is not None:
-                raise UsageError(f"{name} goes with trials")
+        for name in words:
+            raise UsageError(f"trial_{name} goes with trials")
         return None
-    from bench.cells.search.trials import parse_trials
+    from bench.cells.search.trials import read_trials
 
-    steps = "1"
-    if trial_steps is not None:
-        steps = str(trial_steps)
-    rows = ""
-    if trial_rows is not None:
-        rows = str(trial_rows)
-    return parse_trials(str(trials), steps, rows)
-
-
-def board_of(plan: Plan, outcome: Outcome, arguments: RunArguments) -> Board:
-    """Return the board of the tasks of a run.
-
-    Raises:
-        RunError: no cell has a number, because they failed or diverged.
-    """
-    without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}
-    store, tasks = Store(arguments.results_folder), {cell.config.task for cell in plan.cells}
-    try:
-        leaderboards = leaderboards_of(store, sorted(tasks), limited=arguments.limit is not None)
-    except MissingError as error:
-        if without_number:
-            raise RunError(without_number) from error
-        raise
-    return Board(store, leaderboards, failed=without_number)
-
-
-def executed(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
-    """Execute a plan, in this process or in others; keep the checkpoints that the arguments say.
-
-    Without any that are kept, each goes as soon as no other run of the plan needs it, where one is executed at a time.
-    """
-    from bench.board.checkpoints import drop_checkpoints
-    from bench.launch.jobs import execute_jobs, jobs_of
-
-    def drop(outcome: Outcome) -> None:
-        drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
-
-    if executor is None:
-        arguments = replace(arguments, jobs=jobs_of(plan, arguments))
-    if executor is not None or ((arguments.jobs != 1 or arguments.devices > 1) and current_group() is None):
-        outcome = execute_jobs(plan, arguments, progress, executor)
-    else:
-        from bench.cells.run import execute
-
-        drop_now = drop if arguments.keep_checkpoints == "none" else None
-        outcome = execute(plan, arguments, progress, drop_now)
-    drop(outcome)
-    return outcome
-
-
-@contextmanager
-def same_threads() -> Iterator[None]:
-    """Give the caller its number of CPU threads back: the small preset computes on one."""
-    import torch
-
-    threads = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    return read_trials([str(trials), *(f"{name}={value}" for name, value in words.items())])
 
 
 def _names(parts: Any, what: str) -> tuple[str, ...]:
@@ -233,13 +186,6 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
     if isinstance(parts, Iterable) and not isinstance(parts, (str, type)):
         return tuple(name_of(part, what) for part in parts)
     return (name_of(parts, what),)
-
-
-def _loggers(asked: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of loggers: one text with commas between them, or several texts."""
-    if isinstance(asked, str):
-        asked = [asked]
-    return tuple(split_names(list(asked)))
 
 
 def _refuse_script(names: Iterable[str]) -> None:
@@ -255,10 +201,3 @@ def _refuse_script(names: Iterable[str]) -> None:
                 f"the class {kind} is in the script that is running, which other processes do not run; put it in a "
                 f"module and import it, or leave jobs out"
             )
-
-
-def _seeds(seeds: int | Iterable[int]) -> tuple[int, ...]:
-    """Return each seed once; what is no number is refused with the other arguments."""
-    if isinstance(seeds, Iterable):
-        return tuple(dict.fromkeys(seeds))
-    return (seeds,)

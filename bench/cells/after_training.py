@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, cast, overload
@@ -14,23 +13,20 @@ from bench.base.autocast import autocast
 from bench.cells.build import exemplars_of
 from bench.cells.cell import Cell
 from bench.cells.evaluators import to_device
-from bench.cells.execution import device_of
-from bench.cells.progress import OnBeat, no_beat
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
-from bench.store.store import CellFolder
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.token_store import EncodedRows
+from bench.training.events import SILENT, Events
+from bench.training.execution import Execution
 
-__all__ = ["SplitBatches", "fitted", "stored_by_first"]
-
-LOOK_S = 0.05
+__all__ = ["SplitBatches", "fitted"]
 
 
-def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat: OnBeat) -> dict[str, Any]:
-    """Let an objective take from data what no step trains; return what it says of it, or nothing.
+def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
+    """Let an objective take from data what no step trains; return what is recorded of it, or nothing.
 
     One process does it, on its device; the others read what is stored.
 
@@ -39,9 +35,9 @@ def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, on_beat:
     """
     if status != "ok" or not cell.method.chooses_after_training:
         return {}
-    objective.to(device_of(0)).eval()
-    on_beat("after training", 0)
-    train, valid = (SplitBatches(cell, codec, split, objective.device, on_beat) for split in ("train", "valid"))
+    objective.to(Execution().device).eval()
+    events.beat("after training", 0)
+    train, valid = (SplitBatches(cell, codec, split, objective.device, events) for split in ("train", "valid"))
     if not len(valid):
         raise UsageError(
             f"{cell.label}: chooses on the validation split, which has no rows that fit the model; give the task more "
@@ -59,12 +55,12 @@ class SplitBatches(Sequence[Batch]):
         codec: of its backbone.
         split: name.
         device: that batches are moved to.
-        on_beat: told of each batch.
+        events: told of each batch.
     """
 
-    def __init__(self, cell: Cell, codec: Codec, split: str, device: torch.device, on_beat: OnBeat = no_beat) -> None:
+    def __init__(self, cell: Cell, codec: Codec, split: str, device: torch.device, events: Events = SILENT) -> None:
         self.cell, self.codec, self.split = cell, codec, split
-        self.device, self.on_beat = device, on_beat
+        self.device, self.events = device, events
         self.size = cell.config.trainer.batch_size
         self.n_asked = 0
 
@@ -96,17 +92,6 @@ class SplitBatches(Sequence[Batch]):
             return [self[number] for number in range(len(self))[index]]
         start = self.size * range(len(self))[index]
         self.n_asked += 1
-        self.on_beat("after training", self.n_asked)
+        self.events.beat("after training", self.n_asked)
         batch = self.codec.picked(self.rows, self.numbers[start : start + self.size])
         return cast("Batch", to_device(batch, self.device))
-
-
-def stored_by_first(folder: CellFolder) -> dict[str, Any]:
-    """Return what is stored of the training, waiting for the first process to store it.
-
-    Every process evaluates what is stored. The wait is outside of the process group, so it may be long; when the first
-    process fails, torchrun's agent ends this one.
-    """
-    while (content := folder.trained()) is None:
-        time.sleep(LOOK_S)
-    return content

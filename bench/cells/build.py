@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -23,6 +24,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.remake import made_of
 from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
+from bench.tasks.core.feed import Feed
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
@@ -206,6 +208,20 @@ def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
     starts = range(0, len(rows), size)
     for at in islice(starts, WARM_BATCHES):
         yield codec.picked(rows, np.arange(at, min(at + size, len(rows))))  # type: ignore[misc]
+
+
+def training_feed(cell: Cell, codec: Codec, workers: int = 0) -> Feed:
+    """Return which batches the task of a run gives while it is trained; the same for any number of workers."""
+    trainer = cell.config.trainer
+    return Feed(
+        codec,
+        batch=trainer.batch_size,
+        seed=cell.config.seed,
+        workers=workers,
+        exemplars=partial(exemplars_of, cell),
+        evaluation_batch=trainer.batch_size,
+        evaluation_rows=trainer.validate_rows,
+    )
 
 
 def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.base.files import hash_of
 from bench.base.keys import key_of
-from bench.cells.wanted import Evaluation, rows_key_of, wanted
+from bench.cells.required import Evaluation, required_evaluations, rows_key_of
 from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.errors import MissingError
@@ -77,7 +77,7 @@ def make_cell(
     donor = donor_of(config)
     method = with_revisions(method, config, task)
     key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(second))
-    evaluations = {rows_key_of(key, task, what): what for what in wanted(config, method, task)}
+    evaluations = {rows_key_of(key, task, what): what for what in required_evaluations(config, method, task)}
     folder = store.cell(config.task, config.method, key)
     return Cell(config, method, task, key, folder, evaluations, parent, donor, second)
 

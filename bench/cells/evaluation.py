@@ -14,7 +14,7 @@ import torch
 from bench.base.autocast import autocast
 from bench.cells.evaluators import EVALUATORS, Context, Examples, SharedStates
 from bench.cells.forgetting import FORGETTING, general_rows, whole_texts
-from bench.cells.wanted import Evaluation
+from bench.cells.required import Evaluation
 from bench.errors import BenchError
 from bench.launch.signals import between_steps
 from bench.models.core.objective import Objective

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.base.seeds import seed_of
-from bench.cells.wanted import Evaluation
+from bench.cells.required import Evaluation
 from bench.models.core.host import moved
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell, key_or_none, trained_key_of, with_revisions
-from bench.cells.wanted import Evaluation, rows_key_of
+from bench.cells.required import Evaluation, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import parse
 from bench.config.resolve import find_method, own_part

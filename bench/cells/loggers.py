@@ -20,6 +20,7 @@ from bench.base.redaction import redacted
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
 from bench.tasks.core.readable import sources_of
+from bench.training.events import SILENT, Events
 
 if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger
@@ -104,13 +105,14 @@ class Logs:
         self.folder, self.warn = folder, warn
 
     @contextmanager
-    def run(self, make: Callable[[], LoggedRun]) -> Iterator[OpenRun]:
+    def run(self, make: Callable[[], LoggedRun], events: Events = SILENT) -> Iterator[OpenRun]:
         """Open a run on every logger, yield it, and close it as a success or a failure.
 
         Args:
             make: returns the run; it is not called without loggers.
+            events: told of everything that the run is told of.
         """
-        opened = OpenRun(self)
+        opened = OpenRun(self, events)
         for name in self.names:
             self.attempt(name, partial(opened.begin, name, make))
         try:
@@ -134,13 +136,19 @@ class Logs:
             self.warn(f"logger '{name}' is off for this run ({reason}); results are not touched")
 
 
-class OpenRun:
-    """One run on all loggers that work."""
+class OpenRun(Events):
+    """One run on all loggers that work; it passes every event on to whoever shows it.
 
-    def __init__(self, logs: Logs) -> None:
-        self.logs = logs
+    Args:
+        logs: the loggers of the command.
+        events: told of every event.
+    """
+
+    def __init__(self, logs: Logs, events: Events) -> None:
+        self.logs, self.events = logs, events
+        self.warn, self.stage, self.beat = events.warn, events.stage, events.beat  # type: ignore[method-assign]
         self.loggers: dict[str, Logger] = {}
-        self.step = self.validated = 0  # the last steps that were logged
+        self.trained = self.validated = 0  # the last steps that were logged
 
     def begin(self, name: str, make: Callable[[], LoggedRun]) -> None:
         """Make one logger and give it the configuration of the run.
@@ -162,14 +170,20 @@ class OpenRun:
         self.loggers[name] = logger
         logger.log_hyperparams(dict(run.config))
 
+    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
+        """Show and log a training step."""
+        self.events.step(step, steps, values)
+        self.train(step, values)
+
     def train(self, step: int, values: Mapping[str, float]) -> None:
         """Log a training step, unless it was logged before a training began again."""
-        if step > self.step:
-            self.step = step
+        if step > self.trained:
+            self.trained = step
             self.metrics({f"train/{name}": value for name, value in values.items()}, step)
 
     def validation(self, step: int, columns: Mapping[str, float]) -> None:
-        """Log the validation at a step, unless it was logged before a training began again."""
+        """Show and log the validation at a step, unless it was logged before a training began again."""
+        self.events.validation(step, columns)
         if step > self.validated:
             self.validated = step
             self.metrics({f"validation/{name}": value for name, value in columns.items()}, step)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.base.entries import expand
-from bench.cells.build import build, exemplars_of, start
+from bench.cells.build import build, start, training_feed
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments, set_texts_of
@@ -18,9 +18,7 @@ from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.tasks import TASKS
-from bench.tasks.core.feed import Feed
 from bench.tasks.core.task import Task
-from bench.tasks.encode.codec import Codec
 
 __all__ = ["make"]
 
@@ -59,48 +57,35 @@ def make(
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
         BlockedError: the cell it is fine-tuned from is not in the results folder.
     """
-    return made(cell_of(task, method, seed, preset, backbone, set, limit, data_dir, results))
-
-
-def made(cell: Cell) -> tuple[Objective, Task]:
-    """Return the objective of a cell with the weights it starts from, and its task, ready for a trainer."""
-    objective, codec = build(cell)
-    start(objective, cell, codec)
-    cell.task.setup_run(feed_of(cell, codec))
-    return objective, cell.task
-
-
-def cell_of(
-    task: str | type[Task],
-    method: str | type[Objective],
-    seed: int,
-    preset: str,
-    backbone: str | None,
-    sets: Mapping[str, Any] | None,
-    limit: int | None,
-    data_dir: str | Path | None,
-    results: str | Path,
-) -> Cell:
-    """Plan the one cell that `make` was asked for.
-
-    Raises:
-        UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
-        BlockedError: the cell it is fine-tuned from is not in the results folder.
-    """
-    task, name = name_of(task, "task"), name_of(method, "method")
-    refuse_several(task, expand([task], TASKS, "task", own=True))
-    refuse_several(name, method_names([name]))
     arguments = RunArguments(
-        tasks=(task,),
-        methods=(name,),
+        tasks=(name_of(task, "task"),),
+        methods=(name_of(method, "method"),),
         seeds=(seed,),
         backbone=backbone,
         preset=preset,
-        sets=set_texts_of(sets),
+        sets=set_texts_of(set),
         limit=limit,
         data_dir=None if data_dir is None else str(data_dir),
         results=str(results),
     )
+    cell = cell_of(arguments)
+    objective, codec = build(cell)
+    start(objective, cell, codec)
+    feed, evaluation = training_feed(cell, codec), cell.config.evaluation
+    cell.task.setup_run(replace(feed, evaluation_batch=evaluation.batch_size, evaluation_rows=evaluation.rows))
+    return objective, cell.task
+
+
+def cell_of(arguments: RunArguments) -> Cell:
+    """Plan the only run of some arguments.
+
+    Raises:
+        UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
+        BlockedError: the run it is fine-tuned from is not in the results folder.
+    """
+    (task,), (name,) = arguments.tasks, arguments.methods
+    refuse_several(task, expand([task], TASKS, "task", own=True))
+    refuse_several(name, method_names([name]))
     plan = make_plan(arguments)
     if not plan.cells:
         raise UsageError(f"{task} · {name}: {plan.skips[0].reason}")
@@ -118,9 +103,10 @@ def cell_of(
             why, method_to_run = "is fine-tuned from", needed.method.asked
             if cell.second is not None and needed.key == cell.second.key:
                 why, method_to_run = "has for its second model", name
+            given = f"--seeds {arguments.seeds[0]} --preset {arguments.preset} --results {arguments.results}"
             raise BlockedError(
-                f"'{name}' {why} '{needed.label}', which is not trained in '{results}'; run: bench run --task {task} "
-                f"--method {method_to_run} --seeds {seed} --preset {preset} --results {results}, with the same options"
+                f"'{name}' {why} '{needed.label}', which is not trained in '{arguments.results}'; run: bench run "
+                f"--task {task} --method {method_to_run} {given}, with the same options"
             )
     return cell
 
@@ -169,16 +155,3 @@ def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:
     if "." in kind.__qualname__:
         raise UsageError(f"the class {kind.__qualname__} should stand at the top level of its file, to be imported")
     return target
-
-
-def feed_of(cell: Cell, codec: Codec, workers: int = 0) -> Feed:
-    """Return how a trainer is fed for a cell."""
-    return Feed(
-        codec,
-        batch=cell.config.trainer.batch_size,
-        seed=cell.config.seed,
-        workers=workers,
-        exemplars=partial(exemplars_of, cell),
-        evaluation_batch=cell.config.evaluation.batch_size,
-        evaluation_rows=cell.config.evaluation.rows,
-    )

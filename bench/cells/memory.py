@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable
+from dataclasses import replace
 
 from bench.cells.cell import Cell
-from bench.config.arguments import AUTO, RunArguments
+from bench.config.arguments import AUTO, RunArguments, threads_of
 from bench.errors import BenchError
+from bench.training.execution import Execution
 
-__all__ = ["failure_of", "micro_batches_of", "within_memory"]
+__all__ = ["execution_of", "failure_of", "with_less_memory"]
 
 
-def within_memory(
-    cell: Cell, accumulate: int, attempt: Callable[[int, bool], None], on_note: Callable[[str], None]
-) -> None:
-    """Train and evaluate a run in this process, and its training with twice the micro-batches when memory is short.
+def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Execution:
+    """Return how a run is executed, with the number of micro-batches that each process begins with.
+
+    The rows of a step, and so the result but for rounding, are the same for any number.
 
     Args:
         cell: the run.
-        accumulate: micro-batches of a step that were asked for.
-        attempt: does it with so many micro-batches; told whether there are more than asked for.
-        on_note: told what a user should know.
+        arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
+            once.
+        world: number of processes.
+    """
+    rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
+    accumulate = arguments.execution.accumulate
+    if asked == AUTO:
+        accumulate = 1
+    elif asked and not cell.method.is_baseline:
+        accumulate = max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each process has a row at least
+    threads = threads_of(cell.config.preset, arguments)
+    return Execution.of(arguments, world=world, accumulate=accumulate, threads=threads)
+
+
+def with_less_memory(cell: Cell, execution: Execution, error: BaseException) -> Execution:
+    """Return an execution with twice the micro-batches, after a training in one process that ran out of memory.
 
     Raises:
         BenchError: not even one row a micro-batch fits, or memory is not enough for the evaluation.
+        BaseException: the error, where memory is not its reason.
     """
-    import torch
-
-    micro_batches = accumulate
-    while True:
-        try:
-            return attempt(micro_batches, micro_batches > accumulate)
-        except BaseException as error:
-            if not is_out_of_memory(error):
-                raise
-            if cell.folder.trained() is not None or 2 * micro_batches > cell.config.trainer.batch_size:
-                raise BenchError(failure_of(cell, micro_batches, error)) from error
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        micro_batches *= 2
-        on_note(f"{cell.label}: out of memory; it is trained with {micro_batches} micro-batches of a step")
+    if not is_out_of_memory(error):
+        raise error
+    if cell.folder.trained() is not None or 2 * execution.accumulate > cell.config.trainer.batch_size:
+        raise BenchError(failure_of(cell, execution.accumulate, error)) from error
+    return replace(execution, accumulate=2 * execution.accumulate, out_of_memory=True)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -77,22 +80,3 @@ def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
         f"out of memory with one row in a micro-batch ({why}); make trainer.max_source or trainer.max_target smaller, "
         f"or use a larger device"
     )
-
-
-def micro_batches_of(cell: Cell, world: int, arguments: RunArguments) -> int:
-    """Return how many micro-batches of a step each process begins with.
-
-    The rows of a step, and so the result but for rounding, are the same for any number.
-
-    Args:
-        cell: the run.
-        world: number of processes.
-        arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
-            once.
-    """
-    rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
-    if not asked or cell.method.is_baseline:
-        return arguments.execution.accumulate
-    if asked == AUTO:
-        return 1
-    return max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each has a row at least

@@ -24,7 +24,7 @@ from bench.cells.plan_checks import (
     unlike_own_files,
     unshardable,
 )
-from bench.cells.wanted import can_forget
+from bench.cells.required import can_forget
 from bench.config.arguments import RunArguments
 from bench.config.config import CellConfig
 from bench.config.resolve import (
@@ -287,9 +287,9 @@ class PlanBuilder:
         """Refuse a validation that could not be measured; most cells have none."""
         trainer = config.trainer
         if trainer.watch or trainer.select or trainer.patience:
-            from bench.cells.watched import check_watched
+            from bench.cells.validation import check_validation
 
-            check_watched(trainer, method, self.task(kind, config))
+            check_validation(trainer, method, self.task(kind, config))
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""

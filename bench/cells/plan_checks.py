@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench.cells.wanted import decodings_of
+from bench.cells.required import decodings_of
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig
 from bench.config.resolve import Method

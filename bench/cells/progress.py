@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from bench.base.redaction import printable
+from bench.training.events import Events
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-__all__ = ["SCORING", "TRAINING", "WRITING", "OnBeat", "OnStage", "Progress", "Rate", "Reports", "beating", "counted"]
+__all__ = ["SCORING", "TRAINING", "WRITING", "Progress", "Rate", "counted"]
 
 TRAINING, SCORING, WRITING = "training", "scoring", "writing"
 """Stages of a run: steps, metrics over its rows, and what a baseline writes. An evaluation is called by its kind."""
@@ -23,52 +24,8 @@ LINE_S, LONG_S = 2.0, 30.0
 SHOWN_S = 0.1
 """Seconds between two changes of the live line for single steps and rows."""
 
-OnStage = Callable[[str, int], None]
-"""Told that a stage begins, and how many steps or rows it has; 0 where that is not known."""
-OnBeat = Callable[[str, int], None]
-"""Told the stage that the work is in, and the step or row that it has reached there."""
 
-T = TypeVar("T")
-
-
-class Reports(Protocol):
-    """What is told while a run is executed."""
-
-    def warn(self, text: str) -> None:
-        """Take a warning."""
-
-    def stage(self, name: str, of: int = 0) -> None:
-        """Begin a stage with so many steps or rows; 0 where that is not known."""
-
-    def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-        """Advance the training."""
-
-    def beat(self, stage: str, done: int) -> None:
-        """Advance a stage by single steps or rows."""
-
-    def done(self, how: str) -> None:
-        """End the run."""
-
-    def failed(self, why: str) -> None:
-        """End a run that failed."""
-
-
-def no_stage(name: str, of: int) -> None:
-    """Tell nobody."""
-
-
-def no_beat(stage: str, done: int) -> None:
-    """Tell nobody."""
-
-
-def beating(items: Iterable[T], stage: str, on_beat: OnBeat) -> Iterator[T]:
-    """Yield items and tell of each."""
-    for number, item in enumerate(items, start=1):
-        on_beat(stage, number)
-        yield item
-
-
-class Progress:
+class Progress(Events):
     """One live line where stderr is a terminal; else a line for each run, and for every tenth of a long one.
 
     Args:

@@ -1,29 +1,30 @@
-"""Execute: run a plan cell by cell; what is stored already is not done again, and a failed cell stops nobody."""
+"""Execute the runs of a plan: nothing that is stored is done again, and a run that fails stops no other."""
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
-from bench.cells.execution import Execution
+from bench.cells.checkpoints import drop_checkpoints
+from bench.cells.completion import missing_evaluations
 from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
-from bench.cells.memory import micro_batches_of, within_memory
+from bench.cells.memory import execution_of, with_less_memory
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
-from bench.cells.progress import SCORING, Progress, Reports
+from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
-from bench.cells.standing import lacking_evaluations
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import BenchError, BlockedError, StoreError
-from bench.launch.group import GroupError, current_group, world_of
+from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.partial_rows import forget
@@ -36,70 +37,14 @@ from bench.tasks.fetch.location import DataLocation
 LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
 
-LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
-"""What an outcome has beside why runs failed."""
 
-
-@dataclass
-class Outcome:
-    """What became of a run's cells, by label."""
-
-    ok: list[str] = field(default_factory=list)
-    stored: list[str] = field(default_factory=list)  # nothing was missing
-    diverged: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    missing: set[str] = field(default_factory=set)  # those of the failed that lacked data or a model
-    blocked: set[str] = field(default_factory=set)  # those of the failed that depend on another one
-    broken: dict[Path, str] = field(default_factory=dict)  # who failed first, by folder: a control may share it
-    loggers_off: set[str] = field(default_factory=set)  # those that have failed
-
-    def add(self, other: Outcome) -> None:
-        """Add another run's outcome."""
-        self.ok += other.ok
-        self.stored += other.stored
-        self.diverged += other.diverged
-        self.failed |= other.failed
-        self.missing |= other.missing
-        self.blocked |= other.blocked
-        self.broken = other.broken | self.broken
-        self.loggers_off |= other.loggers_off
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
-        return {**{name: sorted(getattr(self, name)) for name in LISTS}, "failed": self.failed}
-
-    @staticmethod
-    def of(content: dict[str, Any]) -> Outcome:
-        """Return an outcome from its content."""
-        lists = {name: kind(content[name]) for name, kind in LISTS.items()}
-        return Outcome(**lists, failed=content["failed"])
-
-    @property
-    def any_number(self) -> bool:
-        """Whether a cell has a number, or has had one until its training diverged."""
-        return bool(self.ok or self.stored or self.diverged)
-
-    @property
-    def exit_code(self) -> int:
-        """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
-        if not self.failed and not self.diverged:
-            return 0
-        only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
-        if only_missing and not self.any_number:
-            return 3
-        return 1
-
-
-def execute(
-    plan: Plan, arguments: RunArguments, progress: Progress, on_cell: Callable[[Outcome], None] | None = None
-) -> Outcome:
-    """Execute every run of a plan in this process, one after another.
+def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
+    """Execute every run of a plan in this process, one after another; keep the checkpoints that the arguments say.
 
     Args:
         plan: from `make_plan`.
-        arguments: threads, loggers and the like.
-        progress: told what happens.
-        on_cell: called behind each run, with what has become of all of them so far.
+        arguments: threads, loggers, checkpoints and the like.
+        progress: shows what happens.
 
     Raises:
         KeyboardInterrupt: when the command is interrupted. Whatever else a run raises fails that run only.
@@ -119,7 +64,7 @@ def execute(
         cell = plan.cells[number]
         progress.cell(number + 1, len(plan.cells), cell.label)
         try:
-            attempt(cell, arguments, progress, logs, outcome)
+            execute_run(cell, arguments, progress, logs, outcome)
         except LockedError as error:
             if number not in told:
                 progress.say(f"{cell.label}: {error}; it is looked at again later")
@@ -128,8 +73,9 @@ def execute(
             continue
         schedule.settle(number)
         outcome.loggers_off |= logs.off
-        if on_cell is not None:
-            on_cell(outcome)
+        if arguments.keep_checkpoints == "none":
+            drop_checkpoints(arguments, plan.cells, outcome, progress.say)
+    drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
 
 
@@ -143,8 +89,8 @@ def prepare(results: Path) -> None:
     clean(results)
 
 
-def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
-    """Execute one run and note what became of it.
+def execute_run(cell: Cell, arguments: RunArguments, progress: Progress, logs: Logs, outcome: Outcome) -> None:
+    """Train, evaluate and score one run, whatever of it is missing, and note what became of it.
 
     Raises:
         KeyboardInterrupt: when the command is interrupted.
@@ -152,31 +98,74 @@ def attempt(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, 
         GroupError: the processes that share it cannot go on. Whatever else the run raises fails it.
     """
     try:
-        run_cell(cell, arguments, progress, logs, outcome)
+        check_needed(cell, outcome)
+        was_stored = is_stored(cell, arguments.metrics)
+        if not was_stored:
+            check_can_write(cell.folder.path)
+            with locked(cell.folder.path):
+                was_stored = is_stored(cell, arguments.metrics)  # another process may have just done it
+                if not was_stored:
+                    with logs.run(partial(logged_run, cell), progress) as events:
+                        complete(cell, arguments, events)
+        if was_stored:
+            progress.stage(SCORING)
+            score_cell(cell, arguments.metrics, progress)
+        tidy(cell)
+        note_end(cell, was_stored, progress, outcome)
     except (KeyboardInterrupt, LockedError, GroupError):
         raise
     except BaseException as error:  # also an objective's SystemExit: it ends its run, not the command
         fail(cell, error, outcome, progress)
 
 
-def run_cell(cell: Cell, arguments: RunArguments, progress: Reports, logs: Logs, outcome: Outcome) -> None:
-    """Train, evaluate and score one run, whatever of it is missing."""
-    check_needed(cell, outcome)
-    was_stored = is_stored(cell, arguments.metrics)
-    if not was_stored:
-        check_can_write(cell.folder.path)
-        with locked(cell.folder.path):
-            was_stored = is_stored(cell, arguments.metrics)  # another process may have done it before the lock was ours
-            if not was_stored:
-                with logs.run(partial(logged_run, cell)) as opened:
-                    complete(cell, lacking_evaluations(cell, arguments.metrics), arguments, progress, opened)
-    if was_stored:
-        progress.stage(SCORING)
-        score_cell(cell, arguments.metrics, progress.beat)
-    tidy(cell)
+def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
+    """Train, evaluate and score what is missing, in this process or in several, with more micro-batches if need be."""
+    from bench.cells.work import train_and_evaluate  # with Lightning, which a finished run does without
+
+    missing, is_new = missing_evaluations(cell, arguments.metrics), cell.folder.trained() is None
+    group = None if cell.method.is_baseline else current_group()
+    if group is not None:
+        group.share(cell, missing, execution_of(cell, arguments, group.world), events)
+    else:
+        execution, is_done = execution_of(cell, arguments), False
+        while not is_done:
+            try:
+                train_and_evaluate(cell, missing, execution, events)
+                is_done = True
+            except BaseException as error:
+                execution = with_less_memory(cell, execution, error)
+            if not is_done:
+                free_memory()
+                events.warn(
+                    f"{cell.label}: out of memory; it is trained with {execution.accumulate} micro-batches of a step"
+                )
+    events.stage(SCORING)
+    scores = score_cell(cell, arguments.metrics, events)
+    trained = cell.folder.trained()
+    if trained is None or not events.loggers:
+        return
+    if is_new:
+        events.curves(trained["train"])
+    events.scores(scores, trained["train"]["steps"])
+    events.samples(cell)
+
+
+def free_memory() -> None:
+    """Let go of what a training that has failed has left."""
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def note_end(cell: Cell, was_stored: bool, progress: Progress, outcome: Outcome) -> None:
+    """Note how a run ended that did not fail, and where its rows are: commands that read them need not be told."""
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
-    remember_rows(cell)
+    if (place := DataLocation.of(cell.task)) is not None:
+        rows = cell.task.manifest(cell.config.evaluation.split).sha256
+        remember(cell.folder.root, rows, place.as_dict())
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         outcome.diverged.append(cell.label)
@@ -205,7 +194,7 @@ def is_stored(cell: Cell, metrics: Sequence[str]) -> bool:
         StoreError: one of its files is damaged.
     """
     trained = cell.folder.trained()
-    return trained is not None and (trained["status"] != "ok" or not lacking_evaluations(cell, metrics))
+    return trained is not None and (trained["status"] != "ok" or not missing_evaluations(cell, metrics))
 
 
 def lacks_something(cell: Cell, metrics: Sequence[str]) -> bool:
@@ -214,55 +203,6 @@ def lacks_something(cell: Cell, metrics: Sequence[str]) -> bool:
         return not is_stored(cell, metrics)
     except StoreError:
         return True
-
-
-def remember_rows(cell: Cell) -> None:
-    """Write down where the rows lie that a cell was evaluated on: commands that read them again need not be told."""
-    place = DataLocation.of(cell.task)
-    if place is not None:
-        remember(cell.folder.root, cell.task.manifest(cell.config.evaluation.split).sha256, place.as_dict())
-
-
-def complete(cell: Cell, missing: list[str], arguments: RunArguments, progress: Reports, opened: OpenRun) -> None:
-    """Do what a cell lacks, in this process or in several, and score it.
-
-    Args:
-        missing: keys of the rows that are not stored.
-        opened: the cell's run on its loggers.
-    """
-
-    def on_step(step: int, steps: int, values: dict[str, float]) -> None:
-        progress.step(step, steps, values)
-        opened.train(step, values)
-
-    def alone(accumulate: int, out_of_memory: bool) -> None:
-        from bench.cells.work import work  # with Lightning, which a command without anything to train does without
-
-        work(cell, missing, execution=Execution.of(arguments).cut_into(accumulate, out_of_memory), **told)
-
-    check_can_write(cell.folder.path)
-    is_new = cell.folder.trained() is None
-    told: dict[str, Any] = {
-        "on_step": on_step,
-        "on_validation": opened.validation,
-        "on_stage": progress.stage,
-        "on_note": progress.warn,
-        "on_beat": progress.beat,
-    }
-    accumulate, group = micro_batches_of(cell, world_of(arguments.devices), arguments), current_group()
-    if group is None or cell.method.is_baseline:
-        within_memory(cell, accumulate, alone, progress.warn)
-    else:
-        group.share(cell, missing, arguments, accumulate, told)
-    progress.stage(SCORING)
-    scores = score_cell(cell, arguments.metrics, progress.beat)
-    trained = cell.folder.trained()
-    if trained is None or not opened.loggers:
-        return
-    if is_new:
-        opened.curves(trained["train"])
-    opened.scores(scores, trained["train"]["steps"])
-    opened.samples(cell)
 
 
 def check_needed(cell: Cell, outcome: Outcome) -> None:
@@ -313,7 +253,7 @@ def clean(results: Path) -> None:
         (results / ".work").rmdir()
 
 
-def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Reports) -> None:
+def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
     """Note a failed cell and go on."""
     is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"

@@ -13,8 +13,8 @@ from bench.base.entries import Loaded
 from bench.base.keys import key_of
 from bench.base.options import read_options
 from bench.cells.cell import Cell
-from bench.cells.progress import SCORING, OnBeat, no_beat
-from bench.cells.standing import wanted_families
+from bench.cells.completion import required_families
+from bench.cells.progress import SCORING
 from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry
@@ -29,6 +29,7 @@ from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.location import DataLocation
 from bench.tasks.fetch.sources import Source, resolve
+from bench.training.events import SILENT, Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
 """How a metric says that it was not computed for want of something."""
@@ -44,24 +45,24 @@ __all__ = [
 ]
 
 
-def score_cell(cell: Cell, metrics: Sequence[str] = (), on_beat: OnBeat = no_beat) -> list[dict[str, Any]]:
-    """Score every rows file of a cell that this run asks for, unless it is scored already.
+def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT) -> list[dict[str, Any]]:
+    """Score the predictions of a run by every required family, unless they are scored already.
 
     Args:
         cell: trained and evaluated.
-        metrics: families beside those of its task.
-        on_beat: told how many families have scored.
+        metrics: families in addition to those of its task.
+        events: told how many families have scored.
     """
     contents: list[dict[str, Any]] = []
-    wanted = wanted_families(cell, metrics)
+    required = required_families(cell, metrics)
     for key, what in cell.evaluations.items():
         stored = cell.folder.rows(key)
         if stored is None:
             continue
-        families = [family for family in wanted if family.value.kind == what.kind]
+        families = [family for family in required if family.value.kind == what.kind]
         for family in families:
             contents.append(score_rows(cell.folder, cell.task, family, stored)[0])
-            on_beat(SCORING, len(contents))
+            events.beat(SCORING, len(contents))
     return contents
 
 

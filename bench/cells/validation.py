@@ -1,40 +1,126 @@
-"""Validation: metrics of texts that an objective writes for the validation split while it is trained."""
+"""Validation metrics: what a run measures on the validation split while it is trained, and which column it selects by.
+
+A plan checks them; nothing that trains or scores is imported for that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import distributed
-
+from bench.base.entries import split_names
 from bench.cells.cell import Cell
-from bench.cells.evaluation import cut_rows, evaluate, merge
-from bench.cells.score import gold_of, values_of
-from bench.cells.wanted import Evaluation, evaluation_content, wanted
-from bench.cells.watched import families_of
-from bench.errors import UsageError
+from bench.cells.required import Evaluation, evaluation_content, kinds_of, required_evaluations
+from bench.config.config import VALIDATED, TrainerConfig
+from bench.config.resolve import Method
+from bench.errors import UsageError, did_you_mean, nearest
 from bench.metrics import find_metric
+from bench.metrics.columns import direction_of, expand
 from bench.models.core.objective import Objective
-from bench.store.store import StoredRows
+from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
-from bench.training.selection import Measure
 
-SPLIT = "valid"
+if TYPE_CHECKING:
+    from bench.training.execution import Execution
+    from bench.training.selection import ValidationMetrics
+
+__all__ = ["check_validation", "is_lower_better", "validation_evaluation", "validation_metrics"]
 
 
-def measure_of(cell: Cell, objective: Objective, codec: Codec, rank: int, world: int) -> Measure | None:
-    """Return what scores the texts that an objective writes for the validation split, or None to score none.
+def check_validation(trainer: TrainerConfig, method: Method, task: Task) -> None:
+    """Refuse a validation whose metrics cannot be measured, or that cannot select by the column it names.
 
-    They are written with the cell's first decoding.
+    Raises:
+        UsageError: as `families_of` and `is_lower_better`, and where the task has no texts to score.
     """
-    families = families_of(cell.config.trainer, cell.task)
-    if not families:
-        return None
-    what = evaluated(cell)
+    if method.is_baseline:
+        return
+    families = families_of(trainer, task)
+    is_lower_better(trainer, task)
+    if families and "generation" not in kinds_of(method, task):
+        raise UsageError(f"trainer.watch needs texts, and {task.name} has no decoding")
 
-    def measure() -> dict[str, float]:
-        parts = gathered(list(evaluate(objective, cell.task, codec, what, rank, world)))
+
+def families_of(trainer: TrainerConfig, task: Task) -> list[str]:
+    """Return the metric families that score texts of the validation split.
+
+    Raises:
+        UsageError: one is unknown, or reads no texts, or there is no validation.
+    """
+    if (trainer.watch or trainer.select or trainer.patience) and not trainer.validate:
+        raise UsageError(
+            "trainer.watch, select and patience need trainer.validate: epochs from one validation to the next"
+        )
+    names = split_names([trainer.watch])
+    texts = [name for name in task.info.metrics if find_metric(name).value.kind == "generation"]
+    for name in names:
+        if name not in texts:
+            near = did_you_mean(name, texts)
+            raise UsageError(f"trainer.watch names '{name}', which scores no texts of {task.name}{near}")
+    return names
+
+
+def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
+    """Return which way the column goes that the best step is selected by.
+
+    Raises:
+        UsageError: no family that is watched has the column, or neither more nor less of it is better.
+    """
+    column = trainer.select
+    if not column or column in VALIDATED:
+        return True
+    patterns = columns_of(families_of(trainer, task))
+    try:
+        higher_is_better = direction_of(column, patterns)
+    except KeyError:
+        raise UsageError(_no_column(column, patterns, task)) from None
+    if higher_is_better is None:
+        raise UsageError(f"trainer.select names '{column}', of which neither more nor less is better")
+    return not higher_is_better
+
+
+def columns_of(families: list[str]) -> list[str]:
+    """Return the patterns of the columns of metric families, with their signs."""
+    return [pattern for family in families for pattern in find_metric(family).value.columns]
+
+
+def _no_column(column: str, patterns: list[str], task: Task) -> str:
+    """Return the error for a column that validation does not measure, with what was meant."""
+    known = [*VALIDATED, *(pattern[1:] for pattern in patterns)]
+    text = f"trainer.select names '{column}', which this validation does not measure; it measures {', '.join(known)}"
+    if near := nearest(column, [*VALIDATED, *names_of(patterns)]):
+        return f"{text}; did you mean '{near}'?"
+    for family in task.info.metrics:
+        if find_metric(family).value.kind == "generation" and column in names_of(columns_of([family])):
+            return f"{text}; it is a column of {family}: set trainer.watch={family}"
+    return text
+
+
+def names_of(patterns: list[str]) -> list[str]:
+    """Return the columns that patterns with signs stand for."""
+    return [name for pattern in patterns for name in expand(pattern[1:])]
+
+
+# While it is trained ------------------------------------------------------------------------------------------------
+
+
+def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution: Execution) -> ValidationMetrics:
+    """Return what validations of a run measure; texts are written with its first decoding, if a metric reads them."""
+    from bench.cells.evaluation import cut_rows, evaluate, merge
+    from bench.cells.score import gold_of, values_of
+    from bench.store.store import StoredRows
+    from bench.training.selection import ValidationMetrics
+
+    families = families_of(cell.config.trainer, cell.task)
+    lower_is_better = is_lower_better(cell.config.trainer, cell.task)
+    if not families:
+        return ValidationMetrics(lower_is_better=lower_is_better)
+    what = validation_evaluation(cell)
+
+    def of_texts() -> dict[str, float]:
+        written = evaluate(objective, cell.task, codec, what, execution.rank, execution.world)
+        parts = gathered(list(written))
         ids: Sequence[str] = what.ids
         if what.cut is not None:
             ids = [row.id for row in cut_rows(cell.task, codec, what)[0]]
@@ -47,23 +133,25 @@ def measure_of(cell: Cell, objective: Objective, codec: Codec, rank: int, world:
             named |= {value["name"]: value["value"] for value in values if value["value"] is not None}
         return named
 
-    return measure
+    return ValidationMetrics(of_texts, lower_is_better)
 
 
-def evaluated(cell: Cell) -> Evaluation:
-    """Return the evaluation of the validation split: the first decoding of the cell."""
-    split: Any = SPLIT
-    rows = cell.config.trainer.validate_rows
-    evaluation = replace(cell.config.evaluation, split=split, rows=rows, sampling_seeds="")
+def validation_evaluation(cell: Cell) -> Evaluation:
+    """Return the evaluation of the validation split by the first decoding of a run."""
+    evaluation = replace(
+        cell.config.evaluation, split="valid", rows=cell.config.trainer.validate_rows, sampling_seeds=""
+    )
     config = replace(cell.config, evaluation=evaluation)
-    kinds = [what for what in wanted(config, cell.method, cell.task) if what.kind == "generation"]
-    if not kinds:
+    written = [what for what in required_evaluations(config, cell.method, cell.task) if what.kind == "generation"]
+    if not written:
         raise UsageError(f"trainer.watch needs texts, and {cell.task.name} has no decoding")
-    return kinds[0]
+    return written[0]
 
 
 def gathered(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Return the rows of every rank, on every rank."""
+    from torch import distributed
+
     if not (distributed.is_available() and distributed.is_initialized()):
         return [rows]
     parts: list[Any] = [None] * distributed.get_world_size()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ from bench.run_options import (
 )
 
 if TYPE_CHECKING:
+    from bench.cells.outcome import Outcome
     from bench.cells.plan import Plan
-    from bench.cells.run import Outcome
     from bench.cells.search.search import Search
     from bench.launch.slurm import Part, SlurmOptions
     from bench.leaderboards.leaderboards import Leaderboards
@@ -52,23 +52,23 @@ def run(given: argparse.Namespace) -> int:
     arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
     refuse_options(given, arguments)
     group = current_group()
-    if part is None:
-        act = partial(run_here, given, arguments, slurm)
-    else:
-        act = partial(run_part, given, arguments, part)
-    if group is None:
-        return act()
-    if part is None:
+    if group is not None and part is None:
         refuse_as_member(given, arguments)
-    return group.follow() if group.rank else group.lead(act)
+    if group is not None and group.rank:
+        return group.follow()
+    with nullcontext() if group is None else group.led():
+        if part is not None:
+            return run_part(given, arguments, part)
+        return run_here(given, arguments, slurm)
 
 
-def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None = None) -> int:
-    """Run what was asked for, here or on Slurm; return the exit code."""
-    from bench.board.run import executed
+def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None) -> int:
+    """Plan what was asked for and execute it, here or on Slurm; return the exit code."""
+    from bench.cells.checkpoints import drop_checkpoints
     from bench.cells.plan import make_plan
     from bench.cells.plan_checks import confirm
     from bench.cells.progress import Progress
+    from bench.launch.jobs import launch, launcher_of
 
     with Progress(given.quiet) as progress:
 
@@ -83,7 +83,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
             if given.dry_run:
                 print(dry_text(planned_search(search, arguments, progress), arguments, given))
                 return 0
-            return ended(*run_search(search, arguments, progress, executed, before), arguments, given.json)
+            return ended(*run_search(search, arguments, progress, launch, before), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
         for skip in plan.skips:
             progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
@@ -95,13 +95,13 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
             return 0
         before(plan)
         if slurm is None:
-            outcome = executed(plan, arguments, progress)
+            execute = launcher_of(plan, arguments)
+            outcome = execute(plan, arguments, progress)
         else:
-            from bench.board.checkpoints import drop_checkpoints
             from bench.launch.slurm import run_on_slurm
 
             outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
-            drop_checkpoints(arguments.keep_checkpoints, plan.cells, outcome, arguments.results_folder, progress.say)
+            drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return ended(plan, outcome, arguments, given.json)
 
 
@@ -123,9 +123,9 @@ def run_part(given: argparse.Namespace, arguments: RunArguments, part: Part) -> 
 
     The command that has submitted it shows the table, and removes checkpoints that others may need until then.
     """
-    from bench.board.run import executed
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
+    from bench.launch.jobs import launch
     from bench.launch.slurm import runs_of
 
     arguments = replace(arguments, keep_checkpoints="all")
@@ -133,7 +133,7 @@ def run_part(given: argparse.Namespace, arguments: RunArguments, part: Part) -> 
         arguments = replace(arguments, devices=1, jobs=1)
     with Progress(given.quiet) as progress:
         plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
-        outcome = executed(runs_of(plan, part), arguments, progress)
+        outcome = launch(runs_of(plan, part), arguments, progress)
     say_failed(outcome)
     return int(outcome.exit_code)
 
@@ -238,14 +238,14 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
 
 def plan_text(plan: Any) -> str:
     """Return a plan for people."""
-    from bench.cells.standing import lacking_evaluations
+    from bench.cells.completion import missing_evaluations
 
     lines = [f"preset {plan.preset}"]
     for cell in plan.cells:
         state = "to train"
         if cell.folder.trained():
             state = "stored"
-        n_stored = len(cell.evaluations) - len(lacking_evaluations(cell))
+        n_stored = len(cell.evaluations) - len(missing_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
     lines += [f"  note: {note}" for note in plan.notes]

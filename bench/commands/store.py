@@ -213,7 +213,7 @@ def delete_runs(given: argparse.Namespace) -> int:
     named = [folder for folder, place in folders.items() if any(is_named(place, pattern) for pattern in patterns)]
     stay = {folder: holder for folder in named if (holder := holder_of(folder))}
     if given.checkpoints == "best":
-        from bench.board.checkpoints import best_cells
+        from bench.cells.checkpoints import best_cells
 
         stay |= dict.fromkeys(best_cells(store).intersection(named), "it is the best of its seeds, or none is known")
     stay |= needed_by_others(store, [folder for folder in named if folder not in stay])

@@ -18,7 +18,7 @@ from bench.base.entries import Loaded
 from bench.base.files import hash_of
 from bench.base.keys import key_of
 from bench.cells.cell import without
-from bench.cells.wanted import Evaluation, evaluation_content
+from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
 from bench.imported.outputs import read_outputs
 from bench.store.fields import IMPORTED

@@ -18,8 +18,9 @@ from bench.base.keys import canonical
 from bench.base.own_code import importable
 from bench.cells.job import cell_of
 from bench.cells.loggers import logs_of
+from bench.cells.outcome import Outcome
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, attempt
+from bench.cells.run import execute_run
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.group import GroupError, current_group
@@ -71,18 +72,19 @@ def be_run(job: dict[str, Any], rank: Rank) -> None:
     group = current_group() if rank.world > 1 else None
     try:
         if group is None:
-            execute_run(job, rank.scratch)
+            execute_job(job, rank.scratch)
         elif rank.number:
             group.follow()
         else:
             group.scratch = rank.scratch
-            group.lead(lambda: execute_run(job, rank.scratch))
+            with group.led():
+                execute_job(job, rank.scratch)
     except GroupError as error:
         raise BenchError(error.reason) from error
 
 
-def execute_run(job: dict[str, Any], scratch: Path) -> int:
-    """Execute a run and write what became of it; return 0."""
+def execute_job(job: dict[str, Any], scratch: Path) -> None:
+    """Execute a run and write what became of it."""
     arguments, progress = RunArguments.from_dict(job["arguments"]), LogProgress()
     try:
         number, of = job["number"]
@@ -91,7 +93,7 @@ def execute_run(job: dict[str, Any], scratch: Path) -> int:
         outcome, logs = Outcome(), logs_of(arguments, progress.warn)
         if job["broken"]:
             outcome.broken[cell.folder.path] = job["broken"]
-        attempt(cell, arguments, progress, logs, outcome)
+        execute_run(cell, arguments, progress, logs, outcome)
         outcome.loggers_off |= logs.off
         content: dict[str, Any] = {"status": "done", "outcome": outcome.as_dict()}
     except GroupError:
@@ -103,7 +105,6 @@ def execute_run(job: dict[str, Any], scratch: Path) -> int:
         content = {"status": "failed", "error": str(error)}
     content |= {"seconds": time.monotonic() - progress.started, "warnings": progress.warnings}
     write_atomic(scratch / OUTCOME, canonical(content), replace=True)
-    return 0
 
 
 class LogProgress(Progress):

@@ -14,7 +14,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,8 @@ from bench.launch.signals import stop_if_asked
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
-    from bench.config.arguments import RunArguments
+    from bench.training.events import Events
+    from bench.training.execution import Execution
 
 __all__ = ["Group", "GroupError", "current_group", "world_of"]
 
@@ -69,10 +72,11 @@ class Group:
         store, _, _ = next(iter(rendezvous("env://")))
         return PrefixStore("bench", store)
 
-    def lead(self, act: Callable[[], int]) -> int:
-        """Do what the leader does, and tell the others when there is no more run; return its exit code."""
+    @contextmanager
+    def led(self) -> Iterator[None]:
+        """Lead the group, and tell the others at the end that there is no more run."""
         try:
-            return act()
+            yield
         finally:
             self.store.set(f"run/{self.runs}", json.dumps(None))
 
@@ -81,67 +85,57 @@ class Group:
         from bench.cells.job import cell_of
 
         while job := json.loads(self.wait_for(f"run/{self.runs}")):
-            self.take_part(cell_of(job["cell"]), job, {})
+            self.take_part(cell_of(job["cell"]), job)
         return 0
 
-    def share(
-        self,
-        cell: Cell,
-        rows_keys: Sequence[str],
-        arguments: RunArguments,
-        accumulate: int,
-        told: Mapping[str, Callable[..., Any]],
-    ) -> None:
-        """Execute a run together with the other processes, and store the rows that all have made.
+    def share(self, cell: Cell, rows_keys: Sequence[str], execution: Execution, events: Events) -> None:
+        """Execute a run together with the other processes, and store the predictions that all have made.
 
         Args:
             cell: the run.
-            rows_keys: evaluations whose rows are missing.
-            arguments: of the command.
-            accumulate: micro-batches of an optimiser step on each process.
-            told: the functions that `bench.cells.work.work` tells what happens in this process.
+            rows_keys: evaluations whose predictions are missing.
+            execution: of each process, but for its rank.
+            events: told what happens in this process.
 
         Raises:
             GroupError: this process failed, as it also does when another one is gone.
-            BenchError: the rows are not exactly the wanted ones.
+            BenchError: the predictions are not exactly the required ones.
         """
         from bench.base.files import scratch_folder
-        from bench.cells.execution import Execution
         from bench.cells.job import content_of
         from bench.cells.work import collect
-        from bench.config.arguments import threads_of
 
         started, number = time.monotonic(), self.runs
-        with scratch_folder(self.scratch or arguments.results_folder, cell.key) as scratch:
+        with scratch_folder(self.scratch or cell.folder.root, cell.key) as scratch:
             job = {
                 "cell": content_of(cell),
                 "rows": list(rows_keys),
-                "execution": Execution.of(arguments).cut_into(accumulate, False).as_dict(),
+                "execution": asdict(execution),
                 "scratch": str(scratch.resolve()),
-                "threads": threads_of(cell.config.preset, arguments),
             }
             self.store.set(f"run/{number}", json.dumps(job))
-            self.take_part(cell, job, told)
+            self.take_part(cell, job, events)
             for rank in range(1, self.world):
                 self.wait_for(f"done/{number}/{rank}")
             trained = cell.folder.trained()
             if trained is not None and trained["status"] == "ok":
                 collect(cell, rows_keys, scratch, self.world, started)
 
-    def take_part(self, cell: Cell, job: Mapping[str, Any], told: Mapping[str, Callable[..., Any]]) -> None:
+    def take_part(self, cell: Cell, job: Mapping[str, Any], events: Events | None = None) -> None:
         """Do this process' part of a run, and tell that it is done.
 
         Raises:
             GroupError: it failed.
         """
-        from bench.cells.execution import Execution
         from bench.cells.memory import failure_of
-        from bench.cells.work import work
+        from bench.cells.work import train_and_evaluate
+        from bench.training.events import SILENT
+        from bench.training.execution import Execution
 
-        use_threads(job["threads"])
-        execution, scratch = Execution(**job["execution"]), Path(job["scratch"])
+        execution, scratch = Execution(**{**job["execution"], "rank": self.rank}), Path(job["scratch"])
+        use_threads(execution.threads)
         try:
-            work(cell, job["rows"], rank=self.rank, world=self.world, execution=execution, scratch=scratch, **told)
+            train_and_evaluate(cell, job["rows"], execution, events or SILENT, scratch)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also an objective's SystemExit

@@ -17,16 +17,19 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from bench.base.cores import cores
 from bench.base.files import scratch_path
+from bench.cells.checkpoints import drop_checkpoints
 from bench.cells.job import content_of
 from bench.cells.loggers import logs_of
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, attempt, execute, fail, lacks_something, prepare
+from bench.cells.run import execute, execute_run, fail, lacks_something, prepare
 from bench.config.arguments import AUTO, RunArguments, threads_of
 from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
@@ -35,7 +38,7 @@ from bench.launch.processes import end_processes, read_of_ranks
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
 
-__all__ = ["Submits", "execute_jobs", "jobs_of"]
+__all__ = ["Submits", "execute_jobs", "jobs_of", "launch", "launcher_of"]
 
 LOOK_S, SHOW_S = 0.05, 1.0
 """Seconds between two looks at what has ended, and between two changes of what is shown of running runs."""
@@ -55,6 +58,10 @@ CGROUPS = {
 """Files of the limit of memory of a container, and of what it uses."""
 
 
+Execute = Callable[[Plan, RunArguments, Progress], Outcome]
+"""Trains, evaluates and scores every run of a plan."""
+
+
 class Submits(Protocol):
     """Whatever takes a function with its argument and returns a future, as the executors of Python and Dask do."""
 
@@ -62,14 +69,32 @@ class Submits(Protocol):
         """Return a future, with `done()` and `result()`."""
 
 
-def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+def launcher_of(plan: Plan, arguments: RunArguments, executor: Submits | None = None) -> Execute:
+    """Return the function that executes a plan: in this process, in others of this machine, or through an executor."""
+    if executor is not None:
+        return partial(execute_jobs, executor=executor)
+    jobs = jobs_of(plan, arguments)
+    if (jobs != 1 or arguments.devices > 1) and current_group() is None:
+        return partial(execute_jobs, jobs=jobs)
+    return execute
+
+
+def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+    """Execute a plan where the arguments say; `launcher_of` decides."""
+    return launcher_of(plan, arguments, executor)(plan, arguments, progress)
+
+
+def execute_jobs(
+    plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None, jobs: int = 1
+) -> Outcome:
     """Execute every run of a plan; the stored results are those of `bench.cells.run.execute`, byte for byte.
 
     Args:
         plan: from `make_plan`.
         arguments: jobs, devices, threads, loggers.
         progress: told what happens.
-        executor: takes the runs that lack something; by default as many processes of this machine as `jobs` says.
+        executor: takes the runs that lack something; by default processes of this machine.
+        jobs: how many runs are executed at once on this machine.
 
     Raises:
         UsageError: the store is only read, or there are too few GPUs.
@@ -80,14 +105,17 @@ def execute_jobs(plan: Plan, arguments: RunArguments, progress: Progress, execut
         return execute(plan, arguments, progress)
     prepare(arguments.results_folder)
     if executor is not None:
-        return Jobs(plan, arguments, progress, executor, [{}] * lacking, is_here=False).run()
-    shares = shares_of(min(int(arguments.jobs), lacking), arguments.devices)
-    with ThreadPoolExecutor(len(shares), "run") as pool:
-        jobs = Jobs(plan, arguments, progress, pool, shares, is_here=True)
-        try:
-            return jobs.run()
-        finally:
-            jobs.end()
+        outcome = Jobs(plan, arguments, progress, executor, [{}] * lacking, is_here=False).run()
+    else:
+        shares = shares_of(min(jobs, lacking), arguments.devices)
+        with ThreadPoolExecutor(len(shares), "run") as pool:
+            pool_jobs = Jobs(plan, arguments, progress, pool, shares, is_here=True)
+            try:
+                outcome = pool_jobs.run()
+            finally:
+                pool_jobs.end()
+    drop_checkpoints(arguments, plan.cells, outcome, progress.say)
+    return outcome
 
 
 @dataclass
@@ -190,7 +218,7 @@ class Jobs:
         if not lacks_something(cell, self.arguments.metrics):
             self.progress.cell(number + 1, len(self.plan.cells), cell.label)
             outcome = Outcome(broken=dict(self.broken))
-            attempt(cell, self.arguments, self.progress, self.logs, outcome)
+            execute_run(cell, self.arguments, self.progress, self.logs, outcome)
             outcome.loggers_off |= self.logs.off
             self.settle(number, outcome)
             return True

@@ -25,9 +25,10 @@ from pathlib import Path
 
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, execute, lacks_something
+from bench.cells.run import execute, lacks_something
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, UsageError
 from bench.launch.signals import TOGETHER
@@ -263,7 +264,7 @@ def run_on_slurm(
     follow(name, progress)
     missing = [cell.label for cell in plan.cells if lacks_something(cell, arguments.metrics)]
     there = [cell for cell in plan.cells if cell.label not in missing]
-    outcome = execute(replace(plan, cells=there), arguments, progress)
+    outcome = execute(replace(plan, cells=there), replace(arguments, keep_checkpoints="all"), progress)
     made = {cell.label for cell in lacking}
     outcome.ok = [label for label in outcome.stored if label in made]
     outcome.stored = [label for label in outcome.stored if label not in made]

@@ -13,13 +13,10 @@ from typing import Any, BinaryIO
 from bench.base.files import write_atomic
 from bench.errors import StoreError
 
-__all__ = ["KEPT", "SECONDS", "STATE", "StateFiles"]
+__all__ = ["KEPT", "STATE", "StateFiles"]
 
 STATE = "state"
 """Folder of a cell that holds the states of its training; it goes when the training is stored."""
-
-SECONDS = 300.0
-"""From one state to the next."""
 
 KEPT = 2
 """States that are kept: should the last one be damaged, the one before is there."""
@@ -32,10 +29,11 @@ class StateFiles:
 
     Args:
         folder: made when first written to.
+        steps: a state is due after every so many steps too, not by the clock alone; 0 for never.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, steps: int = 0) -> None:
+        self.folder, self.steps = folder, steps
 
     def path(self, step: int) -> Path:
         """Return where the state after a step is, or would be."""

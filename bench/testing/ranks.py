@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,13 @@ import torch
 from safetensors.torch import load, save
 
 from bench.base.redaction import one_line
-from bench.cells.build import exemplars_of, optimiser_of
+from bench.cells.build import optimiser_of, training_feed
 from bench.config.resolve import find_method
 from bench.launch.processes import Rank, run_processes
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.report import TOLERANCE, Failed, NotApplicable, difference, near
 from bench.testing.subject import Subject
+from bench.training.execution import Execution
 from bench.training.training import train
 
 WORLD, STEPS, BATCH = 2, 4, 5
@@ -69,7 +69,8 @@ def trained(subject: Subject, world: int) -> bytes:
     objective = subject.objective(fresh=True)
     config = replace(subject.config.trainer, steps=STEPS, batch_size=BATCH, lr=1e-3)
     objective.setup_run(replace(objective.run_context, optimiser=optimiser_of(config)))
-    exemplars = partial(exemplars_of, subject.cell)
-    told = train(objective, subject.cell.task, subject.codec, config, subject.seed, world=world, exemplars=exemplars)
+    cell = replace(subject.cell, config=replace(subject.config, trainer=config))
+    cell.task.setup_run(training_feed(cell, subject.codec))
+    told = train(objective, cell.task, config, Execution(world=world))
     curve = torch.tensor([loss for _, loss in told["curve"]], dtype=torch.float64)
     return save({**load(save_checkpoint(objective)), CURVE: curve})

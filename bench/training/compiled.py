@@ -25,16 +25,20 @@ COMPILERS = ("c++", "g++", "clang++")
 
 
 @contextmanager
-def compiled_body(backbone: Backbone, device: torch.device) -> Iterator[None]:
+def compiled_body(backbone: Backbone, device: torch.device, is_compiled: bool = True) -> Iterator[None]:
     """Compile the body of a backbone for the time of a `with` block; steps of generation are not.
 
     Args:
         backbone: whose body runs over whole batches.
         device: that it will run on.
+        is_compiled: whether to do it at all.
 
     Raises:
         UsageError: the backbone is none that can be compiled, or there is no compiler for the device.
     """
+    if not is_compiled:
+        yield
+        return
     body = _body_of(backbone)
     if device.type == "cpu" and compiler() is None:
         raise UsageError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from bench.models.core.objective import Objective
+from bench.training.events import Events
 from bench.training.sharding import local
 
 CURVE_POINTS = 100
@@ -17,8 +17,6 @@ CURVE_POINTS = 100
 
 SPIKE = 1e3
 """A finite loss so many times that of the first step, or 1 if that is less, is marked as a spike."""
-
-OnStep = Callable[[int, int, dict[str, float]], None]
 
 
 class Recorder(Callback):
@@ -30,12 +28,11 @@ class Recorder(Callback):
     Args:
         steps: of the whole training.
         accumulate: micro-batches of a step on this rank.
-        on_step: told about the points of the curve: step, steps, the logged values and the `tokens` read so far, on the
-            first rank.
+        events: told of the points of the curve, on the first rank.
     """
 
-    def __init__(self, steps: int, accumulate: int, on_step: OnStep | None = None) -> None:
-        self.steps, self.accumulate, self.on_step = steps, accumulate, on_step
+    def __init__(self, steps: int, accumulate: int, events: Events) -> None:
+        self.steps, self.accumulate, self.events = steps, accumulate, events
         self.step = self.tokens = 0
         self.diverged_at: int | None = None
         self.bad_parameter: str | None = None  # the first one that was not finite then
@@ -117,8 +114,8 @@ class Recorder(Callback):
         values = trainer.strategy.reduce(values, reduce_op="mean")
         named = dict(zip(self.sums, values.tolist(), strict=True))
         self.curve.append([self.step, round(named["loss"], 6)])
-        if self.on_step is not None and trainer.is_global_zero:
-            self.on_step(self.step, self.steps, {**named, "tokens": self.tokens})
+        if trainer.is_global_zero:
+            self.events.step(self.step, self.steps, {**named, "tokens": self.tokens})
 
     def result(self) -> dict[str, Any]:
         """Return what a record says of the training; names that say something went wrong stand there only if it did."""

@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from bench.config.config import VALIDATED
+from bench.config.config import VALIDATED, TrainerConfig
 from bench.errors import UsageError
+from bench.training.events import Events
 from bench.training.recorder import Recorder
 from bench.training.sharding import ShardedStrategy, whole_weights
 
-Measure = Callable[[], dict[str, float]]
-"""Scores texts that the objective generates for the validation split; returns values by column."""
 
-OnValidation = Callable[[int, dict[str, float]], None]
-"""Is called with a step and the values of its validation, by column."""
+@dataclass(frozen=True)
+class ValidationMetrics:
+    """What a validation measures beside likelihood and loss.
+
+    Args:
+        of_texts: scores texts that the objective generates for the validation split, alike on all ranks, and returns
+            values by column; None to generate none.
+        lower_is_better: whether a lower value of the column is better that the kept step is chosen by.
+    """
+
+    of_texts: Callable[[], dict[str, float]] | None = None
+    lower_is_better: bool = True
 
 
 class Selection(Callback):
@@ -32,24 +42,15 @@ class Selection(Callback):
 
     Args:
         recorder: counts the steps.
-        column: `nll`, `ppl`, `loss`, or a column that `measure` returns; empty to keep the last step.
-        lower_is_better: whether a lower value of the column is better.
-        patience: end the training after so many validations without a better one; 0 for never.
-        measure: scores generated texts, alike on all ranks; None to generate none.
-        on_validation: called with the values of each validation, on the first rank.
+        config: `select` names a column (`nll`, `ppl`, `loss`, or one of the metrics; empty keeps the last step), and
+            `patience` ends the training after so many validations without a better value.
+        metrics: what is measured beside the likelihood.
+        events: told of each validation, on the first rank.
     """
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        column: str = "",
-        lower_is_better: bool = True,
-        patience: int = 0,
-        measure: Measure | None = None,
-        on_validation: OnValidation | None = None,
-    ) -> None:
-        self.recorder, self.column, self.lower_is_better = recorder, column, lower_is_better
-        self.patience, self.measure, self.on_validation = patience, measure, on_validation
+    def __init__(self, recorder: Recorder, config: TrainerConfig, metrics: ValidationMetrics, events: Events) -> None:
+        self.recorder, self.column, self.patience = recorder, config.select, config.patience
+        self.metrics, self.events = metrics, events
         self.curve: list[list[Any]] = []  # [step, values by column] of each validation
         self.best: dict[str, Any] = {}  # step, value and weights
         self.without_better = 0
@@ -66,12 +67,12 @@ class Selection(Callback):
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Record a validation; keep the weights if they are the best so far; stop after `patience` without better."""
         measured = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in VALIDATED}
-        if self.measure is not None:
-            measured |= self.measure()
+        if self.metrics.of_texts is not None:
+            measured |= self.metrics.of_texts()
         rounded = {name: round(value, 6) for name, value in measured.items()}
         self.curve.append([self.recorder.step, rounded])
-        if self.on_validation is not None and trainer.is_global_zero:
-            self.on_validation(self.recorder.step, dict(rounded))
+        if trainer.is_global_zero:
+            self.events.validation(self.recorder.step, dict(rounded))
         if not self.column:
             return
         if self.column not in measured:
@@ -95,7 +96,7 @@ class Selection(Callback):
             return False
         if not self.best:
             return True
-        if self.lower_is_better:
+        if self.metrics.lower_is_better:
             return bool(value < self.best["value"])
         return bool(value > self.best["value"])
 

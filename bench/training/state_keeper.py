@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from lightning.pytorch.plugins.io import CheckpointIO
 from torch import distributed
 
 from bench.launch.signals import Stopped, asked_to_stop, restore_handlers, signal_handlers, stop_if_asked
-from bench.store.state_files import SECONDS, StateFiles, read_state, write_state
+from bench.store.state_files import StateFiles, read_state, write_state
 from bench.training.recorder import Recorder
 
 
@@ -28,9 +27,8 @@ class StateKeeper(Callback):
         recorder: stands before this one among the callbacks.
         io: of the trainer.
         files: where states go; None for a training that keeps none.
-        validates_after: whether a validation follows a step.
+        interval: steps from one validation to the next; 0 for no validation.
         seconds: from one state to the next.
-        every: save after every so many steps too; 0 for never.
     """
 
     def __init__(
@@ -38,12 +36,11 @@ class StateKeeper(Callback):
         recorder: Recorder,
         io: StateIO,
         files: StateFiles | None,
-        validates_after: Callable[[int], bool],
-        seconds: float = SECONDS,
-        every: int = 0,
+        interval: int,
+        seconds: float,
     ) -> None:
-        self.recorder, self.io, self.files, self.validates_after = recorder, io, files, validates_after
-        self.seconds, self.every = seconds, every
+        self.recorder, self.io, self.files = recorder, io, files
+        self.interval, self.seconds = interval, seconds
         self.handlers = signal_handlers()
         self.group: Any = None  # of processes, on the CPU
         self.last = time.monotonic()
@@ -65,7 +62,7 @@ class StateKeeper(Callback):
         asked, is_due = self._agreed(trainer)
         if not asked and not is_due:
             return
-        if self.validates_after(self.recorder.step):
+        if self.interval and self.recorder.step % self.interval == 0:
             self.waiting = asked, is_due
         else:
             self._act(trainer, module, asked)
@@ -85,8 +82,8 @@ class StateKeeper(Callback):
         """Return the signal that came to any rank, and whether the first rank's clock says that a state is due."""
         asked = asked_to_stop()
         is_due = self.files is not None and time.monotonic() - self.last >= self.seconds
-        if self.every and self.files is not None:
-            is_due = is_due or self.recorder.step % self.every == 0
+        if self.files is not None and self.files.steps:
+            is_due = is_due or self.recorder.step % self.files.steps == 0
         if trainer.world_size == 1:
             return asked, is_due
         both = torch.tensor([asked, int(is_due and trainer.is_global_zero)])

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.cells.cell import key_of_training, pretrained_weights
-from bench.cells.wanted import VERSION
+from bench.cells.required import VERSION
 from bench.store.fields import is_imported
 from bench.store.former import former_folder
 from bench.store.store import CellFolder, StoredRows

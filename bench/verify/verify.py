@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bench.cells.completion import has_only_numbers
 from bench.cells.score import Tasks
-from bench.cells.standing import has_only_numbers
 from bench.errors import BenchError, DamagedError, DataError
 from bench.store.damage import damaged_checkpoint
 from bench.store.fields import is_imported

@@ -10,23 +10,23 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from bench.cells.build import build, exemplars_of, start
+from bench.cells.build import build, start, training_feed
 from bench.cells.cell import Cell
 from bench.cells.make import cell_of
 from bench.cells.plan import make_plan
 from bench.cells.progress import Progress
 from bench.cells.run import execute
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, set_texts_of
 from bench.store import state_files
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
+from bench.training.execution import Execution
 from bench.training.training import train
 from tests.waiting import free_port
 
@@ -75,7 +75,8 @@ class Case:
         if self.validate:
             sets |= {"trainer.validate": self.validate, "trainer.select": "loss"}
         self.train_parents(results, sets)
-        return cell_of("logicnlg", self.method, 0, "small", None, sets, 30, None, results)
+        texts = set_texts_of(sets)
+        return cell_of(RunArguments(("logicnlg",), (self.method,), sets=texts, limit=30, results=str(results)))
 
     def train_parents(self, results: Path, sets: dict[str, Any]) -> None:
         """Train what the method is fine-tuned from."""
@@ -88,33 +89,28 @@ class Case:
         with Progress(True) as progress:
             assert execute(plan, arguments, progress).exit_code == 0
 
-    def train(self, cell: Cell, states: StateFiles | None = None, every: int = 0) -> tuple[bytes, dict[str, Any]]:
+    def train(self, cell: Cell, states: StateFiles | None = None) -> tuple[bytes, dict[str, Any]]:
         """Train it, from its state if there is one; return weights and what is said of the training."""
         if self.processes > 1 and "RANK" not in os.environ:
-            return self.train_shared(cell, states, every)
+            return self.train_shared(cell, states)
         torch.manual_seed(torch.seed() % 2**31)  # what was drawn before must not matter
         objective, codec = build(cell)
         start(objective, cell, codec)
+        cell.task.setup_run(training_feed(cell, codec, self.workers))
         result = train(
             objective,
             cell.task,
-            codec,
             cell.config.trainer,
-            cell.config.seed,
-            world=self.processes,
-            accumulate=self.accumulate,
-            workers=self.workers,
-            exemplars=partial(exemplars_of, cell),
+            Execution(world=self.processes, accumulate=self.accumulate, workers=self.workers),
             states=states,
-            every=every,
         )
         return save_checkpoint(objective), result
 
-    def train_shared(self, cell: Cell, states: StateFiles | None, every: int) -> tuple[bytes, dict[str, Any]]:
+    def train_shared(self, cell: Cell, states: StateFiles | None) -> tuple[bytes, dict[str, Any]]:
         """Train it on several processes; all of them end with the same weights."""
         results = cell.folder.path.parents[2]
         with tempfile.TemporaryDirectory() as folder:
-            job = {"case": asdict(self), "results": str(results), "every": every, "out": folder}
+            job = {"case": asdict(self), "results": str(results), "every": states.steps if states else 0, "out": folder}
             job["states"] = None if states is None else str(states.folder)
             place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "NODE_RANK": "0"}
             ranks = []
@@ -133,10 +129,10 @@ def be_rank(job: dict[str, Any]) -> None:
     rank, out = os.environ["RANK"], Path(job["out"])
     torch.set_num_threads(1)
     case = Case(**job["case"])
-    states = None if job["states"] is None else StateFiles(Path(job["states"]))
+    states = None if job["states"] is None else StateFiles(Path(job["states"]), job["every"])
     if job["every"]:
         state_files.KEPT = 10**9
-    weights, result = case.train(case.cell(Path(job["results"])), states, job["every"])
+    weights, result = case.train(case.cell(Path(job["results"])), states)
     (out / f"weights.{rank}").write_bytes(weights)
     (out / f"result.{rank}").write_text(json.dumps(result))
 
@@ -150,10 +146,10 @@ def differing(case: Case, folder: Path, wanted: Iterable[int] | None = None) -> 
         wanted: steps to stop after; None for every one.
     """
     cell = case.cell(folder / "results")
-    all_states = StateFiles(folder / "all")
+    all_states = StateFiles(folder / "all", steps=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.store.state_files.KEPT", 10**9)
-        undisturbed = case.train(cell, all_states, every=1)
+        undisturbed = case.train(cell, all_states)
     wrong = []
     for step in wanted or range(1, case.steps + 1):
         one = StateFiles(folder / f"from-{step}")

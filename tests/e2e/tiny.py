@@ -27,9 +27,11 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
+from bench.tasks.core.feed import Feed
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
+from bench.training.execution import Execution
 from bench.training.training import train
 
 TYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
@@ -71,16 +73,15 @@ class Training:
         norms = Norms()
         found = train(
             objective,
-            task,
-            codec,
+            fed(task, codec, config),
             config,
-            0,
-            world=self.world,
-            accumulate=self.accumulate,
-            strategy=self.strategy,
-            activation_checkpointing=self.checkpointing,
-            states=StateFiles(Path(self.states)) if self.states else None,
-            every=3,
+            Execution(
+                world=self.world,
+                accumulate=self.accumulate,
+                strategy=self.strategy,
+                activation_checkpointing=self.checkpointing,
+            ),
+            states=StateFiles(Path(self.states), steps=3) if self.states else None,
             callbacks=[norms],
         )
         return objective, {**found, "norms": norms.found}
@@ -143,6 +144,13 @@ def small(kind: type[Objective], backbone: str = "small-causal", **options: Any)
         task,
         Codec(model.tokenizer, model.architecture, SHORT["max_source"], SHORT["max_target"]),
     )
+
+
+def fed(task: LogicNLG, codec: Codec, config: TrainerConfig) -> LogicNLG:
+    """The task, ready to give a training its batches."""
+    feed = Feed(codec, batch=config.batch_size, evaluation_batch=config.batch_size)
+    task.setup_run(replace(feed, evaluation_rows=config.validate_rows))
+    return task
 
 
 def left(out: Path, rank: int) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -16,8 +16,9 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.models.mle import MLE
 from bench.tasks.core.feed import Feed
+from bench.training.execution import Execution
 from bench.training.training import quiet, train
-from tests.e2e.tiny import SHORT, small
+from tests.e2e.tiny import SHORT, fed, small
 
 STEPS, BATCH, ACCUMULATE = 4, 4, 2
 
@@ -45,7 +46,7 @@ def test_a_plain_trainer_trains_as_the_program_does() -> None:
     """Its steps end the decay, and its micro-batches are added up."""
     objective, task, codec = small(MLE)
     config: Any = TrainerConfig(steps=STEPS, batch_size=BATCH, **SHORT)
-    train(objective, task, codec, config, 0, accumulate=ACCUMULATE)
+    train(objective, fed(task, codec, config), config, Execution(accumulate=ACCUMULATE))
     plain = plainly_trained()
     assert plain.copies_of_step == ACCUMULATE
     for name, tensor in plain.state_dict().items():
@@ -55,7 +56,7 @@ def test_a_plain_trainer_trains_as_the_program_does() -> None:
 def test_the_rows_of_a_training_are_let_go_with_its_end() -> None:
     _, task, codec = small(MLE)
     config: Any = TrainerConfig(steps=1, batch_size=BATCH, **SHORT)
-    train(small(MLE)[0], task, codec, config, 0)
+    train(small(MLE)[0], fed(task, codec, config), config)
     assert not task._fed
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
-from bench.cells.work import about
+from bench.cells.record import about
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.encode.codec import IGNORED, Codec

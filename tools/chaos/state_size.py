@@ -11,8 +11,9 @@ from pathlib import Path
 
 import torch
 
+from bench.config.execution import ExecutionConfig
 from bench.store.state_files import StateFiles, read_state, write_state
-from bench.training.state_keeper import SECONDS, StateIO
+from bench.training.state_keeper import StateIO
 
 SHARE = 0.02
 """Goal: of the time between two states."""
@@ -75,9 +76,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         stands, write = seconds_of_a_save(Path(folder), given.gigabytes)
         missed = undetected(Path(folder) / "small")
-    share = stands / SECONDS
+    between = ExecutionConfig().state_every
+    share = stands / between
     print(f"state of {given.gigabytes} GB · the training stands still for {stands:.1f} s; written after {write:.1f} s")
-    what = f"a training stands still for its states, every {SECONDS:.0f} s, {given.gigabytes} GB"
+    what = f"a training stands still for its states, every {between:.0f} s, {given.gigabytes} GB"
     print(f"{what} · goal: <= {SHARE:.0%} · measured: {share:.1%}")
     for kind, number in DAMAGES.items():
         found = f"{number - missed[kind]} of {number}"

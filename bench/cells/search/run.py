@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome
 from bench.cells.search.place import Placed, place_tried, tried_of
 from bench.cells.search.search import Execute, Name, Search, Tuned, best
 from bench.cells.search.tie_break import tie_break

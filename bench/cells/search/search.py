@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome
 from bench.config.arguments import RunArguments
 from bench.config.config import CellConfig, parse_sets
 from bench.config.resolve import Method

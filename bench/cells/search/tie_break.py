@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from bench.base.ties import TIE, tied
 from bench.cells.cell import Cell
+from bench.cells.completion import without_weights
+from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan, PlanBuilder
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome
 from bench.cells.search.place import Placed, place_tried, tried_of
 from bench.cells.search.search import Execute, Search, Tried, Tuned, best
-from bench.cells.standing import without_weights
 
 __all__ = ["tie_break"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.cells.cell import Cell
 from bench.cells.search.search import Stated
-from bench.cells.watched import is_lower_better
+from bench.cells.validation import is_lower_better
 from bench.config.config import VALIDATED
 from bench.store.store import cells_below
 

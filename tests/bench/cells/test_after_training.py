@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from bench.cells.after_training import SplitBatches, fitted, stored_by_first
+from bench.cells.after_training import SplitBatches, fitted
 from bench.cells.build import build
+from bench.cells.work import stored_by_first
 from bench.errors import UsageError
+from bench.training.events import SILENT, Events
 from tests.bench.cells.plan.planned import TABLES, plan
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -24,7 +26,7 @@ def test_batches_are_those_of_the_split_in_order() -> None:
     cell = cell_of("mle")
     _, codec = build(cell)
     beats: list[tuple[str, int]] = []
-    batches = SplitBatches(cell, codec, "train", torch.device("cpu"), lambda stage, step=0: beats.append((stage, step)))
+    batches = SplitBatches(cell, codec, "train", torch.device("cpu"), Beats(beats))
     assert len(batches) == 3
     assert beats == []
     every = list(batches)
@@ -45,7 +47,7 @@ def test_nothing_is_encoded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     asked: list[str] = []
     encoded = cell.task.encoded
     monkeypatch.setattr(cell.task, "encoded", lambda split, *a, **k: asked.append(split) or encoded(split, *a, **k))
-    fitted(cell, objective, codec, "ok", lambda stage, step=0: None)
+    fitted(cell, objective, codec, "ok", SILENT)
     assert asked == ["valid"]
 
 
@@ -59,8 +61,8 @@ def test_every_batch_of_texts_is_told() -> None:
     """For each number that is tried, not for each batch that was read once."""
     cell = cell_of("mle.penalty", "trainer.max_target=3")
     objective, codec = build(cell)
-    beats: list[str] = []
-    fitted(cell, objective, codec, "ok", lambda stage, step=0: beats.append(stage))
+    beats: list[tuple[str, int]] = []
+    fitted(cell, objective, codec, "ok", Beats(beats))
     n_batches = -(-8 // 3)
     assert len(beats) >= n_batches * 6
 
@@ -70,18 +72,31 @@ def test_no_validation_rows_are_refused_in_words(monkeypatch: pytest.MonkeyPatch
     objective, codec = build(cell)
     monkeypatch.setattr(SplitBatches, "__len__", lambda self: 0)
     with pytest.raises(UsageError, match="which has no rows that fit the model; give the task more validation text"):
-        fitted(cell, objective, codec, "ok", lambda stage, step=0: None)
+        fitted(cell, objective, codec, "ok", SILENT)
 
 
 def test_nothing_is_taken_from_data_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = cell_of("mle")
     objective, codec = build(cell)
-    assert fitted(cell, objective, codec, "ok", no_signs) == {}
-    assert fitted(cell_of("mle.cache"), objective, codec, "diverged", no_signs) == {}
+    assert fitted(cell, objective, codec, "ok", NoBeats()) == {}
+    assert fitted(cell_of("mle.cache"), objective, codec, "diverged", NoBeats()) == {}
 
 
-def no_signs(stage: str, step: int = 0) -> None:
-    raise AssertionError("there is nothing to say")
+class Beats(Events):
+    """Writes down every beat."""
+
+    def __init__(self, beats: list[tuple[str, int]]) -> None:
+        self.beats = beats
+
+    def beat(self, stage: str, done: int) -> None:
+        self.beats.append((stage, done))
+
+
+class NoBeats(Events):
+    """Refuses every beat."""
+
+    def beat(self, stage: str, done: int) -> None:
+        raise AssertionError("there is nothing to say")
 
 
 class Folder:

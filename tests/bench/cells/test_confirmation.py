@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.run import Outcome
+from bench.cells.outcome import Outcome
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -79,7 +79,7 @@ def test_so_does_what_reproduces_a_paper(bench: Bench, tmp_path: Path, monkeypat
 
 def test_fifty_is_not_many(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
-    monkeypatch.setattr("bench.board.run.executed", lambda plan, *_: begun.append(len(plan.cells)))
+    monkeypatch.setattr("bench.launch.jobs.launcher_of", lambda plan, *_: lambda *_: begun.append(len(plan.cells)))
     monkeypatch.setattr("bench.commands.run.ended", lambda *_: 0)
     for seeds, code in ((50, 0), (51, 2)):
         arguments = stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")

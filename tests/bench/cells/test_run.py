@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from bench.cells.outcome import Outcome
 from bench.cells.plan import make_plan
-from bench.cells.run import Outcome, execute
+from bench.cells.run import execute
 from bench.cells.work import store_rows
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, BlockedError, DataError, MissingError, StoreError, UsageError
 from bench.launch.signals import Stopped
+from bench.training.events import Events
 from tests.bench.example_cells import PROVENANCE
 from tests.bench.own import FOCAL
 
@@ -17,21 +19,15 @@ TOP = list(range(25))
 pytestmark = pytest.mark.usefixtures("sample_data")
 
 
-class Quiet:
+class Quiet(Events):
     """Progress that remembers."""
-
-    def search(self, done: int, of: int) -> None: ...
 
     def __init__(self):
         self.lines = []
 
     def cell(self, number, of, label): ...
 
-    def stage(self, name, of=0): ...
-
-    def step(self, *_): ...
-
-    def beat(self, *_): ...
+    def say(self, text): ...
 
     def done(self, how):
         self.lines.append(how)
@@ -58,7 +54,7 @@ def fake_row(kind, name):
 
 
 class Trainer:
-    """Stands in for `work`: stores a cell's files without a model; `ends` says how some cells end.
+    """Stands in for `train_and_evaluate`: stores a cell's files without a model; `ends` says how some cells end.
 
     One that ends `late` finds its training stored, and fails to make rows.
     """
@@ -67,7 +63,7 @@ class Trainer:
         self.ends, self.calls = ends or {}, []
         self.late = [name for name, end in self.ends.items() if end == "late"]
 
-    def __call__(self, cell, rows_keys, **_):
+    def __call__(self, cell, rows_keys, *_):
         name = (cell.method.name, cell.config.seed)
         self.calls.append((*name, len(rows_keys)))
         end = self.ends.get(name, "ok") if cell.folder.trained() is None or name in self.late else "ok"
@@ -89,7 +85,7 @@ class Trainer:
 
 def run(arguments, monkeypatch, ends=None):
     trainer, progress = Trainer(ends), Quiet()
-    monkeypatch.setattr("bench.cells.work.work", trainer)
+    monkeypatch.setattr("bench.cells.work.train_and_evaluate", trainer)
     plan = make_plan(arguments)
     return execute(plan, arguments, progress), trainer, progress, plan
 

@@ -15,8 +15,8 @@ from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.make import make
 from bench.cells.plan import make_plan
+from bench.cells.record import config_yaml
 from bench.cells.run import execute
-from bench.cells.work import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import find_method

@@ -9,7 +9,7 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
-from bench.cells.work import config_yaml
+from bench.cells.record import config_yaml
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from tests.bench.own import FOCAL

@@ -165,7 +165,7 @@ def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeyp
     def broken(*given, **options):
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr("bench.cells.work.work", broken)
+    monkeypatch.setattr("bench.cells.work.train_and_evaluate", broken)
     ended = bench("reproduce", "histalign/table2", *TINY, "--results", str(root))
     assert ended.code == 1
     assert "failed: RuntimeError: no such luck" in ended.out

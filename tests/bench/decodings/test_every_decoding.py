@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.cells.job import evaluation_content, evaluation_of
-from bench.cells.wanted import Evaluation
+from bench.cells.required import Evaluation
 from bench.config.decoding import parse
 from bench.decodings import DECODINGS, SYNONYMS
 from bench.decodings.core.decoding import Decoding

@@ -8,7 +8,7 @@ import pytest
 
 from bench.base.entries import all_names
 from bench.board.board import load
-from bench.cells.wanted import rows_key_of
+from bench.cells.required import rows_key_of
 from bench.config.resolve import find_method
 from bench.leaderboards.table import tables
 from bench.metrics.likelihood.cache_accuracy import KS, signature

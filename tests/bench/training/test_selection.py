@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bench.cells.cell import Cell
-from bench.cells.work import work
+from bench.cells.work import train_and_evaluate
 from bench.errors import UsageError
+from bench.training.selection import ValidationMetrics
 from bench.training.training import train
 from tests.conftest import forget_data, penalised_method
 from tests.e2e.resume import Case
@@ -41,12 +42,11 @@ def trained(cell: Cell, measured: list[float] | None = None, **options: Any) -> 
     if measured is None:
         return case.train(with_trainer(cell, **options))
     values = iter(measured)
+    metrics = ValidationMetrics(lambda: {"score": next(values)}, lower_is_better=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "tests.e2e.resume.train",
-            lambda *given, **named: train(
-                *given, **named, measure=lambda: {"score": next(values)}, lower_is_better=False
-            ),
+            lambda *given, **named: train(*given, **named, metrics=metrics),
         )
         return case.train(with_trainer(cell, select="score", **options))
 
@@ -139,7 +139,7 @@ def test_a_rate_that_falls_by_epochs(cell: Cell) -> None:
 def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
     cell = Case("mle", 4).cell(tmp_path)
     cell = with_trainer(cell, validate=0.4, watch="table_bleu", select="bleu-1")
-    work(cell, [])
+    train_and_evaluate(cell, [])
     record = cell.folder.trained()
     assert record is not None
     assert [step for step, _ in record["train"]["validation"]] == [2, 4]
@@ -158,7 +158,7 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_measured_is_refused(cell: Cell, options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        work(with_trainer(cell, **{"validate": 1.0, **options}), [])
+        train_and_evaluate(with_trainer(cell, **{"validate": 1.0, **options}), [])
 
 
 def test_new_options_leave_old_keys_as_they_are(cell: Cell) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from bench.config.config import TrainerConfig
 from bench.models.core.objective import Objective
+from bench.training.execution import Execution
 from bench.training.training import train
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.methods import Nan, NanGradient, Raises
-from tests.e2e.tiny import SHORT, small
+from tests.e2e.tiny import SHORT, fed, small
 
 Bench = Callable[..., Ended]
 Run = Callable[..., int]
@@ -104,7 +105,7 @@ class TestNotANumber:
     def trained(self, kind: type[Objective], accumulate: int = 1, **options: Any) -> dict[str, Any]:
         objective, task, codec = small(kind, **options)
         config = TrainerConfig(steps=STEPS, batch_size=2, **SHORT)
-        return train(objective, task, codec, config, 0, accumulate=accumulate)
+        return train(objective, fed(task, codec, config), config, Execution(accumulate=accumulate))
 
     @pytest.mark.parametrize("value", ["nan", "inf"])
     @pytest.mark.parametrize("at", [1, 2, 7, 8])

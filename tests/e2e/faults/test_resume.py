@@ -10,12 +10,13 @@ import pytest
 from bench.cells import evaluation
 from bench.cells.cell import Cell
 from bench.cells.evaluators import EVALUATORS
-from bench.cells.execution import Execution
 from bench.cells.run import tidy
-from bench.cells.work import work
+from bench.cells.work import train_and_evaluate
 from bench.launch.signals import Stopped
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
+from bench.training.events import Events
+from bench.training.execution import Execution
 from tests.conftest import forget_data
 from tests.e2e import stores
 from tests.e2e.resume import Case, differing
@@ -51,7 +52,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     with pytest.MonkeyPatch.context() as patch:
         forget_data(patch, results / "no-cache")
         cell = Case("mle", STEPS, batch=4).cell(results / "results")
-        work(cell, list(cell.evaluations))
+        train_and_evaluate(cell, list(cell.evaluations))
     return stores.contents(results / "results")
 
 
@@ -64,13 +65,13 @@ def test_finished_batches_are_not_made_again(
     with monkeypatch.context() as patch:
         first = end_after(patch, kind, 5)
         with pytest.raises(Stopped):
-            work(cell, list(cell.evaluations))
+            train_and_evaluate(cell, list(cell.evaluations))
     assert len(first) == 5
     assert list((cell.folder.path / PARTIAL).iterdir())
     with monkeypatch.context() as patch:
         second = end_after(patch, kind, 1000)
         missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
-        work(cell, missing)
+        train_and_evaluate(cell, missing)
     assert sum(first) + sum(second) == 30
     assert stores.contents(tmp_path / "results") == undisturbed
 
@@ -80,24 +81,25 @@ def test_a_training_goes_on_where_it_was(
 ) -> None:
     steps: list[int] = []
 
-    def on_step(step: int, of: int, values: dict[str, float]) -> None:
-        steps.append(step)
-        if steps == [1, 2, 3, 4]:
-            raise Stopped
+    class Steps(Events):
+        def step(self, step: int, of: int, values: dict[str, float]) -> None:
+            steps.append(step)
+            if steps == [1, 2, 3, 4]:
+                raise Stopped
 
     with pytest.raises(Stopped):
-        work(cell, [], on_step=on_step, execution=Execution(state_every=0))
+        train_and_evaluate(cell, [], Execution(state_every=0), Steps())
     assert [path.name for path in sorted((cell.folder.path / STATE).iterdir())] == [
         "step-000000002.ckpt",
         "step-000000003.ckpt",
     ]
-    work(cell, list(cell.evaluations), on_step=on_step, execution=Execution(state_every=0))
+    train_and_evaluate(cell, list(cell.evaluations), Execution(state_every=0), Steps())
     assert steps == [1, 2, 3, 4, 4, 5, 6]
     assert stores.contents(tmp_path / "results") == undisturbed
 
 
 def test_what_a_killed_run_has_left_goes(cell: Cell, undisturbed: dict[str, bytes], tmp_path: Path) -> None:
-    work(cell, list(cell.evaluations))
+    train_and_evaluate(cell, list(cell.evaluations))
     for folder in (STATE, PARTIAL):
         (cell.folder.path / folder).mkdir()
     (cell.folder.path / STATE / "step-000000002.ckpt").write_bytes(b"old")

@@ -16,11 +16,12 @@ from bench.config.config import TrainerConfig
 from bench.launch.lock import LOCK
 from bench.launch.signals import EXIT_CODES, TOGETHER_S
 from bench.models.mle import MLE
+from bench.training.events import Events
 from bench.training.training import train
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.stores import sleepers
-from tests.e2e.tiny import SHORT, small
+from tests.e2e.tiny import SHORT, fed, small
 from tests.waiting import wait_until
 
 Bench = Callable[..., Ended]
@@ -234,12 +235,14 @@ def test_training_leaves_the_handlers_of_its_caller(monkeypatch: pytest.MonkeyPa
     """While it trains too: Lightning's own are taken off."""
     seen = []
 
-    def on_step(step: int, steps: int, values: dict[str, Any]) -> None:
-        seen.append(handlers())
+    class Steps(Events):
+        def step(self, step: int, steps: int, values: dict[str, Any]) -> None:
+            seen.append(handlers())
 
     objective, task, codec = small(MLE)
     before = handlers()
-    train(objective, task, codec, TrainerConfig(steps=2, batch_size=2, **SHORT), 0, on_step=on_step)
+    config = TrainerConfig(steps=2, batch_size=2, **SHORT)
+    train(objective, fed(task, codec, config), config, events=Steps())
     assert seen == [before, before]
     assert handlers() == before
 

@@ -177,7 +177,7 @@ def test_output_on_a_full_disk(tmp_path: Path) -> None:
 def test_a_results_folder_that_refuses_is_told_before_training(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.cells.work.work", lambda *_, **__: pytest.fail("trained for nothing"))
+    monkeypatch.setattr("bench.cells.work.train_and_evaluate", lambda *_, **__: pytest.fail("trained for nothing"))
     (tmp_path / "file").touch()
     for results, why in ((Path(READ_ONLY, "x"), "not allowed to write"), (tmp_path / "file" / "x", "cannot write")):
         ended = run(bench, results)

@@ -21,9 +21,10 @@ from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
+from bench.training.execution import Execution
 from bench.training.training import train
 from tests.drawn import in_turn
-from tests.e2e.tiny import SHORT, small
+from tests.e2e.tiny import SHORT, fed, small
 
 STEPS, BATCH = 4, 11
 """Rows of a step: none of the worlds below divides them, so that ranks have rows and tokens of different number."""
@@ -97,7 +98,8 @@ def recorded(name: str, rank: int, world: int, monkeypatch: pytest.MonkeyPatch, 
     distributed.init_process_group("fake", store=FakeStore(), rank=rank, world_size=world)
     try:
         with Recording() as found:
-            train(objective, task, codec, config, 0, world=world, strategy=Simulated(found))
+            monkeypatch.setattr("bench.training.training.strategy_of", lambda name: Simulated(found))
+            train(objective, fed(task, codec, config), config, Execution(world=world))
     finally:
         distributed.destroy_process_group()
     return found.calls

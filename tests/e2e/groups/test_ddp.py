@@ -19,8 +19,8 @@ from safetensors.torch import load
 from torch import Tensor
 
 from bench.cells.evaluation import evaluate, merge
+from bench.cells.required import Evaluation
 from bench.cells.score import score_cell
-from bench.cells.wanted import Evaluation
 from bench.cells.work import store_rows
 from bench.config.decoding import parse
 from bench.errors import BenchError

@@ -7,8 +7,8 @@ import pytest
 from bench.base.entries import all_names
 from bench.cells.cell import described
 from bench.cells.plan import make_plan
-from bench.cells.wanted import LADDER
-from bench.cells.work import config_yaml
+from bench.cells.record import config_yaml
+from bench.cells.required import LADDER
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import EvaluationVariant, find_method, method_names

@@ -4,7 +4,7 @@ import pytest
 
 from bench.cells.paper_preset import why_unpublished
 from bench.cells.plan import make_plan
-from bench.cells.work import work
+from bench.cells.work import train_and_evaluate
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
 from bench.errors import MissingError
@@ -92,7 +92,7 @@ def trained_by(tmp_path, preset):
         ("gigaword",), ("seq2seq",), preset=preset, sets=sets, limit=8, decode="greedy", results=str(tmp_path)
     )
     (cell,) = make_plan(arguments).cells
-    work(cell, [])
+    train_and_evaluate(cell, [])
     return cell.folder.trained()
 
 

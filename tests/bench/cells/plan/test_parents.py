@@ -3,7 +3,7 @@
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.work import config_yaml
+from bench.cells.record import config_yaml
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import ancestors, find_method

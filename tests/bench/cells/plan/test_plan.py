@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.work import config_yaml
+from bench.cells.record import config_yaml
 from bench.cli import parser
 from bench.commands.run import plan_content, plan_text
 from bench.config.arguments import RunArguments, collect

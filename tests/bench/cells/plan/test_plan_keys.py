@@ -122,7 +122,7 @@ def test_evaluation_options_change_the_rows_keys_they_concern(name):
 
 def test_a_new_version_of_evaluation_changes_rows_keys_only(monkeypatch):
     trained, rows = keys()
-    monkeypatch.setattr("bench.cells.wanted.VERSION", 99)
+    monkeypatch.setattr("bench.cells.required.VERSION", 99)
     assert keys()[0] == trained
     assert not set(keys()[1].values()) & set(rows.values())
 

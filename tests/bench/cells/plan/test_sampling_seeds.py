@@ -7,8 +7,8 @@ import yaml
 
 from bench.cells.job import cell_of, content_of
 from bench.cells.plan import make_plan
-from bench.cells.validation import evaluated
-from bench.cells.work import config_yaml
+from bench.cells.record import config_yaml
+from bench.cells.validation import validation_evaluation
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.errors import UsageError
@@ -54,7 +54,7 @@ def test_the_option_is_a_setting_that_config_and_workers_keep(tmp_path):
 
 
 def test_validation_writes_once():
-    assert evaluated(cell(SAMPLED, task=TABLES, decode=DECODE)).sampling_seed is None
+    assert validation_evaluation(cell(SAMPLED, task=TABLES, decode=DECODE)).sampling_seed is None
 
 
 @pytest.mark.parametrize("seeds", ["0,0", "1,01", "a", "0,", "-1", "0.5"])

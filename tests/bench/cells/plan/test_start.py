@@ -9,7 +9,8 @@ import torch
 from bench.cells.build import build, start
 from bench.cells.cell import described
 from bench.cells.plan import make_plan
-from bench.cells.work import config_yaml, work
+from bench.cells.record import config_yaml
+from bench.cells.work import train_and_evaluate
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, StoreError, UsageError
 from bench.store.checkpoints import load_verified
@@ -133,7 +134,7 @@ def test_a_vocabulary_alone_may_be_shared(donors):
 
 def test_a_cell_that_starts_from_another_is_trained_and_says_so(donors, tmp_path):
     found = from_donor(donors[0], "trainer.lr=0", results=tmp_path, method="trime")
-    work(found, list(found.evaluations))
+    train_and_evaluate(found, list(found.evaluations))
     record = found.folder.trained()
     assert record["start"]["key"] == donors[0].name
     assert record["start"]["config"]["method"] == "mle"
@@ -161,7 +162,7 @@ def test_what_is_new_is_fitted_and_what_is_not_is_left(donors, monkeypatch):
 def test_classes_are_those_of_the_cell_it_starts_from(donors, tmp_path):
     """A head of frequency classes only fits with the counts it was made of, whatever the new text is."""
     first = cell(method="f2softmax", results=tmp_path / "first", limit=16)
-    work(first, [])
+    train_and_evaluate(first, [])
     counts = load_verified(first.folder, first.folder.trained())["counts"]
     others = {"method": "f2softmax", "task": TABLES}
     objective, codec = started(from_donor(first.folder.path, "backbone.context=64", **others))

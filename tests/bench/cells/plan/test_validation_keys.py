@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.work import about
+from bench.cells.record import about
 from tests.bench import logicnlg_folder
 from tests.bench.cells.plan.planned import TABLES, cell, keys, plan
 

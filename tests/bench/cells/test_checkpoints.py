@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.board import checkpoints
+from bench.cells import checkpoints
 from bench.cells.cell import Cell
 from bench.errors import BenchError
 from bench.store.disk_use import checkpoints_of
@@ -72,7 +72,7 @@ def test_a_parent_keeps_its_own_until_its_children_are_done(
         drop(*given)  # type: ignore[arg-type]
         seen.append(left(tmp_path))
 
-    monkeypatch.setattr(checkpoints, "drop_checkpoints", looked)
+    monkeypatch.setattr("bench.cells.run.drop_checkpoints", looked)
     ended = bench(*arguments(tmp_path, "none", method="face"))
     assert ended.code == 0, ended.err
     assert seen == [{"mle": 1}, {"mle": 0, "face": 0}, {"mle": 0, "face": 0}]

@@ -1,4 +1,4 @@
-"""Wanted: the evaluations a cell wants, and the keys of their rows. Nothing is loaded that trains or generates."""
+"""Required evaluations of a run, and the keys of their predictions. Nothing is imported that trains or generates."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
     return content
 
 
-def wanted(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluation]:
-    """Return the evaluations of a cell: likelihood, probe and spectrum once, generation once per decoding and seed.
+def required_evaluations(config: CellConfig, method: Method, task: Task) -> Sequence[Evaluation]:
+    """Return the evaluations of a run: likelihood, probe and spectrum once, generation once per decoding and seed.
 
-    A control that reads another method's cell wants only what it would see differently.
+    A control that reads the run of another method requires only what it would see differently.
     """
     evaluation, variant = config.evaluation, method.evaluation_variant
     if task.stream is None:

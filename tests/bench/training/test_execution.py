@@ -1,17 +1,18 @@
-"""bench/cells/execution.py: what decides speed and place, what is recorded of it, and deterministic mode."""
+"""bench/training/execution.py: what decides speed and place, what is recorded of it, and deterministic mode."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
 
 from bench.cells import work
-from bench.cells.execution import Execution, deterministic_algorithms
 from bench.config.arguments import RunArguments
 from bench.store.store import Store
+from bench.training.execution import Execution, deterministic_algorithms
 from tests.conftest import TINY, Ended
 
 
@@ -22,21 +23,24 @@ def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
             "log_dir=x",
         ))),
     )  # fmt: skip
-    execution = Execution.of(asked).cut_into(6, True)
+    execution = Execution.of(asked, accumulate=6, out_of_memory=True, threads=3, rank=1, world=2)
     default = Execution()
-    unchanged = [name for name, value in default.as_dict().items() if getattr(execution, name) == value]
+    unchanged = [name for name, value in asdict(default).items() if getattr(execution, name) == value]
     assert unchanged == []
-    assert Execution(**execution.as_dict()) == execution
+    assert Execution(**asdict(execution)) == execution
     assert Execution.of(RunArguments(("logicnlg",), ("mle",), sets=("execution.accumulate=3",))).accumulate == 3
 
 
 def test_what_is_recorded() -> None:
     """What is not the default, and the strategy where there are several processes."""
-    assert Execution().recorded(1, 32) == {"world": 1, "accumulate": 1}
-    assert Execution(accumulate=4, micro_batch="auto").recorded(2, 30)["micro_batch"] == {"asked": "auto", "rows": 4}
-    assert Execution(strategy="fsdp").recorded(2, 30)["strategy"] == "fsdp"
+    assert Execution().recorded(32) == {"world": 1, "accumulate": 1}
+    assert Execution(accumulate=4, micro_batch="auto", world=2).recorded(30)["micro_batch"] == {
+        "asked": "auto",
+        "rows": 4,
+    }
+    assert Execution(strategy="fsdp", world=2).recorded(30)["strategy"] == "fsdp"
     asked = Execution(activation_checkpointing=True, compile=True, deterministic=True, out_of_memory=True)
-    assert [name for name, value in asked.recorded(1, 8).items() if value is True] == [
+    assert [name for name, value in asked.recorded(8).items() if value is True] == [
         "activation_checkpointing", "compile", "deterministic", "out_of_memory",
     ]  # fmt: skip
 

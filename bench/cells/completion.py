@@ -14,10 +14,10 @@ from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric
 from bench.store.store import CellFolder
 
-__all__ = ["has_only_numbers", "is_from_snapshot", "lacking_evaluations", "wanted_families", "without_weights"]
+__all__ = ["has_only_numbers", "is_from_snapshot", "missing_evaluations", "required_families", "without_weights"]
 
 
-def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
+def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
     """Return the metric families of a cell: those of its task, and more by name."""
     of_task = list(cell.task.info.metrics)
     if any(what.kind == FORGETTING for what in cell.evaluations.values()):
@@ -25,7 +25,7 @@ def wanted_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
     return [find_metric(name) for name in dict.fromkeys([*of_task, *metrics])]
 
 
-def lacking_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
+def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
     """Return the keys of a cell's evaluations that have to be made.
 
     Those have no predictions. In a run that was joined from a snapshot, scores take the place of predictions, if every
@@ -63,7 +63,7 @@ def has_only_numbers(folder: CellFolder) -> bool:
 def without_weights(cell: Cell) -> list[CellFolder]:
     """Return the runs from snapshots whose weights a run cannot be made without: its own, or those it starts from."""
     if is_from_snapshot(cell.folder):
-        return [cell.folder] if lacking_evaluations(cell) else []
+        return [cell.folder] if missing_evaluations(cell) else []
     if cell.folder.trained() is not None:
         return []
     starts = [folder for folder in (cell.donor, *(needed.folder for needed in cell.needed)) if folder is not None]
@@ -84,7 +84,7 @@ def _has_weights(folder: CellFolder) -> bool:
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
     """Return whether every family that is wanted of an evaluation has its numbers, of today's version."""
     kind = cell.evaluations[key].kind
-    families = [family for family in wanted_families(cell, metrics) if family.value.kind == kind]
+    families = [family for family in required_families(cell, metrics) if family.value.kind == kind]
     known = [content for content in scores if content["rows"] == key]
     return bool(families) and all(any(_is_of(content, family) for content in known) for family in families)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from bench.base.keys import key_of
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
-from bench.cells.run import Outcome
+from bench.cells.outcome import Outcome
+from bench.config.arguments import RunArguments
 from bench.store.disk_use import checkpoints_of, remove
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
@@ -18,24 +19,25 @@ __all__ = ["best_cells", "drop_checkpoints"]
 
 
 def drop_checkpoints(
-    policy: str, cells: Sequence[Cell], outcome: Outcome, root: Path, say: Callable[[str], None]
+    arguments: RunArguments, cells: Sequence[Cell], outcome: Outcome, say: Callable[[str], None]
 ) -> None:
-    """Remove the checkpoints that a policy does not keep, and say what is left on the disk.
+    """Remove the checkpoints that `--keep-checkpoints` does not keep, and say what is left on the disk.
 
-    A cell that is not finished keeps its checkpoint, and so do those that it starts from or reads along.
+    A run that is not finished keeps its checkpoint, and so do those that it starts from or reads along.
 
     Args:
-        policy: `all`, `best` (of cells that differ in their seed only, the best one's) or `none`.
-        cells: of the run.
+        arguments: `keep_checkpoints` is `all`, `best` (of runs that differ in their seed only, the best one's) or
+            `none`.
+        cells: the runs of the plan.
         outcome: what has become of them so far.
-        root: of the store.
         say: told what was removed and what is left.
     """
+    policy = arguments.keep_checkpoints
     if policy == "all":
         return
     kept = needed_folders(cells, outcome)
     if policy == "best":
-        kept |= best_cells(Store(root))
+        kept |= best_cells(Store(arguments.results_folder))
     files = [file for cell in distinct(cells) for file in checkpoints_of(cell.folder)]
     gone = [file for file in files if file.path.parent not in kept]
     if not gone:

@@ -1,0 +1,62 @@
+"""Outcome: what became of the runs of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Outcome"]
+
+LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
+"""What an outcome has beside why runs failed."""
+
+
+@dataclass
+class Outcome:
+    """What became of a run's cells, by label."""
+
+    ok: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)  # nothing was missing
+    diverged: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    missing: set[str] = field(default_factory=set)  # those of the failed that lacked data or a model
+    blocked: set[str] = field(default_factory=set)  # those of the failed that depend on another one
+    broken: dict[Path, str] = field(default_factory=dict)  # who failed first, by folder: a control may share it
+    loggers_off: set[str] = field(default_factory=set)  # those that have failed
+
+    def add(self, other: Outcome) -> None:
+        """Add another run's outcome."""
+        self.ok += other.ok
+        self.stored += other.stored
+        self.diverged += other.diverged
+        self.failed |= other.failed
+        self.missing |= other.missing
+        self.blocked |= other.blocked
+        self.broken = other.broken | self.broken
+        self.loggers_off |= other.loggers_off
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
+        return {**{name: sorted(getattr(self, name)) for name in LISTS}, "failed": self.failed}
+
+    @staticmethod
+    def of(content: dict[str, Any]) -> Outcome:
+        """Return an outcome from its content."""
+        lists = {name: kind(content[name]) for name, kind in LISTS.items()}
+        return Outcome(**lists, failed=content["failed"])
+
+    @property
+    def any_number(self) -> bool:
+        """Whether a cell has a number, or has had one until its training diverged."""
+        return bool(self.ok or self.stored or self.diverged)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
+        if not self.failed and not self.diverged:
+            return 0
+        only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
+        if only_missing and not self.any_number:
+            return 3
+        return 1

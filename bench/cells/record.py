@@ -1,0 +1,187 @@
+"""Record: what is stored of a trained run beside its weights, and the configuration that repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench.base.files import write_atomic
+from bench.base.keys import sha256
+from bench.cells.cell import Cell, described, is_validated
+from bench.cells.paper_preset import PAPER
+from bench.config.config import joined
+from bench.config.departures import departures_of
+from bench.config.second import SECOND
+from bench.models.core.objective import Objective
+from bench.store.checkpoints import save_checkpoint
+from bench.store.provenance import provenance
+from bench.store.store import TOKENIZER, CellFolder
+from bench.tasks.encode.codec import Codec, tokenizer_hash
+from bench.training.execution import Execution
+
+__all__ = ["SECTIONS", "about", "config_yaml", "store_trained"]
+
+
+def store_trained(
+    cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], execution: Execution, started: float
+) -> None:
+    """Store the checkpoint, then the record that names its hash.
+
+    The record of a paper's recipe has the deviations from the paper and its code. How texts were decoded is in their
+    predictions, and what the data is in its manifests.
+
+    Args:
+        cell: the run.
+        objective: with its trained weights.
+        codec: of its backbone.
+        result: of the training.
+        execution: its settings go into the provenance.
+        started: `time.monotonic()` at the start.
+    """
+    folder = cell.folder
+    data = save_checkpoint(objective)
+    digest = sha256(data)
+    write_atomic(folder.checkpoint(digest), data, replace=True)
+    write_atomic(folder.path / "config.yaml", config_yaml(cell).encode(), replace=True)
+    backend = getattr(codec.tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        write_atomic(folder.path / TOKENIZER, backend.to_str().encode(), replace=True)
+    content = {
+        **about(cell),
+        "batch_invariant": objective.batch_invariant,
+        "status": result["status"],
+        "train": {name: value for name, value in result.items() if name != "status"},
+        "model": {
+            "parameters": sum(p.numel() for p in objective.parameters()),
+            "trained_parameters": sum(p.numel() for p in objective.parameters() if p.requires_grad),
+            "architecture": codec.architecture,
+            "tokenizer_sha256": tokenizer_hash(codec.tokenizer),
+            "checkpoint_sha256": digest,
+        },
+    }
+    if cell.config.preset == PAPER:
+        content["departures"] = [departure.as_dict() for departure in departures_of(cell.config, cell.method)]
+    if remarks := objective.remarks():
+        content["remarks"] = remarks
+    pretrained = objective.backbone.pretrained
+    if pretrained is not None and pretrained.repository:
+        content["model"]["hub"] = pretrained.as_dict()
+    if objective.backbone.lora is not None:
+        content["model"]["lora"] = objective.backbone.lora.as_dict()
+    recorded = execution.recorded(cell.config.trainer.batch_size)
+    recorded["float32_products"] = cell.config.trainer.float32_products
+    folder.write_trained(content, {**provenance(started), **recorded})
+
+
+def about(cell: Cell) -> dict[str, Any]:
+    """Return the part of a record that runs of every method have."""
+    splits = ["train", cell.config.evaluation.split]
+    if is_validated(cell.config, cell.method):
+        splits.append("valid")
+    content = {
+        "key": cell.key,
+        "config": described(cell),
+        "method": dict(cell.method.code),
+        "start": origin(cell.start),
+        "seed_scheme": "sha256-counter/1",
+        "data": {name: cell.task.manifest(name).as_dict() for name in splits},
+    }
+    hub_rows = cell.task.hub_rows()
+    if hub_rows is not None and not hub_rows.is_pinned:
+        content["unpinned"] = hub_rows.as_dict()
+    if cell.config.own:
+        content["own"] = own_of(cell)
+    if cell.task.title:
+        content["title"] = cell.task.title
+    if cell.second is not None:
+        content["second"] = origin(cell.second.folder)
+    return content
+
+
+def own_of(cell: Cell) -> dict[str, Any]:
+    """Return the part of a record about a task or backbone of the user, so that no reader needs their code."""
+    own: dict[str, Any] = cell.config.own_code()
+    if "task" in own:
+        info = cell.task.info
+        own["task"] |= {"columns": list(info.columns), "primary": info.primary}
+    return own
+
+
+def origin(folder: CellFolder | None) -> dict[str, Any] | None:
+    """Return the part of a record about the run that the weights start from, or that is the second model; or None."""
+    if folder is None:
+        return None
+    record = folder.trained()
+    if record is None:
+        return None
+    config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}
+    content = {
+        "key": record["key"],
+        "config": config,
+        "method": record["method"],
+        "data": {"train": record["data"]["train"]},
+        "start": record.get("start"),
+    }
+    if "own" in record:
+        content["own"] = record["own"]
+    return content
+
+
+def config_yaml(cell: Cell) -> str:
+    """Return the file that repeats a run: `--config` reads it back to the same keys.
+
+    A control that only reads the run of another method has that run's file.
+    """
+    import yaml
+
+    config, method = cell.config.as_dict(), cell.method
+    content = {
+        "task": cell.config.asked("task"),
+        "method": method.trained_name if method.only_reads else method.asked,
+        "seeds": [cell.config.seed],
+        "preset": config["preset"],
+        "backbone": cell.config.asked("backbone"),
+        "decode": ",".join(decoding.asked for decoding in cell.config.decodings),
+        "set": as_sets(cell),
+    }
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+SECTIONS = {
+    "task": "task_options",
+    "method": "method_options",
+    "backbone": "backbone_options",
+    "trainer": "trainer",
+    "evaluation": "evaluation",
+}
+"""Sections of `--set`, and the part of a configuration that holds each."""
+
+
+def as_sets(cell: Cell) -> dict[str, Any]:
+    """Return a configuration as `section.name: value` lines that `--config` reads back.
+
+    The lines of the run it is fine-tuned from come first and hold for both, unless a line for its method follows. Those
+    of its second model come last.
+    """
+    lines = lines_of(cell)
+    if cell.second is not None:
+        second = lines_of(cell.second).items()  # both have the options of the task in common
+        lines |= {f"{SECOND}:{line}": value for line, value in second if not line.startswith("task.")}
+    return lines
+
+
+def lines_of(cell: Cell) -> dict[str, Any]:
+    """Return the lines of a run and of those it is fine-tuned from."""
+    config = cell.config.as_dict()
+    lines = {}
+    for section, part in SECTIONS.items():
+        for name, value in config[part].items():
+            lines[f"{section}.{name}"] = joined(f"{section}.{name}", value)
+    if cell.parent is None:
+        return lines
+    sets = lines_of(cell.parent)
+    for name, value in lines.items():
+        older = [known for line, known in sets.items() if line.rpartition(":")[2] == name]
+        if not older or any(known != value for known in older):
+            sets[f"{cell.config.method}:{name}"] = value
+    return sets

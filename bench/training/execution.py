@@ -1,0 +1,93 @@
+"""Execution: how one process works on a run. The settings change speed, memory and place, and last bits only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from bench.config.arguments import RunArguments
+from bench.config.execution import ExecutionConfig
+
+__all__ = ["Execution", "deterministic_algorithms"]
+
+WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
+"""Asks NVIDIA's products for one order of summation; torch wants it in deterministic mode."""
+
+
+@dataclass(frozen=True)
+class Execution(ExecutionConfig):
+    """The section `execution`, the options of the command that belong to it, and this process among those of the run.
+
+    Args:
+        micro_batch: the rows of a micro-batch that were asked for; empty where `accumulate` was.
+        strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it), for several processes.
+        out_of_memory: whether there are more micro-batches than asked for, because memory was short.
+        threads: CPU threads of each process; 0 for what the environment says.
+        rank: of this process, which stores what was trained if it is the first, 0.
+        world: number of processes that share the run.
+    """
+
+    micro_batch: str = ""
+    strategy: str = "ddp"
+    out_of_memory: bool = False
+    threads: int = 0
+    rank: int = 0
+    world: int = 1
+
+    @staticmethod
+    def of(arguments: RunArguments, **settings: Any) -> Execution:
+        """Return how a run was asked to be executed, with some settings in place of those."""
+        asked = {"micro_batch": arguments.micro_batch, "strategy": arguments.strategy, **asdict(arguments.execution)}
+        return Execution(**{**asked, **settings})
+
+    @property
+    def device(self) -> torch.device:
+        """The device of this process: a GPU where there are some."""
+        if torch.cuda.is_available():
+            return torch.device("cuda", self.rank % torch.cuda.device_count())
+        return torch.device("cpu")
+
+    def recorded(self, rows: int) -> dict[str, Any]:
+        """Return what the provenance of a trained run says of its execution: what is not the default.
+
+        Args:
+            rows: of an optimiser step.
+        """
+        content: dict[str, Any] = {"world": self.world, "accumulate": self.accumulate}
+        if self.world > 1:
+            content["strategy"] = self.strategy
+        if self.micro_batch:
+            micro_batches = self.world * self.accumulate
+            content["micro_batch"] = {"asked": self.micro_batch, "rows": -(-rows // micro_batches)}
+        names = ("activation_checkpointing", "compile", "deterministic", "out_of_memory")
+        return content | {name: True for name in names if getattr(self, name)}
+
+    @contextmanager
+    def algorithms(self) -> Iterator[None]:
+        """Let torch choose algorithms as asked, for the time of a `with` block."""
+        if not self.deterministic:
+            yield
+            return
+        with deterministic_algorithms():
+            yield
+
+
+@contextmanager
+def deterministic_algorithms() -> Iterator[None]:
+    """Let torch take only algorithms that give the same bits each time, for the time of a `with` block.
+
+    Where torch has none it warns and goes on. Afterwards its mode is as before. The variable CUBLAS_WORKSPACE_CONFIG is
+    set where it is not, and stays: NVIDIA's products read it once, when a process first uses them.
+    """
+    before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    os.environ.setdefault(WORKSPACE, ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warns)
