@@ -68,7 +68,7 @@ def store_options(parser: argparse.ArgumentParser) -> None:
 
 def yes_option(parser: argparse._ActionsContainer) -> None:
     """Add `--yes`."""
-    parser.add_argument("--yes", action="store_true", help="begin more than 50 cells without asking")
+    parser.add_argument("--yes", action="store_true", help="begin more than 50 runs without asking")
 
 
 def results_option(parser: argparse._ActionsContainer) -> None:

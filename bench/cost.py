@@ -26,10 +26,9 @@ from bench.base.files import write_atomic
 from bench.base.keys import canonical, key_of
 from bench.base.sizes import amount
 from bench.cells.cell import Cell, trained_key_of
-from bench.cells.paper_preset import PAPER
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments
-from bench.config.config import TrainerConfig
+from bench.config.config import PAPER, TrainerConfig
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone

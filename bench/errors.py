@@ -59,7 +59,7 @@ class RunError(BenchError):
         said = "; ".join(lines[:3])
         if len(lines) > 3:
             said += f"; and {len(lines) - 3} more"
-        super().__init__(f"{len(lines)} cells have failed and the others are stored: {said}")
+        super().__init__(f"{len(lines)} runs have failed and the others are stored: {said}")
         self.failed = dict(failed)
 
 

@@ -103,7 +103,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="runs executed at once on this machine; default auto: as many as its cores and memory have room for, and "
         "one where there is a GPU",
     )
-    group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a cell")
+    group.add_argument("--devices", type=positive, default=1, metavar="N", help="processes that share a run")
     group.add_argument(
         "--threads", type=positive, default=0, metavar="N", help="CPU threads of a process; 1 in presets small and mid"
     )
@@ -122,7 +122,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         "--keep-checkpoints",
         choices=KEPT_CHECKPOINTS,
         default="all",
-        help="of cells that are finished and scored: all, of those that differ in their seed the best one's, or none",
+        help="of runs that are finished and scored: all, of those that differ in their seed the best one's, or none",
     )
     data_dir_option(group)
     group.add_argument(

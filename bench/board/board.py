@@ -33,7 +33,7 @@ class Board:
         store: one store or several.
         leaderboards: of it.
         filters: applied one after the other; numbers and tests stay those of the whole board.
-        failed: cells of a run that have no number and why, by label.
+        failed: runs that have no number, by label, with the reason.
     """
 
     def __init__(
@@ -78,7 +78,6 @@ class Board:
 
         Raises:
             UsageError: another format.
-            MissingError: pandas is not installed; nothing else of a board needs it but `curves`, `samples`, `compare`.
         """
         from bench.board.frames import long_frame, wide_frame
 
@@ -89,9 +88,9 @@ class Board:
 
     def curves(self) -> pd.DataFrame:
         """Return how its models learned: `train/loss`, and what was validated, by step and seed."""
-        from bench.board.frames import curve_records, curves_frame
+        from bench.board.frames import curves_frame
 
-        return curves_frame(list(curve_records(self.content, self._store)))
+        return curves_frame(self.content, self._store)
 
     def samples(self, n: int = 5, *, decoding: str = "", row: str | None = None) -> pd.DataFrame:
         """Return what its methods wrote for the same rows, a column for each, the most different rows first.
@@ -102,10 +101,11 @@ class Board:
             row: the id of the only row wanted.
 
         Raises:
-            MissingError: no cell has texts, or its rows are not in the store.
+            MissingError: no run has texts, or its rows are not in the store.
             UsageError: there is no such row.
         """
-        from bench.board.frames import frame
+        import pandas as pd
+
         from bench.board.samples import fits, holding, picked, read, side_by_side
         from bench.cells.score import Tasks
 
@@ -113,7 +113,7 @@ class Board:
         held = [texts for texts in holding(self._store, tasks) if fits(texts, self.methods, decoding, ())]
         side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
         if not side:
-            raise MissingError(f"no cell of the board has texts of the decoding '{decoding or 'any'}'")
+            raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")
         samples, notes = read(self._store, side, Tasks())
         if not samples:
             raise MissingError(f"there are no texts of the same rows to show: {'; '.join(notes)}")
@@ -122,18 +122,20 @@ class Board:
             {"id": sample.id, "prompt": sample.prompt, "reference": sample.reference, **sample.texts}
             for sample in chosen
         ]
-        return frame(lines, ["id", "prompt", "reference", *side])
+        return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Return what two methods differ by, value by value, tested over the same test items and seeds.
 
         `difference`, `low`, `high` and `p` are as in a table's test against its baseline; `only_the_objective` says
-        whether the cells differ in nothing else.
+        whether the runs differ in nothing else.
 
         Raises:
             UsageError: no table has both methods on the same backbone and decoding.
         """
-        from bench.board.comparison import compared, comparison_frame
+        import pandas as pd
+
+        from bench.board.comparison import COLUMNS, compared
         from bench.leaderboards.table import table_ids
 
         ids = {table["id"] for table in self.content["tables"]}
@@ -141,7 +143,7 @@ class Board:
         kept = [table for name, table in zip(table_ids(tables), tables, strict=True) if name in ids]
         metrics = set(self.metrics)
         records = compared(self._store, kept, first, second)
-        return comparison_frame([record for record in records if record["metric"] in metrics])
+        return pd.DataFrame([record for record in records if record["metric"] in metrics], columns=list(COLUMNS))
 
     def plot(self, kind: str = "intervals", **options: Any) -> Picture:
         """Return a picture; `.save(path)` writes its SVG, and `.figure` is matplotlib's.
@@ -157,12 +159,11 @@ class Board:
             UsageError: no such kind, option, metric or curve, or nothing to draw.
             MissingError: matplotlib is not installed; it is in the extra `pictures`.
         """
-        from bench.board.frames import curve_records, parameters_of
+        from bench.board.frames import curves_frame, parameters_of
         from bench.board.pictures import draw
 
-        points = list(curve_records(self.content, self._store)) if kind == "curves" else []
-        parameters = parameters_of(self.content, self._store) if kind == "sizes" else {}
-        return draw(kind, self.content, points, parameters, options)
+        read = {"curves": curves_frame, "sizes": parameters_of}.get(kind)
+        return draw(kind, self.content, read and read(self.content, self._store), options)
 
     def html(self, path: str | Path) -> Path:
         """Write the page of the board, with curves and samples, as one file; return where. It runs nobody's own code.

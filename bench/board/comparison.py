@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bench.board.frames import frame
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.row import TableRow
@@ -14,10 +13,7 @@ from bench.leaderboards.table import Table
 from bench.store.reading import read_cell, readable
 from bench.store.store import Store
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["COLUMNS", "compared", "comparison_frame"]
+__all__ = ["COLUMNS", "compared"]
 
 COLUMNS = (
     "task",
@@ -48,7 +44,7 @@ def compared(store: Store, tables: Sequence[Table], first: str, second: str) -> 
     (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
     randomisation test over test items, where the metric is a sum over items: it says that these trained models differ,
     not that another seed would. Both are corrected by Holm over all that is returned. `only_the_objective` is what
-    `bench compare` says of the cells of these seeds.
+    `bench compare` says of the runs of these seeds.
 
     Args:
         store: where the tables are from.
@@ -113,7 +109,7 @@ def _values(table: Table, ours: TableRow, theirs: TableRow, fair: bool | None) -
 
 
 def _is_fair(store: Store, table: Table, ours: TableRow, theirs: TableRow) -> bool | None:
-    """Return whether the cells of every shared seed differ in the objective alone; None where none is shared."""
+    """Return whether the runs of every shared seed differ in the objective alone; None where none is shared."""
     first, second = _by_seed(store, table, ours), _by_seed(store, table, theirs)
     shared = sorted(first.keys() & second.keys())
     if not shared:
@@ -130,8 +126,3 @@ def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]
             evaluations = [score["of"] for score in read_cell(store, cell).scores]
             records[trained["config"]["seed"]] = CellRecord(trained, cell.provenance(), evaluations)
     return records
-
-
-def comparison_frame(records: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return the frame of `compared`."""
-    return frame(records, COLUMNS)

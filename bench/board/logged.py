@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from bench.base.keys import key_of
-from bench.board.frames import table_of_means
 from bench.board.read import leaderboards_of
 from bench.cells.loggers import LoggedRun, logs_of
 from bench.config.arguments import RunArguments
@@ -34,7 +33,7 @@ def log_stored(tasks: Collection[str], arguments: RunArguments, *, limited: bool
     Args:
         tasks: of a run.
         arguments: of the run, which name its store and its loggers.
-        limited: whether its cells have a limit of rows, as tables keep them apart.
+        limited: whether its runs have a limit of rows, as tables keep them apart.
         off: loggers that have failed before; they are left out.
     """
     try:
@@ -70,3 +69,20 @@ def log_board(
     with logs_of(replace(arguments, loggers=asked), warn).run(lambda: run) as opened:
         for name, (columns, rows) in tables.items():
             opened.table(name, columns, rows)
+
+
+def table_of_means(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and rows of one table: each mean, and half of its 95 % interval over seeds."""
+    metrics = [column["name"] for column in table["columns"]]
+    columns = ["method", "backbone", "decoding", "settings", "n_seeds", "marks", "watermark"]
+    for metric in metrics:
+        columns += [metric, f"{metric} half"]
+    rows = []
+    for row in table["methods"]:
+        line = [row["method"], row["backbone"], row["decoding"], row["settings"], row["n_seeds"]]
+        line += [", ".join(row["marks"]), table["watermark"]]
+        for metric in metrics:
+            value = row["values"].get(metric, {})
+            line += [value.get("mean"), value.get("half")]
+        rows.append(line)
+    return columns, rows

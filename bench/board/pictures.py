@@ -19,6 +19,7 @@ from bench.base.redaction import one_line
 from bench.errors import MissingError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -106,20 +107,13 @@ def style_of(place: int) -> dict[str, Any]:
     return {"color": COLOURS[place % len(COLOURS)], "linestyle": DASHES[place // len(COLOURS) % len(DASHES)]}
 
 
-def draw(
-    kind: str,
-    content: Mapping[str, Any],
-    curves: Sequence[Mapping[str, Any]],
-    parameters: Mapping[str, int],
-    options: Mapping[str, Any],
-) -> Picture:
+def draw(kind: str, content: Mapping[str, Any], data: Any, options: Mapping[str, Any]) -> Picture:
     """Return a picture of a kind; see `Board.plot`.
 
     Args:
         kind: of `KINDS`.
         content: of a board.
-        curves: its points, of the kind `curves` alone.
-        parameters: by the id of a row, of its trained model, of the kind `sizes` alone.
+        data: of the kind `curves` the frame of its points, of `sizes` the parameters of the model by the id of a row.
         options: those of the kind.
 
     Raises:
@@ -133,7 +127,6 @@ def draw(
         known = [each for each in inspect.signature(function).parameters if each not in ("content", "data")]
         if name not in known:
             raise UsageError(f"the plot '{kind}' has no option '{name}'{did_you_mean(name, known)}")
-    data = {"curves": curves, "sizes": parameters}.get(kind)
     with drawing():
         return Picture(function(content, data, **options))
 
@@ -212,27 +205,23 @@ def _points(table: Mapping[str, Any], names: tuple[str, str], rows: Sequence[Map
 # Curves ------------------------------------------------------------------------------------------------------------
 
 
-def _curves(content: Mapping[str, Any], data: Sequence[Mapping[str, Any]], quantity: str = "") -> Figure:
+def _curves(content: Mapping[str, Any], data: pd.DataFrame, quantity: str = "") -> Figure:
     """Draw a quantity over the steps of training: a panel for each task, a line for each seed of a method."""
-    known = sorted({point["quantity"] for point in data})
+    known = sorted(set(data["quantity"]))
     if not quantity:
         quantity = "validation/loss" if "validation/loss" in known else "train/loss"
     if quantity not in known:
         raise UsageError(f"the board has no curve '{quantity}'{did_you_mean(quantity, known)}")
-    panels: dict[str, dict[str, dict[Any, list[tuple[float, float]]]]] = {}
-    for point in data:
-        if point["quantity"] == quantity:
-            lines = panels.setdefault(point["task"], {}).setdefault(
-                _method_name(point["method"], point["settings"]), {}
-            )
-            lines.setdefault(point["seed"], []).append((point["step"], point["value"]))
+    tasks = list(data[data["quantity"] == quantity].groupby("task", sort=False))
+    methods = [points.groupby(["method", "settings"], sort=False) for _, points in tasks]
     marks = {table["task"]: table for table in content["tables"]}
-    figure, axes = new_figure([max(3.0, LINE * len(methods)) for methods in panels.values()])
-    for ax, (task, methods) in zip(axes, panels.items(), strict=True):
-        for place, (name, seeds) in enumerate(methods.items()):
-            for number, points in enumerate(seeds.values()):
-                steps, values = zip(*sorted(points), strict=True)
-                ax.plot(steps, values, **style_of(place), linewidth=1, label="" if number else name)
+    figure, axes = new_figure([max(3.0, LINE * len(of_task)) for of_task in methods])
+    for ax, (task, _), of_task in zip(axes, tasks, methods, strict=True):
+        for place, (names, points) in enumerate(of_task):
+            for number, (_, line) in enumerate(points.groupby("seed", sort=False)):
+                line = line.sort_values("step", kind="stable")
+                label = "" if number else _method_name(*names)
+                ax.plot(line["step"].tolist(), line["value"].tolist(), **style_of(place), linewidth=1, label=label)
         ax.set_title(_title(marks[task]) if task in marks else one_line(task))
         ax.set_xlabel("step")
         ax.set_ylabel(one_line(quantity))

@@ -52,25 +52,25 @@ def run(
     logger: str | Iterable[str] = (),
     log_dir: str | Path | None = None,
 ) -> Board:
-    """Train, evaluate and score what is not stored yet; return the board of the tasks, all stored cells of them.
+    """Train, evaluate and score what is not stored yet; return the board of all stored runs of the tasks.
 
-    The same cells as `bench run` with the same names: keys, checkpoints and numbers are equal.
+    The runs are those of the command `bench run` with the same names: keys, checkpoints and numbers are equal.
 
     Args:
         task: names, `all`, globs, `module:Class`, or classes that can be imported.
         method: names, `papers`, `modern`, `all`, globs, `module:Class`, or classes that can be imported.
-        seeds: one cell each.
+        seeds: one run each.
         preset: `small` or `paper`.
         backbone: name, hub id or folder; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
         decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; the task's own for None.
-        limit: rows kept of each split, for debugging; the board then has such cells only.
+        limit: rows kept of each split, for debugging; the board then has such runs only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         executor: takes the runs in place of this machine, such as one of `concurrent.futures` or Dask's
             `Client.get_executor()`; its workers have to see the results folder (docs/cluster.md).
-        on_error: `raise` when a cell failed, after all others were run; or `keep` what there is, with
+        on_error: `raise` when a run failed, after all others were executed; or `keep` what there is, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
         trials: try so many learning rates of every method, as `--trials` takes them: 3, "3,mle=18", or "lr=1e-5,5e-5";
@@ -85,7 +85,7 @@ def run(
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
         MissingError: data that was asked for is not there.
-        RunError: cells failed, and `on_error` is `raise`; or no cell has a number, because they failed or diverged.
+        RunError: runs failed, and `on_error` is `raise`; or no run has a number, because they failed or diverged.
     """
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
@@ -189,7 +189,7 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
 
 
 def _refuse_script(names: Iterable[str]) -> None:
-    """Refuse classes of the script that is running: the processes of the cells do not run it.
+    """Refuse classes of the script that is running: the processes of the runs do not execute it.
 
     Raises:
         UsageError: naming the first.

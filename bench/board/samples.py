@@ -30,7 +30,7 @@ FIRST = 3
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that a cell holds: one method's texts, or its rankings of next words."""
+    """Rows that a run holds: one method's texts, or its rankings of next words."""
 
     cell: CellFolder
     record: Mapping[str, Any]
@@ -71,7 +71,7 @@ class Held:
 
 
 def holding(store: Store, tasks: Sequence[str] | None) -> Iterable[Held]:
-    """Yield the texts and rankings of every cell that ended well."""
+    """Yield the texts and rankings of every run that ended well."""
     for cell in read_cells(store, tasks):
         record = cell.trained
         if record is None or record["status"] != "ok":
@@ -118,7 +118,7 @@ def side_by_side(held: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
         every = sorted(by_method[method], key=lambda rows: rows.backbone != common)
         chosen[method] = every[0]
         if every[1:]:
-            notes.append(f"{method}: {len(every) - 1} more cells of other settings are not shown")
+            notes.append(f"{method}: {len(every) - 1} more runs of other settings are not shown")
     return chosen, notes
 
 

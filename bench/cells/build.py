@@ -1,4 +1,4 @@
-"""Build: from a cell to an objective with its initial weights, which knows its run, and the codec of its backbone."""
+"""Build: from a run to an objective with its initial weights, and the codec of its backbone."""
 
 from __future__ import annotations
 
@@ -39,13 +39,9 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
 
-    Args:
-        cell: what.
-        second: its second model; None for the one that is stored, where the cell has one.
-
     Raises:
         UsageError: a pretrained backbone has not the distribution of the library's own model.
-        BlockedError: the cell of its second model is not trained.
+        BlockedError: the run of its second model is not trained.
     """
     use_lightning()
     if second is None and cell.second is not None:
@@ -73,7 +69,7 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
 
 
 def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
-    """Refuse what a factory of the user's own has made, where it is not what the cell was planned with.
+    """Refuse what a factory of the user's own has made, where it is not what the run was planned with.
 
     Raises:
         UsageError: it is no Backbone, or has another architecture.
@@ -97,14 +93,14 @@ def check_exact(backbone: Backbone, name: str) -> None:
 
 
 def trained_model(cell: Cell) -> Objective:
-    """Return the objective of a trained cell with its weights, in evaluation mode.
+    """Return the objective of a trained run with its weights, in evaluation mode.
 
     Raises:
-        BlockedError: when the cell is not trained.
+        BlockedError: when the run is not trained.
     """
     content = cell.folder.trained()
     if content is None or content["status"] != "ok":
-        raise BlockedError(f"needs the trained cell of '{cell.label}', which is not in '{cell.folder.path}'")
+        raise BlockedError(f"needs the trained run of '{cell.label}', which is not in '{cell.folder.path}'")
     objective, _ = build(cell)
     load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
     return objective.eval()
@@ -125,7 +121,7 @@ def check_vocabulary(cell: Cell, objective: Objective, second: Objective) -> Non
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
-    """Return what the run of a cell knows; training targets are counted only if a decoding asks for them."""
+    """Return the context of a run; training targets are counted only if a decoding asks for them."""
     return RunContext(
         seed=cell.config.seed,
         max_target=cell.config.trainer.max_target,
@@ -138,7 +134,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
 
 
 def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
-    """Return what the objective of a cell is made of, for a checkpoint that is to be loaded alone."""
+    """Return what the objective of a run is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
     options = {**cell.method.values("method"), **config.method_options}
     backbone = config.own_code().get("backbone", {}).get("class", config.backbone)
@@ -181,7 +177,7 @@ def sample_with(objective: Objective) -> ContinueSampled:
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
-    """Take over the weights a cell starts from, before its first step; what is new is fitted to them.
+    """Take over the weights a run starts from, before its first step; what is new is fitted to them.
 
     Raises:
         UsageError: when they are of another model, or of one with another vocabulary.
@@ -225,14 +221,14 @@ def training_feed(cell: Cell, codec: Codec, workers: int = 0) -> Feed:
 
 
 def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
-    """Return the exemplars a cell's method reads in a split, by row id, or None."""
+    """Return the exemplars a run's method reads in a split, by row id, or None."""
     if not cell.method.reads_exemplars:
         return None
     return cell.task.exemplars(split, bool(cell.config.method_options.get("equal_targets", True)))
 
 
 def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
-    """Return the token counts a method is made for: those of the cell it starts from, else of its own training text."""
+    """Return the token counts a method is made for: those of the run it starts from, else of its own training text."""
     if cell.start is not None:
         counts = stored_tensor(cell.start, "counts")
         if counts is not None and counts.shape == (vocabulary_size,):

@@ -29,12 +29,12 @@ ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its configuration, its key, and the evaluations it wants by rows key.
+    """One run: its configuration, its key, and the evaluations it wants by rows key.
 
     Args:
-        parent: the cell it is fine-tuned from.
-        donor: the cell its weights start from, of any task (`trainer.init_from`).
-        second: the cell of the frozen model it reads along.
+        parent: the run it is fine-tuned from.
+        donor: the run its weights start from, of any task (`trainer.init_from`).
+        second: the run of the frozen model it reads along.
     """
 
     config: CellConfig
@@ -54,12 +54,12 @@ class Cell:
 
     @property
     def needed(self) -> list[Cell]:
-        """The cells that are trained before it: of the method it is fine-tuned from, and of its second model."""
+        """The runs that are trained before it: of the method it is fine-tuned from, and of its second model."""
         return [cell for cell in (self.parent, self.second) if cell is not None]
 
     @property
     def start(self) -> CellFolder | None:
-        """The cell its weights start from, or None for weights of their own."""
+        """The run its weights start from, or None for weights of their own."""
         if self.parent is not None:
             return self.parent.folder
         return self.donor
@@ -73,7 +73,7 @@ def make_cell(
     parent: Cell | None = None,
     second: Cell | None = None,
 ) -> Cell:
-    """Name a cell and its evaluations by the hash of everything that decides them."""
+    """Name a run and its evaluations by the hash of everything that decides them."""
     donor = donor_of(config)
     method = with_revisions(method, config, task)
     key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(second))
@@ -86,7 +86,7 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
     """Return a method whose code says which values of its options have another meaning than they once had.
 
     Only for rows of the user's own, or a task of theirs: for the rows of built-in tasks the meanings do not differ, so
-    that their keys stay. What is said is in the key and in the record, so tables keep old cells and new ones apart.
+    that their keys stay. What is said is in the key and in the record, so tables keep old runs and new ones apart.
     """
     if "task" not in config.own and task.manifest("train").status != OWN:
         return method
@@ -98,7 +98,7 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
 
 
 def key_or_none(cell: Cell | None) -> str:
-    """Return a cell's key, empty for no cell."""
+    """Return a run's key, empty for no cell."""
     return "" if cell is None else cell.key
 
 
@@ -113,9 +113,9 @@ def trained_key_of(
     """Return the hash of everything that decides the trained weights.
 
     Args:
-        donor: the cell its weights start from, as `trainer.init_from` names it.
-        parent_key: of the cell it is fine-tuned from; empty for none.
-        second_key: of the cell of its second model; empty for none.
+        donor: the run its weights start from, as `trainer.init_from` names it.
+        parent_key: of the run it is fine-tuned from; empty for none.
+        second_key: of the run of its second model; empty for none.
     """
     task_content: dict[str, Any] = {
         "name": task.name,
@@ -186,7 +186,7 @@ def is_validated(config: CellConfig, method: Method) -> bool:
 
 
 def described(cell: Cell) -> dict[str, Any]:
-    """Return a cell's configuration for its record: with places replaced by what lies there, or left out."""
+    """Return a run's configuration for its record: with places replaced by what lies there, or left out."""
     content = cell.config.as_dict()
     content["task_options"] = without(cell.config.task_options, cell.task.places)
     content["backbone_options"] = placed(cell.config.backbone_options)
@@ -222,7 +222,7 @@ def _kept_hash(file: Path, size: int, changed: int) -> str:
 
 
 def donor_of(config: CellConfig) -> CellFolder | None:
-    """Return the cell that `trainer.init_from` names, or None."""
+    """Return the run that `trainer.init_from` names, or None."""
     if not config.trainer.init_from:
         return None
     return cell_at(Path(config.trainer.init_from))
@@ -232,14 +232,14 @@ def checkpoint_of(donor: CellFolder | None) -> str:
     """Return the hash of a donor's checkpoint, empty for no donor; nothing else of a donor decides a result.
 
     Raises:
-        MissingError: when the donor is no trained cell.
+        MissingError: when the donor is no trained run.
     """
     if donor is None:
         return ""
     content = donor.trained()
     if content is None or content["status"] != "ok" or "model" not in content:
         raise MissingError(
-            f"trainer.init_from names '{donor.path}', which is no trained cell; it should be a folder like "
+            f"trainer.init_from names '{donor.path}', which is no trained run; it should be a folder like "
             f"results/<task>/<method>/<key> that holds trained.json"
         )
     digest = str(content["model"]["checkpoint_sha256"])

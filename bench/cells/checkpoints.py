@@ -1,4 +1,4 @@
-"""Checkpoints: which of them stay when their cells are finished and scored; records, rows and scores always do."""
+"""Checkpoints: which of them stay when their runs are finished and scored; records, rows and scores always do."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def drop_checkpoints(
 
 
 def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
-    """Return the folders of cells that are not finished, and of those that they start from or read along."""
+    """Return the folders of runs that are not finished, and of those that they start from or read along."""
     finished = {*outcome.ok, *outcome.stored, *outcome.diverged}
     needed = set()
     for cell in cells:
@@ -65,14 +65,14 @@ def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
 
 
 def distinct(cells: Sequence[Cell]) -> Collection[Cell]:
-    """Return one cell of each folder: a control may share that of another."""
+    """Return one run of each folder: a control may share the folder of another."""
     return {cell.folder.path: cell for cell in cells}.values()
 
 
 def best_cells(store: Store) -> set[Path]:
-    """Return the folders of cells that keep their checkpoint under `bench store delete --checkpoints best`.
+    """Return the folders of runs that keep their checkpoint under `bench store delete --checkpoints best`.
 
-    Of cells that differ in their seed only, it is the one with the best primary value of its task, the mean over its
+    Of runs that differ in their seed only, it is the one with the best primary value of its task, the mean over its
     decodings. Where one of them has no such value, or is damaged, all keep theirs.
     """
     from bench.leaderboards.groups import comparable
@@ -94,7 +94,7 @@ def best_cells(store: Store) -> set[Path]:
 
 
 def merit_of(cell: CellRecords) -> float | None:
-    """Return the mean of a cell's primary values, larger for the better; None where it has none."""
+    """Return the mean of a run's primary values, larger for the better; None where it has none."""
     from bench.leaderboards.groups import own_part
     from bench.leaderboards.table import columns_of
 

@@ -18,7 +18,7 @@ __all__ = ["has_only_numbers", "is_from_snapshot", "missing_evaluations", "requi
 
 
 def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
-    """Return the metric families of a cell: those of its task, and more by name."""
+    """Return the metric families of a run: those of its task, and more by name."""
     of_task = list(cell.task.info.metrics)
     if any(what.kind == FORGETTING for what in cell.evaluations.values()):
         of_task.append(FORGETTING)
@@ -26,14 +26,10 @@ def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
 
 
 def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
-    """Return the keys of a cell's evaluations that have to be made.
+    """Return the keys of a run's evaluations that have to be made.
 
     Those have no predictions. In a run that was joined from a snapshot, scores take the place of predictions, if every
     required metric is there.
-
-    Args:
-        cell: trained or not.
-        metrics: families beside those of its task.
 
     Raises:
         StoreError: one of its files is damaged.
@@ -55,7 +51,7 @@ def is_from_snapshot(folder: CellFolder) -> bool:
 
 
 def has_only_numbers(folder: CellFolder) -> bool:
-    """Return whether a cell has numbers and nothing they were made with; a baseline, too, which could make it again."""
+    """Return whether a run has numbers and nothing they were made with; a baseline, too, which could make it again."""
     names = folder.names
     return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
 
@@ -75,7 +71,7 @@ def without_weights(cell: Cell) -> list[CellFolder]:
 
 
 def _has_weights(folder: CellFolder) -> bool:
-    """Return whether rows can be made: a baseline needs no weights, and a cell to be trained will have them."""
+    """Return whether rows can be made: a baseline needs no weights, and a run to be trained will have them."""
     trained = folder.trained()
     digest = (trained or {}).get("model", {}).get("checkpoint_sha256")
     return digest is None or folder.has_checkpoint(digest)

@@ -1,4 +1,4 @@
-"""Job: a resolved cell as plain content, from which a worker makes the very same cell without planning."""
+"""Job: a resolved run as plain content, from which a worker makes the very same run without planning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIND = {"task": find_task, "backbone": find_backbone}
 
 
 def content_of(cell: Cell) -> dict[str, Any]:
-    """Return a cell as content for JSON; `cell_of` undoes it."""
+    """Return a run as content for JSON; `cell_of` undoes it."""
     source = cell.task.source
     return {
         **ancestry_of(cell),
@@ -35,7 +35,7 @@ def content_of(cell: Cell) -> dict[str, Any]:
 
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
-    """Return what a cell is, and the cells it needs, without evaluations and data."""
+    """Return what a run is, and the runs it needs, without evaluations and data."""
     parent, second, donor = None, None, None
     if cell.parent is not None:
         parent = ancestry_of(cell.parent)
@@ -55,11 +55,7 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
 
 
 def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
-    """Make the cell that `content_of` described; its data is read from the same place.
-
-    Args:
-        content: of the cell.
-        on_rows: told how far work on the rows of its task is.
+    """Make the run that `content_of` described; its data is read from the same place.
 
     Raises:
         BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
@@ -72,14 +68,14 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
     keys = key_or_none(cell.parent), key_or_none(cell.second)
-    expect(cell, "the trained cell", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
+    expect(cell, "the trained run", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
     for key, what in evaluations.items():
         expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
     return cell
 
 
 def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
-    """Make a cell behind those it needs; those want no evaluations."""
+    """Make a run behind those it needs; those want no evaluations."""
     parent, second, donor = None, None, None
     if content["parent"] is not None:
         parent = related_cell(content["parent"], task, {})
@@ -148,7 +144,7 @@ def expect(cell: Cell, what: str, given: str, computed: str) -> None:
     """Refuse a key that is not the one a worker computes.
 
     Raises:
-        BenchError: naming the cell and both keys.
+        BenchError: naming the run and both keys.
     """
     if given != computed:
         raise BenchError(

@@ -85,12 +85,12 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 class RunWandbLogger(WandbLogger):
-    """Logs one run to W&B: its id is the key of the cell, its group is task/method.
+    """Logs one run to W&B: its id is the key of the run, its group is task/method.
 
     A run that is logged again continues. A W&B run that the user has opened is left alone.
 
     Args:
-        run: a cell, or the leaderboards of a run.
+        run: a training with its evaluations, or the leaderboards of a command.
     """
 
     def __init__(self, run: LoggedRun) -> None:

@@ -84,7 +84,7 @@ class LoggedRun:
 
 
 def logged_run(cell: Cell) -> LoggedRun:
-    """Return the name of a cell on loggers; a control that reads another method's cell has a name of its own."""
+    """Return the name of a run on loggers; a control that reads another method's run has a name of its own."""
     name = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
     group = redacted(f"{cell.config.task}/{cell.config.method}")
     return LoggedRun(name, redacted(cell.label), group, redacted(described(cell)))
@@ -189,23 +189,14 @@ class OpenRun(Events):
             self.metrics({f"validation/{name}": value for name, value in columns.items()}, step)
 
     def curves(self, trained: Mapping[str, Any]) -> None:
-        """Log the points of stored curves that are not logged yet, for example because other processes have trained.
-
-        Args:
-            trained: `train` of the record of a trained cell.
-        """
+        """Log the points of stored curves that are not logged yet, for example because other processes have trained."""
         for step, loss in trained.get("curve", ()):
             self.train(int(step), {"loss": loss})
         for step, columns in trained.get("validation", ()):
             self.validation(int(step), columns)
 
     def scores(self, files: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Log every score that has a value.
-
-        Args:
-            files: contents of scores files.
-            step: the last one of the training.
-        """
+        """Log every score that has a value."""
         named: dict[str, float] = {}
         for content in files:
             decoding = content["of"]["decoding"]
@@ -228,13 +219,7 @@ class OpenRun(Events):
             self.table(f"samples/{decoding}", ("id", "source", "reference", "text"), rows)
 
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Log a table on each logger that has a method `log_table`, as Lightning's W&B logger has.
-
-        Args:
-            name: of the table.
-            columns: their names.
-            rows: a value for each column; a column has either texts, or numbers and None.
-        """
+        """Log a table on each logger that has a method `log_table`, as Lightning's W&B logger has."""
         names, lines = redacted(list(columns)), redacted([list(row) for row in rows])
 
         def log(logger: Any) -> None:
@@ -263,7 +248,7 @@ class OpenRun(Events):
 
 
 def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
-    """Return, for each decoding of a cell, the id, source, reference and generated text of the first rows."""
+    """Return, for each decoding of a run, the id, source, reference and generated text of the first rows."""
     tables = {}
     for key, evaluation in cell.evaluations.items():
         stored = cell.folder.rows(key)

@@ -51,11 +51,11 @@ def make(
         set: `section.name` to value, as `--set` takes them.
         limit: rows kept of each split, for debugging.
         data_dir: a folder with the task's data.
-        results: the results folder with the cells that methods are fine-tuned from.
+        results: the results folder with the runs that methods are fine-tuned from.
 
     Raises:
         UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
-        BlockedError: the cell it is fine-tuned from is not in the results folder.
+        BlockedError: the run it is fine-tuned from is not in the results folder.
     """
     arguments = RunArguments(
         tasks=(name_of(task, "task"),),
@@ -96,7 +96,7 @@ def cell_of(arguments: RunArguments) -> Cell:
         whose = f"the weights of '{cell.method.parent}'" if cell.method.parent else "its first weights"
         raise UsageError(f"'{name}' takes {whose} as they are and trains nothing; use bench run")
     if cell.method.only_reads:
-        raise UsageError(f"'{name}' reads the cell of '{cell.method.base}' otherwise and trains nothing; use bench run")
+        raise UsageError(f"'{name}' reads the run of '{cell.method.base}' otherwise and trains nothing; use bench run")
     for needed in plan.cells[:-1]:
         trained = needed.folder.trained()
         if trained is None or trained["status"] != "ok":
@@ -126,12 +126,8 @@ def refuse_several(typed: str, names: Sequence[str]) -> None:
 def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:
     """Return what finds a method or task again: its name, or where its class can be imported from.
 
-    Args:
-        kind: a name or a class.
-        what: `task` or `method`.
-
     Raises:
-        UsageError: it is no such class, or one that was typed in a session or inside a function: the key of a cell
+        UsageError: it is no such class, or one that was typed in a session or inside a function: the key of a run
             holds the source file of its parts, and other processes import them.
     """
     if isinstance(kind, str):

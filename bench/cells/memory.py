@@ -58,13 +58,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
-    """Return why a run failed; where memory was not enough, also the setting that needs less.
-
-    Args:
-        cell: the run.
-        micro_batches: of an optimiser step, those of all processes together.
-        error: what ended it.
-    """
+    """Return why a run failed; where memory was not enough, also the setting that needs less."""
     if isinstance(error, BenchError):
         return str(error)
     why = f"{type(error).__name__}: {error}"

@@ -14,7 +14,7 @@ LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked"
 
 @dataclass
 class Outcome:
-    """What became of a run's cells, by label."""
+    """What became of the runs of a plan, by label."""
 
     ok: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)  # nothing was missing
@@ -48,12 +48,12 @@ class Outcome:
 
     @property
     def any_number(self) -> bool:
-        """Whether a cell has a number, or has had one until its training diverged."""
+        """Whether a run has a number, or has had one until its training diverged."""
         return bool(self.ok or self.stored or self.diverged)
 
     @property
     def exit_code(self) -> int:
-        """0 when every wanted cell has a number, 3 when there is none because data or models are missing, else 1."""
+        """0 when every wanted run has a number, 3 when there is none because data or models are missing, else 1."""
         if not self.failed and not self.diverged:
             return 0
         only_missing = self.missing and set(self.failed) <= self.missing | self.blocked

@@ -1,4 +1,4 @@
-"""Plan: the matrix task x method x backbone x seed as cells with keys, and what is skipped with its reason."""
+"""Plan: the matrix task x method x backbone x seed as runs with keys, and what is skipped with its reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bench.base.entries import Loaded, expand
 from bench.cells.cell import Cell, make_cell
 from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import check_loggers
-from bench.cells.paper_preset import PAPER, why_unpublished, why_without_data
 from bench.cells.plan_checks import (
     check_cell,
     check_metrics,
@@ -23,10 +22,12 @@ from bench.cells.plan_checks import (
     undecodable,
     unlike_own_files,
     unshardable,
+    why_unpublished,
+    why_without_data,
 )
 from bench.cells.required import can_forget
 from bench.config.arguments import RunArguments
-from bench.config.config import CellConfig
+from bench.config.config import PAPER, CellConfig
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -69,7 +70,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
     def place(self, cell: Cell) -> None:
-        """Add a cell; one that a younger cell has wanted until now gets its evaluations where it stands."""
+        """Add a run; one that a younger run has wanted until now gets its evaluations where it stands."""
         for at, known in enumerate(self.cells):
             if known.folder != cell.folder:
                 continue
@@ -81,7 +82,7 @@ class Plan:
         self.cells.append(cell)
 
     def join(self, other: Plan) -> None:
-        """Add another plan's cells and skips."""
+        """Add another plan's runs and skips."""
         for cell in other.cells:
             self.place(cell)
         self.skips += other.skips
@@ -151,7 +152,7 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
 
 
 class PlanBuilder:
-    """Adds cells to a plan one by one, each behind the cell it is fine-tuned from; tasks are read once.
+    """Adds runs to a plan one by one, each behind the run it is fine-tuned from; tasks are read once.
 
     Args:
         arguments: of the run.
@@ -192,14 +193,14 @@ class PlanBuilder:
         return other
 
     def add_seeds(self, kind: type[Task], method: Method) -> None:
-        """Add the cells of every seed of a method, or note why it is skipped."""
+        """Add the runs of every seed of a method, or note why it is skipped."""
         for seed in self.arguments.seeds:
             if reason := self.add(kind, method, seed):
                 self.skip(kind, method, reason)
                 return
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
-        """Add one cell and, where they are missing, those it is fine-tuned from; return why not, or None."""
+        """Add one run and, where they are missing, those it is fine-tuned from; return why not, or None."""
         asked = self.arguments.backbone
         if self.preset == PAPER and (reason := why_unpublished(kind, method)):
             return reason
@@ -242,7 +243,7 @@ class PlanBuilder:
                 self.say(line)
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
-        """Return the cells of a method and of those it needs, each behind those that it needs itself."""
+        """Return the runs of a method and of those it needs, each behind those that it needs itself."""
         cells: list[Cell] = []
         parent: Cell | None = None
         for method, config in reversed(line):
@@ -255,7 +256,7 @@ class PlanBuilder:
         return cells
 
     def second(self, kind: type[Task], method: Method, config: CellConfig) -> tuple[Method, CellConfig] | None:
-        """Return the method of a method's second model and the configuration of its cell, or None."""
+        """Return the method of a method's second model and the configuration of its run, or None."""
         second = second_of(method)
         if second is None:
             return None
@@ -284,7 +285,7 @@ class PlanBuilder:
         return reason
 
     def check_validation(self, kind: type[Task], method: Method, config: CellConfig) -> None:
-        """Refuse a validation that could not be measured; most cells have none."""
+        """Refuse a validation that could not be measured; most runs have none."""
         trainer = config.trainer
         if trainer.watch or trainer.select or trainer.patience:
             from bench.cells.validation import check_validation
@@ -355,7 +356,7 @@ class PlanBuilder:
 
 
 def architecture_of(config: CellConfig) -> str:
-    """Return the architecture of a cell's backbone; a pretrained one is asked, without loading its weights."""
+    """Return the architecture of a run's backbone; a pretrained one is asked, without loading its weights."""
     path = str(config.backbone_options.get("path", ""))
     known = str(find_backbone(config.asked("backbone")).value.architecture)
     if known and not path:

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bench.base.entries import split_names
 from bench.cells.required import decodings_of
 from bench.config.arguments import RunArguments
-from bench.config.config import PRESETS, CellConfig
-from bench.config.resolve import Method
+from bench.config.config import PAPER, PRESETS, CellConfig
+from bench.config.resolve import Method, recipe_of
 from bench.errors import BenchError, StoreError, UsageError, did_you_mean
+from bench.models import METHODS
 from bench.models.backbones import is_pretrained
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -26,16 +28,17 @@ __all__ = [
     "check_preset",
     "check_shares",
     "confirm",
-    "confirm_number",
     "is_to_do",
     "unchoosable",
     "undecodable",
     "unlike_own_files",
     "unshardable",
+    "why_unpublished",
+    "why_without_data",
 ]
 
 MANY = 50
-"""More cells than these are begun only where somebody says so."""
+"""More runs than these are begun only where somebody says so."""
 
 # Of a run -----------------------------------------------------------------------------------------------------------
 
@@ -69,40 +72,26 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
 # Of a plan ----------------------------------------------------------------------------------------------------------
 
 
-def confirm(cells: Sequence[Cell], progress: Progress) -> None:
-    """Ask once whether a plan with many cells to do is to be begun; return where it is, or has few.
-
-    Args:
-        cells: of the plan.
-        progress: asks on the terminal.
+def confirm(to_do: int, progress: Progress) -> None:
+    """Ask once whether many runs that are to be trained or evaluated are to be begun; return if so, or if they are few.
 
     Raises:
         UsageError: the answer was no, or there is no terminal to ask on.
-    """
-    confirm_number(sum(map(is_to_do, cells)), progress)
-
-
-def confirm_number(to_do: int, progress: Progress) -> None:
-    """Ask the same of a number of cells that are to be trained or evaluated.
-
-    Args:
-        to_do: the number.
-        progress: asks on the terminal.
     """
     if to_do <= MANY:
         return
     if not has_terminal():
         raise UsageError(
-            f"{to_do} cells are to be trained or evaluated, and more than {MANY} are begun only with --yes; --dry-run "
+            f"{to_do} runs are to be trained or evaluated, and more than {MANY} are begun only with --yes; --dry-run "
             f"shows them and what they cost"
         )
-    if progress.ask(f"{to_do} cells are to be trained or evaluated (--dry-run shows what they cost). Begin? [y/N] "):
+    if progress.ask(f"{to_do} runs are to be trained or evaluated (--dry-run shows what they cost). Begin? [y/N] "):
         return
-    raise UsageError(f"nothing was begun: the answer was not y; --yes begins {to_do} cells without asking")
+    raise UsageError(f"nothing was begun: the answer was not y; --yes begins {to_do} runs without asking")
 
 
 def is_to_do(cell: Cell) -> bool:
-    """Return whether a cell has to be trained or evaluated; a damaged one counts."""
+    """Return whether a run has to be trained or evaluated; a damaged one counts."""
     try:
         trained = cell.folder.trained()
     except StoreError:
@@ -123,7 +112,7 @@ def has_terminal() -> bool:
 
 
 def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse a cell that could not be trained or evaluated as it was asked for.
+    """Refuse a run that could not be trained or evaluated as it was asked for.
 
     Raises:
         UsageError: naming the option.
@@ -203,7 +192,7 @@ def check_precision(config: CellConfig) -> None:
 
 
 def unlike_own_files(config: CellConfig) -> list[str]:
-    """Return a line for each decoding of a cell that the files of its pretrained backbone do not have so.
+    """Return a line for each decoding of a run that the files of its pretrained backbone do not have so.
 
     The library's `generate` would take their settings without a word; here a decoding has the settings that it states.
     """
@@ -272,3 +261,41 @@ def unshardable(method: Method, arguments: RunArguments) -> str | None:
     if method.kind.step_loss is Objective.step_loss:
         return None
     return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
+
+
+def why_unpublished(task: type[Task], method: Method) -> str | None:
+    """Return why a method is left out of the preset `paper` of a task, or None.
+
+    The recipe names the methods that its paper trains (`methods`). These run with their variants and controls. Methods
+    of the user run everywhere, since the recipe is there to try them, and so do baselines, which train nothing.
+    """
+    named = str(recipe_of(task, PAPER).get("methods", ""))
+    variants = [f"{name}.{variant}" for name, entry in METHODS.items() for variant in entry.variants or {}]
+    if not named or method.is_baseline or method.name not in (*METHODS, *variants):
+        return None
+    trained = split_names([named])
+    controls = [control for name in trained for control in METHODS[name].controls]
+    every_control = {control for entry in METHODS.values() for control in entry.controls}
+    is_variant = method.base in trained and method.name not in every_control
+    if method.name in trained or method.name in controls or is_variant:
+        return None
+    return (
+        f"has no recipe of a paper on {task.name}, where papers train {', '.join(trained)}; "
+        f"--preset small with --set trainer.* and --backbone runs it at any size"
+    )
+
+
+def why_without_data(task: Task) -> str | None:
+    """Return why the preset `paper` cannot train on what is here of a task, or None.
+
+    Rows that `--limit` keeps are a trial, which no leaderboard shows, so the built-in sample will do for it.
+    """
+    if task.source.folder is not None or task.limit is not None:
+        return None
+    advice = f"get it from {task.info.source} and say --data-dir"
+    if not task.info.source:
+        advice = "name yours with --set task.path"
+    return (
+        f"is to train on the published data of {task.name}, and here is only the {task.source.why}; {advice}, "
+        f"or take --preset small; --limit N tries the recipe on sample rows"
+    )

@@ -139,14 +139,7 @@ class Progress(Events):
         self.bar.update(self.task, description=described, completed=done, total=of or None, note=note)
 
     def tell(self, work: str, done: int, of: int, line: str) -> None:
-        """Print a line for every tenth of a piece of work, where there is no live line.
-
-        Args:
-            work: its name, for the time of its last line.
-            done: steps or rows of it.
-            of: all of them; 0 where nobody knows, then a line is printed now and then.
-            line: what is printed.
-        """
+        """Print a line for every tenth of a piece of work, where there is no live line."""
         if self.live or self.quiet:
             return
         now = self.clock()
@@ -158,12 +151,7 @@ class Progress(Events):
             self.say(line)
 
     def done(self, how: str, seconds: float | None = None) -> None:
-        """End a run.
-
-        Args:
-            how: what became of it.
-            seconds: it took; those since `cell` by default.
-        """
+        """End a run."""
         if seconds is None:
             seconds = self.clock() - self.started
         self.say(f"{self.label}: {how} ({seconds:.1f} s)")
@@ -175,13 +163,7 @@ class Progress(Events):
     # Several runs at once -------------------------------------------------------------------------------------------
 
     def cells(self, done: int, of: int, running: Mapping[str, str]) -> None:
-        """Show how many runs are settled, and a row for each that is executed now; without a terminal, its new lines.
-
-        Args:
-            done: runs that are settled.
-            of: all of them.
-            running: by label: the last line about how far it is, empty where there is none yet.
-        """
+        """Show how many runs are settled, and a row for each that is executed; without a terminal, its new lines."""
         self.number, self.label = "", ""
         note = f"{done} of {of} runs done, {len(running)} running"
         self.bar.update(self.task, description="", completed=done, total=of, note=note)

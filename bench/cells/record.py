@@ -8,8 +8,7 @@ from typing import Any
 from bench.base.files import write_atomic
 from bench.base.keys import sha256
 from bench.cells.cell import Cell, described, is_validated
-from bench.cells.paper_preset import PAPER
-from bench.config.config import joined
+from bench.config.config import PAPER, joined
 from bench.config.departures import departures_of
 from bench.config.second import SECOND
 from bench.models.core.objective import Objective
@@ -29,14 +28,6 @@ def store_trained(
 
     The record of a paper's recipe has the deviations from the paper and its code. How texts were decoded is in their
     predictions, and what the data is in its manifests.
-
-    Args:
-        cell: the run.
-        objective: with its trained weights.
-        codec: of its backbone.
-        result: of the training.
-        execution: its settings go into the provenance.
-        started: `time.monotonic()` at the start.
     """
     folder = cell.folder
     data = save_checkpoint(objective)

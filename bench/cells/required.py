@@ -150,14 +150,14 @@ def ids_of(kind: str, config: CellConfig, task: Task, examples: Sequence[Example
 
 
 def kinds_of(method: Method, task: Task) -> Sequence[str]:
-    """Return the kinds of evaluation a method has: a baseline and another decoding of a cell only write."""
+    """Return the kinds of evaluation a method has: a baseline and another decoding of a run only write."""
     if method.is_baseline or method.evaluation_variant.distribution or method.evaluation_variant.matched:
         return [kind for kind in task.info.evaluations if kind == "generation"]
     return task.info.evaluations
 
 
 def decodings_of(config: CellConfig, variant: EvaluationVariant) -> Sequence[Decoding]:
-    """Return the decodings of a cell as a control reads it; those that cannot be read so are left out."""
+    """Return the decodings of a run as a control reads it; those that cannot be read so are left out."""
     if variant.matched:
         longest = config.decodings[0].max_new_tokens
         return [TopK(k=k, max_new_tokens=longest) for k in LADDER]

@@ -41,11 +41,6 @@ LOOK_S = 0.1
 def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     """Execute every run of a plan in this process, one after another; keep the checkpoints that the arguments say.
 
-    Args:
-        plan: from `make_plan`.
-        arguments: threads, loggers, checkpoints and the like.
-        progress: shows what happens.
-
     Raises:
         KeyboardInterrupt: when the command is interrupted. Whatever else a run raises fails that run only.
     """
@@ -216,15 +211,11 @@ def check_needed(cell: Cell, outcome: Outcome) -> None:
     if cell.second is not None:
         check_trained(cell.second, "has for its second model")
     if (first := outcome.broken.get(cell.folder.path)) and cell.folder.trained() is None:
-        raise BlockedError(f"reads the trained cell of '{first}', which has failed")
+        raise BlockedError(f"reads the trained run of '{first}', which has failed")
 
 
 def check_trained(needed: Cell, why: str) -> None:
-    """Refuse to train a cell that needs one that is not there.
-
-    Args:
-        needed: the cell.
-        why: it is needed.
+    """Refuse to train a run that needs one that is not there.
 
     Raises:
         BlockedError: naming it and what became of it.
@@ -254,7 +245,7 @@ def clean(results: Path) -> None:
 
 
 def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress) -> None:
-    """Note a failed cell and go on."""
+    """Note a failed run and go on."""
     is_ours, is_blocked = isinstance(error, BenchError), isinstance(error, BlockedError)
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text

@@ -46,13 +46,7 @@ __all__ = [
 
 
 def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT) -> list[dict[str, Any]]:
-    """Score the predictions of a run by every required family, unless they are scored already.
-
-    Args:
-        cell: trained and evaluated.
-        metrics: families in addition to those of its task.
-        events: told how many families have scored.
-    """
+    """Score the predictions of a run by every required family, unless they are scored already."""
     contents: list[dict[str, Any]] = []
     required = required_families(cell, metrics)
     for key, what in cell.evaluations.items():
@@ -134,15 +128,7 @@ def computed(
     task: Task | None = None,
     code: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Sums]]:
-    """Return `values_of` a family, and what the values are made of.
-
-    Args:
-        metric: the family.
-        stored: rows.
-        gold: what they are compared with.
-        task: says which rows belong together; those count as one.
-        code: of a metric of the user's own.
-    """
+    """Return `values_of` a family, and what the values are made of."""
     if needed := missing(metric.requires):  # said without loading what could not be used
         column, higher_is_better = main_column(metric)
         if column:
@@ -200,7 +186,7 @@ def gold_of(task: Task, stored: StoredRows, wanted: Sequence[str]) -> Gold:
 
 @dataclass
 class Tasks:
-    """The tasks of stored cells, each read once, and only if its rows are those the cells were evaluated on.
+    """The tasks of stored runs, each read once, and only if its rows are those the runs were evaluated on.
 
     Args:
         data_dir: what `--data-dir` said.
@@ -218,11 +204,6 @@ class Tasks:
 
     def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
         """Return the task of a trained cell.
-
-        Args:
-            record: of the cell.
-            stored: rows of it.
-            cell: its folder, whose store may know where the data lay.
 
         Raises:
             MissingError: there is no such task here.
@@ -244,7 +225,7 @@ class Tasks:
         return task
 
     def task_of(self, record: Mapping[str, Any], cell: CellFolder | None = None) -> Task:
-        """Return the task of a trained cell, whatever rows it has here; `cell` is as in `of`.
+        """Return the task of a trained run, whatever rows it has here; `cell` is as in `of`.
 
         Raises:
             MissingError: there is no such task here.
@@ -316,7 +297,7 @@ class Tasks:
 
 
 def _decides(record: Mapping[str, Any]) -> list[Any]:
-    """Return what tells the tasks of cells apart, but for where their data is."""
+    """Return what tells the tasks of runs apart, but for where their data is."""
     config = record["config"]
     return [config["task"], config["task_options"], config["trainer"]["limit"]]
 
@@ -348,7 +329,7 @@ def _naming(task: Task) -> str:
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
-    """Yield the trained cells at or below some folders or snapshots.
+    """Yield the trained runs at or below some folders or snapshots.
 
     Raises:
         MissingError: a folder is not there or has none.
@@ -356,5 +337,5 @@ def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
     for place in places:
         cells = cells_below(place)
         if not cells:
-            raise MissingError(f"no trained cell at or below '{place}'; expected results/<task>/<method>/<key>")
+            raise MissingError(f"no trained run at or below '{place}'; expected results/<task>/<method>/<key>")
         yield from cells

@@ -28,14 +28,7 @@ def where(kind: type[Task], data_dir: Path | None) -> Source:
 
 
 def opened(kind: type[Task], sets: Sequence[Override], data_dir: Path | None, *, fetch: bool) -> Task:
-    """Return a task with its data in reach; nothing is read yet.
-
-    Args:
-        kind: of the task.
-        sets: overrides, of which those for tasks are used.
-        data_dir: the folder of `--data-dir`.
-        fetch: whether to download the rows from the hub if they are nowhere else.
-    """
+    """Return a task with its data in reach; nothing is read yet."""
     given = known(section_values(list(sets), "task", {kind.name}), options_of(kind))
     task = kind(**read_options(kind, given, f"task '{kind.name}'"))
     bring = kind.fetch if fetch and kind.info.hub else None

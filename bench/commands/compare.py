@@ -24,7 +24,7 @@ SHORTEST = 4
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench compare`."""
-    parser.add_argument("first", metavar="A", help="folder of a cell, or its key below --results")
+    parser.add_argument("first", metavar="A", help="folder of a run, or its key below --results")
     parser.add_argument("second", metavar="B", help="likewise")
     results_option(parser)
     json_option(parser)
@@ -64,11 +64,11 @@ def cell_of(name: str, store: Store) -> CellFolder:
         return held[name]
     alike = [cell for key, cell in held.items() if len(name) >= SHORTEST and key.startswith(name)]
     if len(alike) > 1:
-        raise UsageError(f"{len(alike)} cells in '{store.root}' have a key that begins with '{name}'; type more of it")
+        raise UsageError(f"{len(alike)} runs in '{store.root}' have a key that begins with '{name}'; type more of it")
     if not alike:
         near = did_you_mean(name, difflib.get_close_matches(name, held, n=1))
         raise MissingError(
-            f"no trained cell '{name}': it is no folder with trained.json, and no key in '{store.root}'{near}"
+            f"no trained run '{name}': it is no folder with trained.json, and no key in '{store.root}'{near}"
         )
     return alike[0]
 

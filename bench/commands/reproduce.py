@@ -84,7 +84,7 @@ def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) ->
     Raises:
         UsageError: the answer was no, or there is no terminal to ask on.
     """
-    from bench.cells.plan_checks import confirm_number
+    from bench.cells.plan_checks import confirm
     from bench.cells.progress import Progress
     from bench.leaderboards.published.needs import needs
 
@@ -92,7 +92,7 @@ def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) ->
     for need in needs(tables, given.preset):
         counted.make(need)
     with Progress(given.quiet) as progress:
-        confirm_number(len(counted.to_do), progress)
+        confirm(len(counted.to_do), progress)
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
@@ -252,7 +252,7 @@ class Made:
                 decodings += f" · sampling seeds {', '.join(map(str, plan['sampling_seeds']))}"
             said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
             said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
-        return "\n".join(said or ["nothing to run: no cell of ours stands behind these tables"])
+        return "\n".join(said or ["nothing to run: no run of ours stands behind these tables"])
 
 
 def as_stored(planned: CellConfig, row: Any) -> CellConfig:
@@ -265,7 +265,7 @@ def as_stored(planned: CellConfig, row: Any) -> CellConfig:
 
 def data_lines(plan: Any) -> list[str]:
     """Return what data a plan has, a line a task, and how that differs from the published rows."""
-    from bench.cells.paper_preset import PAPER
+    from bench.config.config import PAPER
 
     lines = [f"data of {line}" for line in plan.data]
     for task in {cell.task.name: cell.task for cell in plan.cells}.values():

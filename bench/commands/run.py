@@ -66,7 +66,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
     """Plan what was asked for and execute it, here or on Slurm; return the exit code."""
     from bench.cells.checkpoints import drop_checkpoints
     from bench.cells.plan import make_plan
-    from bench.cells.plan_checks import confirm
+    from bench.cells.plan_checks import confirm, is_to_do
     from bench.cells.progress import Progress
     from bench.launch.jobs import launch, launcher_of
 
@@ -74,7 +74,7 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
 
         def before(plan: Plan) -> None:
             if not given.yes:
-                confirm(plan.cells, progress)
+                confirm(sum(map(is_to_do, plan.cells)), progress)
 
         search = search_of(given)
         if search is not None:

@@ -20,10 +20,10 @@ AUTO = "auto"
 """In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
 
 STRATEGIES = ("ddp", "fsdp")
-"""What each process of a cell has: the whole model, or a share of it."""
+"""What each process of a run has: the whole model, or a share of it."""
 
 KEPT_CHECKPOINTS = ("all", "best", "none")
-"""Which checkpoints of finished cells stay."""
+"""Which checkpoints of finished runs stay."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class RunArguments:
     Args:
         tasks: names, `all`, globs.
         methods: names, `all`, globs, `module:Class` or `file.py:Class`; tasks, backbone and metrics likewise.
-        seeds: one cell each.
+        seeds: one run each.
         backbone: overrides the task's own.
         preset: `small`, `mid` or `paper`.
         sets: `section.name=value`. Those of the section `execution` change no key.
@@ -45,11 +45,11 @@ class RunArguments:
         metrics: metric families beside those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
-        devices: processes that share a cell.
+        devices: processes that share a run.
         micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
             room for.
         strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
-        keep_checkpoints: of cells that are finished and scored: `all`, `best` (one of those that differ in their seed
+        keep_checkpoints: of runs that are finished and scored: `all`, `best` (one of those that differ in their seed
             only), `none`.
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
 
@@ -128,14 +128,14 @@ class RunArguments:
         """Refuse shares of a model where one process works on a cell.
 
         Args:
-            world: processes that share a cell, on all its nodes.
+            world: processes that share a run, on all its nodes.
 
         Raises:
             UsageError: there is one, and the strategy is `fsdp`.
         """
         if self.strategy == "fsdp" and world == 1:
             raise UsageError(
-                "--strategy fsdp shares a model among processes, and a cell has one here: give --devices 2 or more, "
+                "--strategy fsdp shares a model among processes, and a run has one here: give --devices 2 or more, "
                 "or --slurm nodes=2, or start several processes by torchrun"
             )
 

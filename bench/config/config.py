@@ -13,7 +13,8 @@ from bench.config.suggestions import did_you_mean_option, places_of, suggested
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean, nearest
 
-PRESETS = ("small", "mid", "paper")
+PAPER = "paper"
+PRESETS = ("small", "mid", PAPER)
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation", "execution")
 ALIASES = {
     "task.eval_rows": "evaluation.rows",
@@ -51,7 +52,7 @@ def steps_of(epochs: float, rows: int, batch_size: int) -> int:
 
 @dataclass(frozen=True)
 class TrainerConfig:
-    """How a cell is trained. All of it is in the cell's key.
+    """How a run is trained. All of it is in the run's key.
 
     Args:
         steps: optimiser steps; 0 means `epochs` decides.
@@ -68,7 +69,7 @@ class TrainerConfig:
         max_source: most source tokens.
         max_target: most target tokens, and most new tokens when decoding.
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
-        init_from: folder of a trained cell whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
+        init_from: folder of a trained run whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
             tokenizer is taken over.
         validate: epochs from one validation to the next; 0 for none.
         validate_rows: rows of the validation split that are read, chosen by id; None for all.
@@ -172,7 +173,7 @@ class OwnPart:
 
 @dataclass(frozen=True)
 class CellConfig:
-    """One cell of the matrix, every default written out.
+    """One run of the matrix, every default written out.
 
     Args:
         own: `task` and `backbone`, where they are the user's own. Their code is in the key and in the record; how they

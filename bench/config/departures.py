@@ -1,6 +1,6 @@
-"""Departures: what of a cell is other than its paper, or the code of the paper, states.
+"""Departures: what of a run is other than its paper, or the code of the paper, states.
 
-Nothing here is typed twice: the settings are those of the cell's configuration, and the statements are data
+Nothing here is typed twice: the settings are those of the run's configuration, and the statements are data
 (`tasks/papers`). So a recipe that is changed departs from then on, and says so.
 """
 
@@ -32,9 +32,9 @@ def departures_of(
     backbone: str = "",
     data: Mapping[str, str] | None = None,
 ) -> list[Departure]:
-    """Return what of a cell differs from its paper or the code of it, in the order of the statements.
+    """Return what of a run differs from its paper or the code of it, in the order of the statements.
 
-    A cell that takes no step has no departures in how it is trained.
+    A run that takes no step has no departures in how it is trained.
 
     Args:
         config: of the cell.
@@ -79,7 +79,7 @@ def _departure(statement: Stated, value: str) -> Departure | None:
 
 
 def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -> dict[str, str]:
-    """Return every setting of a cell as text, with the facts that no option holds.
+    """Return every setting of a run as text, with the facts that no option holds.
 
     The facts: `backbone`, `decode`; `trainer.length`, its steps or epochs; `optimizer.name` and `optimizer.decays`, the
     tensors that weights decay in; `data.unit`, whether a row is a text of its own or a block of joined texts.

@@ -57,7 +57,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class EvaluationVariant:
-    """How a control evaluates another method's cell differently: nothing is trained for it.
+    """How a control evaluates another method's run differently: nothing is trained for it.
 
     Args:
         distribution: what its decodings draw from, where it differs from the method's own.
@@ -80,7 +80,7 @@ class Method:
         settings: what the class and the variant set, `section.name` to value.
         code: what makes its code this code: class and version, or class and the hash of its source.
         parent: the method it is fine-tuned from, or nothing.
-        evaluation_variant: how it evaluates another method's cell differently, if nothing is trained for it.
+        evaluation_variant: how it evaluates another method's run differently, if nothing is trained for it.
         asked: what to type after --method to get it again.
         defaults: settings for where the task's recipe says nothing.
     """
@@ -124,7 +124,7 @@ class Method:
 
     @property
     def trained_name(self) -> str:
-        """The name it is trained and stored under: a control that only reads shares the cell of what it reads."""
+        """The name it is trained and stored under: a control that only reads shares the run of what it reads."""
         if self.only_reads:
             return self.base
         return self.name
@@ -244,7 +244,7 @@ def _group(entries: Mapping[str, MethodEntry], controls: bool) -> list[str]:
 
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:
-    """Return the name of a cell's backbone: the method's own, else the one asked for, else the recipe's."""
+    """Return the name of a run's backbone: the method's own, else the one asked for, else the recipe's."""
     return method.own_backbone or backbone or str(recipe_of(task, preset)["backbone"])
 
 
@@ -287,7 +287,7 @@ def cell_config(
     limit: int | None,
     own: Mapping[str, OwnPart] | None = None,
 ) -> CellConfig:
-    """Resolve one cell: constructor and method defaults, then the task's recipe, the method's settings, overrides.
+    """Resolve one run: constructor and method defaults, then the task's recipe, the method's settings, overrides.
 
     Args:
         own: `task`, where it is the user's own.

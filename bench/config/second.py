@@ -40,9 +40,9 @@ def second_backbone(method: Method) -> str:
 def second_config(
     task: type[Task], method: Method, second: Method, config: CellConfig, given: Sequence[Override], decode: str | None
 ) -> CellConfig:
-    """Resolve the cell of a method's second model.
+    """Resolve the run of a method's second model.
 
-    It is the cell of the second method as it would be trained here, with two changes: the method's `second_settings`
+    It is the run of the second method as it would be trained here, with two changes: the method's `second_settings`
     win over what the user has set for all, and what he has set for `second:` wins over both.
 
     Args:

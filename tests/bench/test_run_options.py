@@ -14,7 +14,7 @@ from tests.e2e import stores
 Bench = Callable[..., Ended]
 SLURM = ("--slurm", "time=60")
 SHARES = ("--strategy", "fsdp")
-ALONE = "a cell has one here: give --devices 2 or more, or --slurm nodes=2"
+ALONE = "a run has one here: give --devices 2 or more, or --slurm nodes=2"
 KEPT = "--keep-checkpoints does not go with"
 
 

@@ -117,12 +117,7 @@ class Search(ABC):
 
     @abstractmethod
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
-        """Return the combinations to try, as typed after --set; none for a method that is not tuned.
-
-        Args:
-            method: that is tuned.
-            config: of its run without a search.
-        """
+        """Return the combinations to try, as typed after --set; none for a method that is not tuned."""
 
     @abstractmethod
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:

@@ -118,11 +118,6 @@ def learning_rates(name: str, rate: float, number: int) -> list[float]:
     They are the first of a scrambled Sobol sequence of the method's own (Owen 1998), so that a search of more trials
     begins with those of a search of fewer.
 
-    Args:
-        name: of the method; it seeds the sequence.
-        rate: of the recipe.
-        number: of trials.
-
     >>> learning_rates("mle", 1e-3, 2)
     [0.000978, 0.00131]
     """

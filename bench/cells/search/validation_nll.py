@@ -26,9 +26,6 @@ def validation_nll(cells: Sequence[Cell]) -> float | None:
     Runs that were merged from a snapshot have no rows. For these it is what a stored search over the same runs says, or
     else the logarithm of the stored perplexity, which may differ in its last digit.
 
-    Args:
-        cells: of the combination, one for each seed.
-
     Returns:
         None when a seed has none, as after a diverged training, or one that is not finite.
     """

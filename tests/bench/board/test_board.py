@@ -12,7 +12,8 @@ import pytest
 
 import bench
 from bench.board.board import Board
-from bench.board.frames import LONG, parameters_of, table_of_means
+from bench.board.frames import LONG, parameters_of
+from bench.board.logged import table_of_means
 from bench.errors import MissingError, UsageError
 from bench.store.export import add_run, write_snapshot
 from bench.store.store import cells_below
@@ -118,22 +119,6 @@ def test_a_notebook_names_the_cells_that_failed(board: Board) -> None:
     shown = failed.filter(method="mle")._repr_html_()
     assert shown.endswith("<p>failed: xsum · mle: &lt;b&gt;no&lt;/b&gt; data</p>\n")
     assert "failed" not in board._repr_html_()
-
-
-def test_without_pandas_there_are_no_frames_and_all_else(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    kept = board.filter(task="logicnlg", method=["mle", "histalign.mean"])
-    for frame in (
-        kept.to_pandas,
-        lambda: kept.to_pandas("wide"),
-        kept.curves,
-        lambda: kept.compare("histalign.mean", "mle"),
-    ):
-        with pytest.raises(MissingError, match=r"frames need pandas, .*; pip install pandas"):
-            frame()
-    assert "histalign" in repr(kept)
-    assert "histalign" in kept._repr_html_()
-    assert "histalign" in kept.plot("intervals", metric="bleu-3").svg
 
 
 def test_a_table_of_means_has_the_numbers_of_the_board(board: Board) -> None:

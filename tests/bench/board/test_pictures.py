@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench.board.pictures import COLOURS, Picture, draw
@@ -43,7 +44,8 @@ def two_sizes() -> dict[str, Any]:
 
 def drawn(kind: str, content: dict[str, Any], **options: Any) -> Picture:
     """Return a picture of a board that has `CURVES` and `SIZES`."""
-    return draw(kind, content, CURVES, SIZES, options)
+    data = {"curves": pd.DataFrame(CURVES), "sizes": SIZES}.get(kind)
+    return draw(kind, content, data, options)
 
 
 def texts(picture: Picture) -> list[str]:

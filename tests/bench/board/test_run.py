@@ -86,7 +86,7 @@ def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own
     own.write("failing", FAILING)
     asked = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
     method = "failing:Failing"
-    with pytest.raises(RunError, match=r"1 cells have failed and the others are stored: .*fails on purpose") as caught:
+    with pytest.raises(RunError, match=r"1 runs have failed and the others are stored: .*fails on purpose") as caught:
         bench.run("logicnlg", ["mle", method], **asked)  # type: ignore[arg-type]
     assert len(caught.value.failed) == 1
     kept = bench.run("logicnlg", ["mle", method], on_error="keep", **asked)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Confirmation: more than 50 cells are begun only with --yes, or when somebody at a terminal says so."""
+"""Confirmation: more than 50 runs are begun only with --yes, or when somebody at a terminal says so."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_without_a_terminal_nothing_is_begun_and_yes_is_named(bench: Bench, aske
     ended = bench(*asked)
     assert ended.code == 2
     assert ended.complaints == [
-        "bench: 2 cells are to be trained or evaluated, and more than 1 are begun only with --yes; --dry-run shows "
+        "bench: 2 runs are to be trained or evaluated, and more than 1 are begun only with --yes; --dry-run shows "
         "them and what they cost"
     ]
     assert not list((tmp_path / "results").rglob("trained.json"))
@@ -49,7 +49,7 @@ def test_a_terminal_asks_once(bench: Bench, asked: list[str], monkeypatch: pytes
     ended = bench(*asked)
     assert ended.code == 2
     assert ended.err.count("[y/N]") == 1
-    assert ended.err.endswith("bench: nothing was begun: the answer was not y; --yes begins 2 cells without asking\n")
+    assert ended.err.endswith("bench: nothing was begun: the answer was not y; --yes begins 2 runs without asking\n")
     answer(monkeypatch, "y\n")
     assert bench(*asked).code == 0
 
@@ -58,7 +58,7 @@ def test_a_search_counts_all_that_it_tries(bench: Bench, asked: list[str], monke
     monkeypatch.setattr("bench.cells.plan_checks.MANY", 3)
     ended = bench(*asked, "--trials", "2")
     assert ended.code == 2
-    assert "cells are to be trained or evaluated, and more than 3 are begun only with --yes" in ended.err
+    assert "runs are to be trained or evaluated, and more than 3 are begun only with --yes" in ended.err
 
 
 def test_so_does_what_reproduces_a_paper(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_so_does_what_reproduces_a_paper(bench: Bench, tmp_path: Path, monkeypat
     words = ("reproduce", "histalign/table1", "--limit", "16", "--results", str(tmp_path / "results"))
     ended = bench(*words)
     assert ended.code == 2
-    assert "cells are to be trained or evaluated, and more than 0 are begun only with --yes" in ended.err
+    assert "runs are to be trained or evaluated, and more than 0 are begun only with --yes" in ended.err
     assert not (tmp_path / "results").exists()
     assert bench(*words, "--dry-run").code == 0
     begun: list[int] = []

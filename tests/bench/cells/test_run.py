@@ -221,7 +221,7 @@ def test_what_failed_to_train_is_not_trained_again_for_a_control(arguments, monk
     outcome, trainer, _, plan = run(arguments, monkeypatch, ends)
     first, second = plan.cells
     assert [call[0] for call in trainer.calls] == [methods[0]]
-    assert outcome.failed[second.label] == f"reads the trained cell of '{first.label}', which has failed"
+    assert outcome.failed[second.label] == f"reads the trained run of '{first.label}', which has failed"
     note = first.folder.failed()
     assert (note["status"], note["error"]) == ("failed", "RuntimeError: after an hour")
     assert "traceback" in note

@@ -79,7 +79,7 @@ def test_a_worker_refuses_code_that_has_changed(own):
     own.write("own_losses", FOCAL)
     (cell,) = make_plan(RunArguments(("logicnlg",), ("own_losses:Focal",), limit=8, preset="small")).cells
     own.write("own_losses", FOCAL + "\n")
-    with pytest.raises(BenchError, match="the key of the trained cell is .* code or data have changed"):
+    with pytest.raises(BenchError, match="the key of the trained run is .* code or data have changed"):
         cell_of(sent(cell))
 
 

@@ -123,7 +123,7 @@ def test_alone_they_have_a_table_of_their_own(bench: Bench, texts: Path, tmp_pat
         (("--task", "xsum", "--system", "../x"), "--system is a name of lower-case letters"),
         (("--task", "ambiguous_template", "--system", "x"), "has no generated texts"),
         (("--task", "text", "--system", "x"), "--like FOLDER"),
-        (("--task", "xsum", "--system", "x", "--like", "nothing-here"), "no trained cell 'nothing-here'"),
+        (("--task", "xsum", "--system", "x", "--like", "nothing-here"), "no trained run 'nothing-here'"),
         (("--task", "xsum", "--system", "x", "--set", "task.pth=x"), "has no option 'pth'"),
     ],
 )

@@ -11,11 +11,12 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells import memory
+from bench.cells.memory import execution_of, with_less_memory
 from bench.cli import parser
 from bench.config.arguments import collect
 from bench.errors import BenchError
 from bench.store.state_files import STATE
+from bench.training.execution import Execution
 from tests.conftest import Ended
 from tests.e2e import children, stores
 
@@ -110,7 +111,7 @@ def test_how_many_micro_batches_to_begin_with(tmp_path: Path) -> None:
     def begins(asked: str, world: int) -> int:
         given = arguments(tmp_path / "results", "--micro-batch", asked)
         (cell,) = stores.planned(given)
-        return memory.micro_batches_of(cell, world, collect(parser().parse_args(given)))
+        return execution_of(cell, collect(parser().parse_args(given)), world).accumulate
 
     assert [begins("auto", world) for world in (1, 2)] == [1, 1]
     assert [begins("1", world) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
@@ -137,12 +138,8 @@ def test_not_even_one_row_fits(bench: Bench, tmp_path: Path, monkeypatch: pytest
 
 def test_other_errors_pass(tmp_path: Path) -> None:
     (cell,) = stores.planned(arguments(tmp_path / "results"))
-
-    def attempt(micro_batches: int, out_of_memory: bool) -> None:
-        raise BenchError(f"{micro_batches} {out_of_memory}")
-
-    with pytest.raises(BenchError, match="^3 False$"):
-        memory.within_memory(cell, 3, attempt, print)
+    with pytest.raises(BenchError, match="^as it is$"):
+        with_less_memory(cell, Execution(accumulate=3), BenchError("as it is"))
 
 
 def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
@@ -150,15 +147,8 @@ def test_an_evaluation_is_not_tried_again(bench: Bench, tmp_path: Path) -> None:
     given = arguments(tmp_path / "results")
     assert bench(*given).code == 0
     (cell,) = stores.planned(given)
-    tried, notes = list[int](), list[str]()
-
-    def attempt(micro_batches: int, out_of_memory: bool) -> None:
-        tried.append(micro_batches)
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
     with pytest.raises(BenchError, match=r"in the evaluation .* batches smaller: --set evaluation\.batch_size=1"):
-        memory.within_memory(cell, 1, attempt, notes.append)
-    assert (tried, notes) == ([1], [])
+        with_less_memory(cell, Execution(), torch.OutOfMemoryError("CUDA out of memory"))
 
 
 @pytest.mark.ddp

@@ -189,7 +189,7 @@ def test_what_is_no_trained_cell_is_refused(donors, tmp_path, changes):
     _ = path.mkdir() if changes is None else copied(donors[0], path, **changes)
     with pytest.raises(MissingError) as found:
         from_donor(path)
-    assert str(found.value).startswith(f"trainer.init_from names '{path}', which is no trained cell; it should be a ")
+    assert str(found.value).startswith(f"trainer.init_from names '{path}', which is no trained run; it should be a ")
     assert "\n" not in str(found.value)
 
 
@@ -197,7 +197,7 @@ def test_a_folder_that_is_not_there_is_refused_by_the_command_in_one_line(bench,
     ended = bench(*TINY, f"trainer.init_from={tmp_path / 'nowhere'}", "--results", str(tmp_path))
     assert (ended.code, ended.out) == (3, "")
     assert ended.err == ended.complaints[0] + "\n"
-    assert ended.err.startswith(f"bench: trainer.init_from names '{tmp_path / 'nowhere'}', which is no trained cell")
+    assert ended.err.startswith(f"bench: trainer.init_from names '{tmp_path / 'nowhere'}', which is no trained run")
 
 
 @pytest.mark.parametrize("where", ["nowhere", "."])

@@ -79,14 +79,14 @@ def test_trials_that_tie_are_trained_whole_on_the_first_seed(repeated: Path) -> 
 
 def test_the_trainings_at_full_length_decide(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The best trial is the worst whole training."""
-    from bench.cells.search import place
+    from bench.cells.search import run
 
     def loss(cells: list[Any]) -> float:
         trainer = cells[0].config.trainer
         return float(trainer.lr if trainer.steps == 1 else -trainer.lr)
 
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(place, "validation_nll", loss)
+    monkeypatch.setattr(run, "validation_nll", loss)
     assert bench(*SEARCH, "--results", str(tmp_path)).code == 0
     cells = picked(tmp_path)
     assert len(cells) == 2
@@ -160,7 +160,7 @@ def test_a_method_whose_parent_lacks_weights_goes_on_with_its_pick(
 def test_after_a_failed_repetition_the_best_trial_is_picked(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bench.cells.search import place
+    from bench.cells.search import run
 
     def loss(cells: list[Any]) -> float | None:
         trainer = cells[0].config.trainer
@@ -170,7 +170,7 @@ def test_after_a_failed_repetition_the_best_trial_is_picked(
 
     rates = [0.000978, 0.00131, 0.00283]
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(place, "validation_nll", loss)
+    monkeypatch.setattr(run, "validation_nll", loss)
     ended = bench(*SEARCH, "--results", str(tmp_path))
     assert "a training of its tie break has failed; the best trial is picked" in ended.err
     cells = picked(tmp_path)
