@@ -99,8 +99,8 @@ def costs_of_plan(plan: Plan, timing: RunArguments | None = None) -> list[Cost]:
 def counted(cell: Cell, bodies: dict[str, Backbone]) -> Cost:
     """Return the cost of a run without running its model."""
     trainer, (total, trained, item) = cell.config.trainer, sizes_of(cell, bodies)
-    if cell.second is not None:
-        total += sizes_of(cell.second, bodies)[0]
+    if cell.reference is not None:
+        total += sizes_of(cell.reference, bodies)[0]
     n_rows, tokens_of_row = training_rows(cell)
     steps = trainer.n_steps(n_rows) if n_rows or trainer.steps else None
     tokens = None if steps is None else round(steps * trainer.batch_size * tokens_of_row)
@@ -223,7 +223,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
 
     execution = execution_of(cell, arguments)
     torch.set_num_threads(execution.threads or torch.get_num_threads())
-    objective, codec = build(cell, None if cell.second is None else build(cell.second)[0])
+    objective, codec = build(cell, None if cell.reference is None else build(cell.reference)[0])
     with suppress(OSError):  # only on Linux a process can begin a new peak
         Path("/proc/self/clear_refs").write_text("5")
     if torch.cuda.is_available():

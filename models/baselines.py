@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from bench.models.core.objective import Place
+from bench.models.core.objective import Compatibility
 
 
 class Baseline(ABC):
@@ -18,9 +18,9 @@ class Baseline(ABC):
     fields: ClassVar[frozenset[str]] = frozenset({"exemplar"})
 
     @classmethod
-    def why_not(cls, place: Place) -> str | None:
+    def why_not(cls, fit: Compatibility) -> str | None:
         """Return why it does not fit a task, or None: it takes a source."""
-        if place.open_ended:
+        if fit.open_ended:
             return "needs rows with a source"
         return None
 

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, slices
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.unigram import unigram_log_probs, without_memory
 
 __all__ = ["BUCKETS", "Bigram", "bigram_log_probs", "bucket_of", "last_token"]
@@ -63,29 +63,29 @@ class Bigram(Objective):
         """Count the pairs of a batch; the loss is their negative log-likelihood before they were counted."""
         states = self.states(batch)
         total = torch.zeros((), device=states.hidden.device)
-        tokens = 0
-        for rows in slices(states, self.slice_size):
-            total += -self.log_probs(rows).gather(1, rows.targets[:, None]).sum()
-            before = last_token(rows)
+        n_tokens = 0
+        for tokens in slices(states, self.slice_size):
+            total += -self.log_probs(tokens).gather(1, tokens.targets[:, None]).sum()
+            before = last_token(tokens)
             known = before != IGNORED
-            places = bucket_of(before[known], rows.targets[known])
+            places = bucket_of(before[known], tokens.targets[known])
             self.new_pairs.index_add_(0, places, torch.ones_like(places, dtype=self.new_pairs.dtype))
-            tokens += len(rows)
+            n_tokens += len(tokens)
         with torch.enable_grad():
-            return LossSum(total + 0 * self.anchor, torch.tensor(tokens, device=total.device))
+            return LossSum(total + 0 * self.anchor, torch.tensor(n_tokens, device=total.device))
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         """Add the pairs that all ranks have counted."""
         self.pairs += reduce(self.new_pairs)
         self.new_pairs.zero_()
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Log-probabilities after the token that stands before each position, [n, V]."""
-        return bigram_log_probs(self.pairs, unigram_log_probs(self.counts), last_token(rows))
+        return bigram_log_probs(self.pairs, unigram_log_probs(self.counts), last_token(tokens))
 
-    def components(self, rows: Rows) -> dict[str, Tensor]:
+    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Its own distribution in place of the head, and no memory."""
-        return without_memory(self.log_probs(rows))
+        return without_memory(self.log_probs(tokens))
 
 
 def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:
@@ -112,15 +112,15 @@ def bucket_of(before: Tensor, token: Tensor) -> Tensor:
     return (before * FIRST + token * SECOND) % BUCKETS
 
 
-def last_token(rows: Rows) -> Tensor:
+def last_token(tokens: TokenSlice) -> Tensor:
     """Return the token just before each position, IGNORED where there is none, [n].
 
     The prompt and what was written behind it on a decoder-only backbone; the target alone on an encoder-decoder.
     """
-    tokens = torch.where(rows.written == IGNORED, rows.prompt, rows.written)  # [n, W]
-    if not tokens.shape[1]:  # the first step of a text on an encoder-decoder
-        return tokens.new_full((len(tokens),), IGNORED)
-    columns = torch.arange(tokens.shape[1], device=tokens.device)
-    last = torch.where(tokens == IGNORED, -1, columns).amax(1)  # [n]
-    found = tokens.gather(1, last.clamp(min=0)[:, None]).squeeze(1)
+    ids = torch.where(tokens.written == IGNORED, tokens.prompt, tokens.written)  # [n, W]
+    if not ids.shape[1]:  # the first step of a text on an encoder-decoder
+        return ids.new_full((len(ids),), IGNORED)
+    columns = torch.arange(ids.shape[1], device=ids.device)
+    last = torch.where(ids == IGNORED, -1, columns).amax(1)  # [n]
+    found = ids.gather(1, last.clamp(min=0)[:, None]).squeeze(1)
     return found.masked_fill(last < 0, IGNORED)

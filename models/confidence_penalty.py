@@ -15,7 +15,7 @@ from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class ConfidencePenalty(Objective):
@@ -40,9 +40,9 @@ class ConfidencePenalty(Objective):
         super().__init__(backbone)
         self.beta = beta
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target less the weighted entropy, [n], and both parts."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         nll = head.lse - at_target
         penalty = -self.beta * (head.lse - head.expected)
         return nll + penalty, {"mle": nll, "penalty": penalty}

@@ -21,7 +21,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.preceding_targets import preceding_targets
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class CT(Objective):
@@ -69,10 +69,10 @@ class CT(Objective):
         super().__init__(backbone)
         self.window, self.length, self.variant = window, length, variant
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target and the contrastive term, [n]."""
-        found = preceding_targets(rows, min(self.window, self.length - 1), distinct=self.variant == "paper")
-        at_target, at_tokens = head.at(rows.targets), head.at(found.tokens)  # [n], [n, M]
+        found = preceding_targets(tokens, min(self.window, self.length - 1), distinct=self.variant == "paper")
+        at_target, at_tokens = head.at(tokens.targets), head.at(found.tokens)  # [n], [n, M]
         nll = head.lse - at_target
         above = (at_tokens - at_target[:, None]).masked_fill(found.left_out, -math.inf)
         contrastive = torch.cat([torch.zeros_like(nll)[:, None], above], 1).logsumexp(1)

@@ -19,12 +19,12 @@ from torch import Tensor
 
 from bench.base.options import Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import Losses, LossSum
 from bench.models.core.continuations import draw, scoring_batch, states_without_targets
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import Losses, LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 
 FLOOR = 1e-20
 """Smallest argument of the logarithm, as in the released code: at most 46 nats."""
@@ -76,9 +76,9 @@ class Ditto(Objective):
         super().__init__(backbone)
         self.mix, self.decay, self.span, self.variant = mix, decay, span, variant
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """-log p of the target, [n]: the loss of the steps that are not on repeated spans."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         return head.lse - at_target, {}
 
     def step_loss(self, batch: Batch) -> LossSum:
@@ -106,8 +106,8 @@ class Ditto(Objective):
         probabilities = (-self.target_nll(states)).exp().double()  # [B, T]
         before = probabilities.gather(1, torch.arange(lags.shape[1], device=lags.device) - lags)  # [B, T]
 
-        def penalties(rows: Rows, head: Head) -> Losses:
-            at_target, place = head.at(rows.targets), (rows.start + rows.group, rows.position)
+        def penalties(tokens: TokenSlice, head: Head) -> Losses:
+            at_target, place = head.at(tokens.targets), (tokens.start + tokens.group, tokens.position)
             probability = (at_target - head.lse).exp()
             gap = (probability - self.decay * before[place].to(probability.dtype)).abs()
             return -weights[place].to(gap.dtype) * (1 - gap).clamp_min(FLOOR).log(), {}

@@ -17,10 +17,10 @@ from torch.nn.functional import normalize
 
 from bench.base.seeds import seed_of
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import Losses
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.sliced_loss import Losses
+from bench.models.core.states import TokenSlice
 
 LEAST = 1e-30
 """What a loss is divided by where there is no distance: the quotient is finite in float32."""
@@ -79,10 +79,10 @@ class EMO(Objective):
         """Copy the embedding of the model that training starts from."""
         self.directions.copy_(self._directions())
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Mean of negative log-likelihood and scaled distance, [n]."""
-        at_target = head.at(rows.targets)
-        distance = head.expected_of(distances_from(rows.targets, self.directions.to(at_target.dtype)))
+        at_target = head.at(tokens.targets)
+        distance = head.expected_of(distances_from(tokens.targets, self.directions.to(at_target.dtype)))
         nll = head.nll(at_target)  # the ratio below is of two numbers that may both be near 0
         divisor = distance.clamp_min(LEAST)
         if self.variant == "released":

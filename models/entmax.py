@@ -16,10 +16,10 @@ from torch import Tensor
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import Losses
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.sliced_loss import Losses
+from bench.models.core.states import TokenSlice
 from bench.models.functional.entmax import entmax, entmax_and_entropy
 
 if TYPE_CHECKING:
@@ -59,22 +59,22 @@ class Entmax(Objective):
         super().__init__(backbone)
         self.alpha, self.eps = alpha, eps
 
-    def probabilities(self, rows: Rows) -> Tensor:
+    def probabilities(self, tokens: TokenSlice) -> Tensor:
         """The model's own distribution, [n, V], with zeros; without gradient."""
-        return entmax(super().logits(rows), self.alpha)
+        return entmax(super().logits(tokens), self.alpha)
 
-    def logits(self, rows: Rows) -> Tensor:
+    def logits(self, tokens: TokenSlice) -> Tensor:
         """Logarithm of (p + eps) / (1 + eps V), [n, V]; without gradient."""
-        raised = self.probabilities(rows) + self.eps
+        raised = self.probabilities(tokens) + self.eps
         return (raised / (1 + self.eps * raised.shape[1])).log()
 
-    def position_loss(self, rows: Rows) -> Losses:
+    def position_loss(self, tokens: TokenSlice) -> Losses:
         """The loss over logits that are not raised, [n]."""
-        return self.head_loss(rows, PlainHead(super().logits(rows)))
+        return self.head_loss(tokens, PlainHead(super().logits(tokens)))
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Fenchel-Young loss of each position, [n]: its gradient is p, less 1 at the target."""
-        return entmax_loss(head, rows.targets, self.alpha), {}
+        return entmax_loss(head, tokens.targets, self.alpha), {}
 
     def remarks(self) -> list[str]:
         """That likelihoods are smoothed."""
@@ -83,11 +83,11 @@ class Entmax(Objective):
             f"number, and are not to be compared with other rows'"
         ]
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Logarithm of p, [n, V], -inf outside its support; a decoupled decoding sees the raised distribution."""
         if decoding.distribution == "decoupled":
-            return super().decode_log_probs(rows, decoding)
-        return self.probabilities(rows).log()
+            return super().decode_log_probs(tokens, decoding)
+        return self.probabilities(tokens).log()
 
 
 def entmax_loss(head: Head, targets: Tensor, alpha: float) -> Tensor:

@@ -26,10 +26,10 @@ from torch import Tensor, nn
 from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import LossSum
-from bench.models.core.host import Array, to_device
+from bench.models.core.cpu_copy import Array, to_device
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States, at_positions, slices
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice, at_positions, slices
 from bench.models.functional.class_head import ClassHead, class_head_loss, class_log_masses, posterior_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.least_squares import LeastSquares
@@ -101,7 +101,7 @@ class F2Softmax(Objective):
     counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
     order: Tensor  # [V] token at each rank of falling frequency
     ranks: Tensor  # [V] rank of each token
-    class_on_host: Array  # [V] class of each token
+    class_on_cpu: Array  # [V] class of each token
     sizes: tuple[int, ...]  # K numbers of tokens, from the most frequent class on
     token_weight: nn.Parameter  # [V, D] o of eq. 4, in the order of ranks
     class_weight: nn.Parameter  # [K, D] u of eq. 4
@@ -152,8 +152,8 @@ class F2Softmax(Objective):
         self.register_buffer("counts", counts)
         self.register_buffer("order", order, persistent=False)
         self.register_buffer("ranks", order.argsort(), persistent=False)
-        self.class_on_host = np.zeros(len(counts), np.int64)
-        self.class_on_host[order.numpy()] = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.class_on_cpu = np.zeros(len(counts), np.int64)
+        self.class_on_cpu[order.numpy()] = np.repeat(np.arange(len(self.sizes)), self.sizes)
         self._make_weights(n_tokens=len(counts), n_classes=len(self.sizes))
         for parameter in unshared(self.backbone, self.backbone.head_parameters()):
             parameter.requires_grad_(False)
@@ -199,21 +199,21 @@ class F2Softmax(Objective):
 
     # Distribution and loss --------------------------------------------------------------------------------------
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Eq. 2, [n, V]."""
-        return self.logits(rows)
+        return self.logits(tokens)
 
-    def logits(self, rows: Rows) -> Tensor:
+    def logits(self, tokens: TokenSlice) -> Tensor:
         """Log of eq. 2, which already sums to one, [n, V]."""
-        by_rank = posterior_log_probs(rows.hidden, self.head)
+        by_rank = posterior_log_probs(tokens.hidden, self.head)
         return by_rank.index_select(1, self.ranks)
 
     def loss(self, states: States) -> LossSum:
         """Eq. 3 summed over target tokens, from the columns of each target's own class."""
-        known = states.on_host().targets
+        known = states.on_cpu().targets
         places = np.flatnonzero(known != IGNORED)  # [n] among the B * T positions
         targets = known.reshape(-1)[places]
-        counts: list[int] = np.bincount(self.class_on_host[targets], minlength=len(self.sizes)).tolist()
+        counts: list[int] = np.bincount(self.class_on_cpu[targets], minlength=len(self.sizes)).tolist()
         on_device = to_device({"places": places, "targets": targets}, states.hidden.device)
         hidden = at_positions(states.hidden, on_device["places"])  # [n, D]
         total, terms = class_head_loss(hidden, self.ranks[on_device["targets"]], self.head, counts)
@@ -240,10 +240,10 @@ class F2Softmax(Objective):
                 f"f2softmax: {error}; posterior:{decoding.text} decodes by the whole distribution"
             ) from None
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Eq. 7 as one distribution over tokens, or eq. 2, [n, V]; greedy and beam search take the best class."""
         decoding = self.resolved(decoding)
-        log_probs = self.log_probs(rows)
+        log_probs = self.log_probs(tokens)
         if decoding.distribution != "decoupled":
             return log_probs
         classes = self.classes.to(log_probs.device)
@@ -293,9 +293,9 @@ class F2Softmax(Objective):
         """
         fit = LeastSquares()
         for states in evaluated(self.backbone, batches):
-            for rows in slices(states, self.slice_size):
-                masses = class_log_masses(rows.hidden, self.head)  # [n, K]
-                fit.add(rows.hidden, masses - masses.mean(1, keepdim=True))
+            for tokens in slices(states, self.slice_size):
+                masses = class_log_masses(tokens.hidden, self.head)  # [n, K]
+                fit.add(tokens.hidden, masses - masses.mean(1, keepdim=True))
         if not fit.slices:
             raise UsageError("f2softmax fits its classes on training text, and no batch has a target; is there any?")
         return fit.solve()

@@ -19,11 +19,11 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.special_tokens import special_tokens
-from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
 
 
@@ -96,21 +96,21 @@ class FACE(Objective):
         self.pending: Tensor | None = None
         self.table: Tensor | None = None  # [V] of the batch whose loss is being summed
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-w log p of the target, [n]."""
-        at_target, predicted = head.at(rows.targets), rows.targets
+        at_target, predicted = head.at(tokens.targets), tokens.targets
         if self.counts_output or self.is_post:  # all forms but gpr
             predicted = head.argmax()
         nll = head.lse - at_target
         if self.variant == "paper":
-            self._count(predicted if self.counts_output else rows.targets)
+            self._count(predicted if self.counts_output else tokens.targets)
         table = self.table
         if table is None:
             table = self._table()
         if self.is_post:
-            weights = overuse_weights(table, predicted, rows.targets)
+            weights = overuse_weights(table, predicted, tokens.targets)
         else:
-            weights = table[rows.targets]
+            weights = table[tokens.targets]
         return weights.to(nll.dtype) * nll, {}
 
     def loss(self, states: States) -> LossSum:
@@ -160,6 +160,6 @@ class FACE(Objective):
     def _predictions(self, states: States) -> Tensor:
         """Most probable token at each position that carries a target, [B, T]."""
         predictions = torch.full_like(states.targets, IGNORED)
-        for rows in slices(states.detached(), self.slice_size):
-            predictions[rows.start + rows.group, rows.position] = self.logits(rows).argmax(1)
+        for tokens in slices(states.detached(), self.slice_size):
+            predictions[tokens.start + tokens.group, tokens.position] = self.logits(tokens).argmax(1)
         return predictions

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from bench.base.options import Amount, Range
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import Losses
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.sliced_loss import Losses
+from bench.models.core.states import TokenSlice
 
 
 class GEM(Objective):
@@ -65,11 +65,11 @@ class GEM(Objective):
         super().__init__(backbone)
         self.beta, self.h, self.scale = beta, h, scale
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Loss of each position, [n]."""
         if self.h == "linear":
-            return self._linear(rows, head), {}
-        at_target = head.at(rows.targets)
+            return self._linear(tokens, head), {}
+        at_target = head.at(tokens.targets)
         targets, sums = at_target.detach()[:, None], []
 
         def weights(logits: Tensor, span: slice) -> Tensor:
@@ -80,9 +80,9 @@ class GEM(Objective):
 
         return head.weighted(weights) - torch.cat(sums) * at_target, {}
 
-    def _linear(self, rows: Rows, head: Head) -> Tensor:
+    def _linear(self, tokens: TokenSlice, head: Head) -> Tensor:
         """The linear form, [n]: its gradient is that of beta times the log-sum-exp, less the target's logit."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         smooth_maximum = self.beta * head.lse_at(self.beta)
         constant = (head.expected_at(self.beta) - smooth_maximum).detach()
         return smooth_maximum + constant - at_target

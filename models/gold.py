@@ -16,10 +16,10 @@ from torch import Tensor
 
 from bench.base.options import Amount, Share
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import Losses, LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import Losses, LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.returns import discounted_returns, rewards
 
 RELEASED_HORIZON = 5
@@ -64,7 +64,7 @@ class GOLD(Objective):
     )
     version: ClassVar[int] = 1
     parent: ClassVar[str] = "mle"
-    second: ClassVar[str] = "mle"
+    reference: ClassVar[str] = "mle"
     two_passes: ClassVar[bool] = True
 
     def __init__(
@@ -83,13 +83,14 @@ class GOLD(Objective):
         self.gamma, self.variant = gamma, variant
         self.returns: Tensor | None = None  # [B, T] of the batch whose loss is being summed
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """-log p of the target, times the policy's weight and the return of its place, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         nll = head.lse - at_target
         if self.returns is None:
             return nll, {}
-        weights = self.policy(rows, nll).clamp_min(self.floor) * self.returns[rows.start + rows.group, rows.position]
+        returns = self.returns[tokens.start + tokens.group, tokens.position]
+        weights = self.policy(tokens, nll).clamp_min(self.floor) * returns
         return weights.to(nll.dtype) * nll, {}
 
     def loss(self, states: States) -> LossSum:
@@ -100,15 +101,15 @@ class GOLD(Objective):
         finally:
             self.returns = None
 
-    def policy(self, rows: Rows, nll: Tensor) -> Tensor:
+    def policy(self, tokens: TokenSlice, nll: Tensor) -> Tensor:
         """Probability of the target under the model that weighs, without gradient, [n]: that of this model."""
         return (-nll).exp().detach()
 
     def mle_probabilities(self, states: States) -> Tensor:
         """Probability of each target under the frozen model, [B, T] float64, 1 where there is none."""
-        second = self.second_model
-        assert states.second is not None
-        return (-second.target_nll(states.second()).double()).exp()
+        reference = self.reference_model
+        assert states.reference is not None
+        return (-reference.target_nll(states.reference()).double()).exp()
 
     def _returns(self, states: States) -> Tensor:
         """Q of each position with a target, [B, T] float64."""

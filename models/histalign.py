@@ -27,12 +27,12 @@ from torch import Tensor
 
 from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum, summed
+from bench.models.core.cpu_copy import Array, to_device
 from bench.models.core.head import Head
-from bench.models.core.host import Array, to_device
 from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States, slices
+from bench.models.core.sliced_loss import LossSum, summed
+from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.target_entries import positive_entries
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import ranked_hinge, released_ranking
@@ -108,31 +108,31 @@ class HistAlign(Objective):
         defaults = DEFAULTS[options["variant"]]
         return {name: options[name] or default for name, default in defaults.items()}
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Eq. 3, [n, V]."""
-        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+        return cache_log_probs(self.logits(tokens), tokens.similarity(), tokens.memory_tokens, tokens.readable)
 
-    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+    def memory_terms(self, tokens: TokenSlice) -> tuple[Tensor, ...]:
         """Log-sums over the cache, [n] each, where the base is that of eq. 3."""
         if self.base == "mle":
             return ()
-        return cache_terms(rows, released=self.variant == "released")
+        return cache_terms(tokens, released=self.variant == "released")
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """l_base of eq. 6 at each position, [n]: cross-entropy, or that of eq. 3."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         if self.base == "mle":
             nll = head.lse - at_target
         else:
-            nll = cache_nll_of(head.lse, at_target, *rows.memory_terms)
+            nll = cache_nll_of(head.lse, at_target, *tokens.memory_terms)
         return nll, {self.base: nll}
 
-    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    def position_loss(self, tokens: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
         """Eq. 6 at each position, [n]; without the authors' ranking term, which is no sum over positions."""
-        losses, parts = super().position_loss(rows)
+        losses, parts = super().position_loss(tokens)
         if self.reduction == "authors":
             return losses, parts
-        ranking, named = self.ranking_loss(rows)
+        ranking, named = self.ranking_loss(tokens)
         return losses + self.alpha * ranking, {**parts, **named}
 
     def loss(self, states: States) -> LossSum:
@@ -155,10 +155,10 @@ class HistAlign(Objective):
             return self._authors_ranking(states)
         return summed(states, self.ranking_loss, [], memory_slice_size(states)).total
 
-    def ranking_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    def ranking_loss(self, tokens: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
         """l_cont of each position, [n]; 0 for a position without a pair."""
-        pairs = paired(rows)
-        with_pair = pairs.of(rows)
+        pairs = paired(tokens)
+        with_pair = pairs.of(tokens)
         reduction: Literal["sum", "pair_mean"] = "sum" if self.reduction == "sum" else "pair_mean"
         hinge = ranked_hinge(
             with_pair.similarity(),
@@ -170,7 +170,7 @@ class HistAlign(Objective):
             reduction,
             pairs.stops,
         )
-        ranking = hinge.new_zeros(len(rows)).index_copy(0, pairs.at, hinge)
+        ranking = hinge.new_zeros(len(tokens)).index_copy(0, pairs.at, hinge)
         return ranking, {"ranking": ranking}
 
     def _authors_ranking(self, states: States) -> Tensor:
@@ -179,14 +179,15 @@ class HistAlign(Objective):
         if not whole:
             return states.hidden.sum() * 0.0
         pairs = paired(whole[0])
-        rows = pairs.of(whole[0])
-        ranks = self._ranks(rows, pairs)
+        tokens = pairs.of(whole[0])
+        ranks = self._ranks(tokens, pairs)
         if self.rank_scope == "cache":
-            ranks = unranked_last(ranks, rows.readable)
+            ranks = unranked_last(ranks, tokens.readable)
         over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
-        return released_ranking(rows.similarity(), ranks, rows.positive, rows.readable, self.margin, over, pairs.stops)
+        similarity, positive, readable = tokens.similarity(), tokens.positive, tokens.readable
+        return released_ranking(similarity, ranks, positive, readable, self.margin, over, pairs.stops)
 
-    def _ranks(self, rows: Rows, pairs: Paired) -> Tensor:
+    def _ranks(self, tokens: TokenSlice, pairs: Paired) -> Tensor:
         """Rank of each memory entry by the cosine between its token and the target, [k, M], of each one that is ranked.
 
         Args:
@@ -197,12 +198,12 @@ class HistAlign(Objective):
         order = order.index_select(0, pairs.question)
         if self.rank_scope == "sequence":
             return ranks_of(order)
-        return ranks_among(order, rows.readable)
+        return ranks_among(order, tokens.readable)
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The positions of a slice that can read an entry with their target, found on the host.
+    """The positions of a slice that can read an entry with their target, found on the CPU.
 
     Positions of one batch row with the same target rank the memory alike. So entries are ordered once for each of the K
     distinct pairs of a batch row and a target.
@@ -218,27 +219,27 @@ class Paired:
     positive: Tensor  # [k, C] bool, which of them do and can be read
     stops: list[int]  # [k] behind the last positive of each position in `entries`
 
-    def of(self, rows: Rows) -> Rows:
+    def of(self, tokens: TokenSlice) -> TokenSlice:
         """Return these positions of the slice they were found in."""
-        return replace(rows.take(self.at), kept=self.kept, width=self.width)
+        return replace(tokens.take(self.at), kept=self.kept, width=self.width)
 
 
-def paired(rows: Rows) -> Paired:
+def paired(tokens: TokenSlice) -> Paired:
     """Find the positions of a slice that have a positive."""
-    assert rows.block is not None
-    assert rows.host is not None
-    host, batch = rows.host, rows.block.batch
-    row, position = np.divmod(rows.block.places, host.targets.shape[1])  # [n]
-    entries, positive = (of_batch[rows.block.span] for of_batch in host.once(positive_entries))  # [n, C]
+    assert tokens.index is not None
+    assert tokens.cpu is not None
+    cpu, batch = tokens.cpu, tokens.index.batch
+    row, position = np.divmod(tokens.index.places, cpu.targets.shape[1])  # [n]
+    entries, positive = (of_batch[tokens.index.span] for of_batch in cpu.once(positive_entries))  # [n, C]
     stops = (positive * np.arange(1, positive.shape[1] + 1)).max(1, initial=0)
     at = np.flatnonzero(stops)
     at = at[np.argsort(-stops[at], kind="stable")]
-    row, targets, stops = row[at], host.targets[row[at], position[at]], stops[at]  # [k]
+    row, targets, stops = row[at], cpu.targets[row[at], position[at]], stops[at]  # [k]
     most = int(stops.max(initial=0))
     vocabulary = int(targets.max(initial=0)) + 1
     questions, question = np.unique(row * vocabulary + targets, return_inverse=True)  # [K], [k]
     target_tokens, target_place = np.unique(questions % vocabulary, return_inverse=True)
-    memory_tokens, memory_place = np.unique(host.memory_tokens[batch], return_inverse=True)
+    memory_tokens, memory_place = np.unique(cpu.memory_tokens[batch], return_inverse=True)
     place, width = numbered(row)
     copied = to_device(
         {
@@ -249,11 +250,11 @@ def paired(rows: Rows) -> Paired:
             "target_tokens": target_tokens,
             "target_place": target_place,
             "memory_tokens": memory_tokens,
-            "memory_place": memory_place.reshape(host.memory_tokens[batch].shape),  # [G, M]
+            "memory_place": memory_place.reshape(cpu.memory_tokens[batch].shape),  # [G, M]
             "entries": entries[at, :most],
             "positive": positive[at, :most],
         },
-        host.device,
+        cpu.device,
     )
     return Paired(
         copied["at"],

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.core.validation_rows import MOST_TARGETS, rows_from_everywhere
 from bench.models.functional.interpolation import interpolated, shares_of, spread
 
@@ -46,26 +46,26 @@ class Interpolated(Objective):
         self.register_buffer("chosen", torch.tensor([0.0, 1.0]))
 
     @abstractmethod
-    def entries(self, rows: Rows) -> Entries:
+    def entries(self, tokens: TokenSlice) -> Entries:
         """Return what each position may read."""
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Logarithm of P, [n, V]."""
-        return self._mixed(rows)[2]
+        return self._mixed(tokens)[2]
 
-    def components(self, rows: Rows) -> dict[str, Tensor]:
+    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Logarithms of (1 - lam) p, lam q and their sum, [n, V] each; with lam = 0 nothing is remembered."""
-        of_model, of_entries, mixed = self._mixed(rows)
+        of_model, of_entries, mixed = self._mixed(tokens)
         weights = (of_entries.sum(1, keepdim=True) > 0) * self.chosen[0].to(of_model)
         return {"head": (1 - weights).log() + of_model, "cache": weights.log() + of_entries.log(), "full": mixed}
 
-    def _mixed(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+    def _mixed(self, tokens: TokenSlice) -> tuple[Tensor, Tensor, Tensor]:
         """Return log p, q and log P, [n, V] each; q is 0 where nothing may be read."""
-        of_model = super().log_probs(rows)
-        scores, tokens, readable = self.entries(rows)
+        of_model = super().log_probs(tokens)
+        scores, ids, readable = self.entries(tokens)
         weight, sharpness = self.chosen.to(of_model)
         shares = shares_of(scores.to(of_model), readable, sharpness)
-        of_entries = spread(shares, tokens, of_model.shape[1])
+        of_entries = spread(shares, ids, of_model.shape[1])
         return of_model, of_entries, interpolated(of_model, of_entries, weight, readable.any(1))
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
@@ -79,9 +79,9 @@ class Interpolated(Objective):
         """
         sums = torch.zeros(len(self.sharpnesses), len(WEIGHTS), dtype=torch.float64, device=self.chosen.device)
         n_targets = 0
-        for rows in rows_from_everywhere(self, valid, MOST_TARGETS):
-            sums += self._log_likelihoods(rows)
-            n_targets += len(rows)
+        for tokens in rows_from_everywhere(self, valid, MOST_TARGETS):
+            sums += self._log_likelihoods(tokens)
+            n_targets += len(tokens)
         sums = sums.cpu()
         best = int(sums.argmax())
         weight, sharpness = WEIGHTS[best % len(WEIGHTS)], self.sharpnesses[best // len(WEIGHTS)]
@@ -93,11 +93,11 @@ class Interpolated(Objective):
             found |= {"nll_alone": -float(alone) / n_targets, "nll": -float(sums.flatten()[best]) / n_targets}
         return {**found, "targets": n_targets}
 
-    def _log_likelihoods(self, rows: Rows) -> Tensor:
+    def _log_likelihoods(self, tokens: TokenSlice) -> Tensor:
         """Return the log-likelihood of a slice's targets for every setting of the grid, summed, float64."""
-        of_model = super().log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)  # [n]
-        scores, tokens, readable = self.entries(rows)
-        has_entries, holds_target = readable.any(1), tokens == rows.targets[:, None]
+        of_model = super().log_probs(tokens).gather(1, tokens.targets[:, None]).squeeze(1)  # [n]
+        scores, ids, readable = self.entries(tokens)
+        has_entries, holds_target = readable.any(1), ids == tokens.targets[:, None]
         sums = []
         for sharpness in self.sharpnesses:
             shares = shares_of(scores.to(of_model), readable, sharpness)

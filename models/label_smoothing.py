@@ -15,7 +15,7 @@ from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class LabelSmoothing(Objective):
@@ -64,7 +64,7 @@ class LabelSmoothing(Objective):
         """Take over how often each token is a target, [V]."""
         self.register_buffer("counts", counts)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """Cross-entropy with the smoothed target, [n], and its two parts."""
         eps, weights = self.eps, None
         if self.distribution == "unigram":
@@ -73,7 +73,7 @@ class LabelSmoothing(Objective):
         if self.distribution == "others":
             vocabulary = self.backbone.vocabulary_size
             eps = eps * vocabulary / (vocabulary - 1)
-        at_target, mean = head.at(rows.targets), head.mean(weights)
+        at_target, mean = head.at(tokens.targets), head.mean(weights)
         nll = (1 - eps) * (head.lse - at_target)
         smoothing = eps * (head.lse - mean)
         return nll + smoothing, {"mle": nll, "smoothing": smoothing}

@@ -20,12 +20,12 @@ from torch import Tensor
 from bench.base.options import Positive, Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum
+from bench.models.core.cpu_copy import to_device
 from bench.models.core.gathered import gathered
 from bench.models.core.head import Head
-from bench.models.core.host import to_device
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.recent_losses import RecentLosses
 
 
@@ -106,19 +106,19 @@ class LossTruncation(Objective):
             return [f"{said}the first cut, which needs {recent.min_count:,} rows, came behind the last step"]
         return []
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         nll = head.lse - at_target
         if self.is_dropped is None:
             return nll, {}
-        return nll.masked_fill(self.is_dropped[rows.start + rows.group], 0.0), {}
+        return nll.masked_fill(self.is_dropped[tokens.start + tokens.group], 0.0), {}
 
     def loss(self, states: States) -> LossSum:
         """Sum over the targets of rows below the cut."""
         means, cut = self._means(states), self.recent.cut
         if self.training:
-            has_target = np.flatnonzero((states.on_host().targets != IGNORED).any(1))
+            has_target = np.flatnonzero((states.on_cpu().targets != IGNORED).any(1))
             self.pending.append(means[to_device({"rows": has_target}, means.device)["rows"]])
             if self.variant == "released":
                 cut = self.recent.after(torch.cat(self.pending))["cut"]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class MLE(Objective):
@@ -23,7 +23,7 @@ class MLE(Objective):
     paper: ClassVar[str] = "maximum likelihood"
     equations: ClassVar[tuple[str, ...]] = (r"\ell_t = -\log p(x_t) = \log \sum_w e^{z_w} - z_{x_t}",)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         return head.lse - at_target, {}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.interpolated import Entries, Interpolated
 
 
@@ -32,6 +32,6 @@ class MLECache(Interpolated):
     version: ClassVar[int] = 2
     sharpnesses: ClassVar[tuple[float, ...]] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
-    def entries(self, rows: Rows) -> Entries:
+    def entries(self, tokens: TokenSlice) -> Entries:
         """Scaled products with the states of the memory, its tokens, and which of them may be read, [n, M] each."""
-        return rows.similarity(), rows.memory_tokens, rows.readable
+        return tokens.similarity(), tokens.memory_tokens, tokens.readable

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.core.validation_rows import MOST_TARGETS, rows_from_everywhere
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class MLECalibrated(Objective):
         super().__init__(backbone)
         self.register_buffer("chosen", torch.ones(1))
 
-    def logits(self, rows: Rows) -> Tensor:
+    def logits(self, tokens: TokenSlice) -> Tensor:
         """Scores of the next token, [n, V], not normalised."""
-        scores = super().logits(rows)
+        scores = super().logits(tokens)
         return scores / self.chosen.to(scores)
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
@@ -66,13 +66,13 @@ class MLECalibrated(Objective):
         """
         sums = torch.zeros(len(TEMPERATURES), dtype=torch.float64, device=self.chosen.device)
         n_targets = 0
-        for rows in rows_from_everywhere(self, valid, MOST_TARGETS):
-            logits = super().logits(rows)
-            at_target = logits.gather(1, rows.targets[:, None]).squeeze(1)  # [n]
+        for tokens in rows_from_everywhere(self, valid, MOST_TARGETS):
+            logits = super().logits(tokens)
+            at_target = logits.gather(1, tokens.targets[:, None]).squeeze(1)  # [n]
             for number, temperature in enumerate(TEMPERATURES):
                 nll = (logits / temperature).logsumexp(1) - at_target / temperature
                 sums[number] += nll.double().sum()
-            n_targets += len(rows)
+            n_targets += len(tokens)
         nats = dict(zip(TEMPERATURES, sums.tolist(), strict=True))
         best = min(TEMPERATURES, key=lambda temperature: (nats[temperature], abs(math.log(temperature))))
         self.chosen.fill_(best)

@@ -20,7 +20,7 @@ from torch import Tensor
 from bench.models.core.continuations import Written, write
 from bench.models.core.derived import Derived
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows
+from bench.models.core.states import IGNORED, TokenSlice
 
 if TYPE_CHECKING:
     from bench.decodings.core.decoding import Decoding
@@ -48,16 +48,16 @@ class Decoded(Objective):
         self._number = Derived(float)
 
     @abstractmethod
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
+    def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
         """Return the scores that are decoded, [n, V], from log-probabilities; -inf for a token that is ruled out."""
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Log-probabilities behind the decoder, [n, V]."""
-        return self.decoded(super().decode_log_probs(rows, decoding), rows, self.number).log_softmax(1)
+        return self.decoded(super().decode_log_probs(tokens, decoding), tokens, self.number).log_softmax(1)
 
     @property
     def number(self) -> float:
-        """`chosen` on the host; a step of decoding does not wait for it."""
+        """`chosen` on the CPU; a step of decoding does not wait for it."""
         return self._number.of(self.chosen)
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:

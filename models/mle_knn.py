@@ -26,7 +26,7 @@ from torch import Tensor
 from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.core.derived import Derived
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import TokenSlice, slices
 from bench.models.core.validation_rows import rows_from_everywhere
 from bench.models.functional.interpolation import nearest_keys
 from bench.models.interpolated import Entries, Interpolated
@@ -118,16 +118,16 @@ class MLEKNN(Interpolated):
         self.register_buffer("keys", torch.zeros(n, width, dtype=torch.float16))
         self.register_buffer("values", torch.full((n,), -1))
 
-    def entries(self, rows: Rows) -> Entries:
+    def entries(self, tokens: TokenSlice) -> Entries:
         """Minus the relative squared distances of the k nearest keys, and their values, [n, k] each; all are read."""
-        distances, tokens = self.nearest(rows)
-        return -distances / self.mean_distance, tokens, torch.ones_like(tokens, dtype=torch.bool)
+        distances, ids = self.nearest(tokens)
+        return -distances / self.mean_distance, ids, torch.ones_like(ids, dtype=torch.bool)
 
-    def nearest(self, rows: Rows) -> tuple[Tensor, Tensor]:
+    def nearest(self, tokens: TokenSlice) -> tuple[Tensor, Tensor]:
         """Squared distances of the k nearest keys that are filled, and their values, [n, k] each."""
         datastore = self._datastore.of(self.keys, self.values)
-        states = rows.hidden.float() - datastore.mean
-        at_once = max(1, DISTANCES // max(1, len(rows)))
+        states = tokens.hidden.float() - datastore.mean
+        at_once = max(1, DISTANCES // max(1, len(tokens)))
         distances, found = nearest_keys(states, datastore.keys, self.k, at_once, datastore.norms)
         return distances, datastore.values[found]
 
@@ -140,8 +140,8 @@ class MLEKNN(Interpolated):
         n_keys = self._fill(train)
         total = torch.zeros((), dtype=torch.float64, device=self.keys.device)
         n_distances = 0
-        for rows in rows_from_everywhere(self, valid, SCALE_TARGETS):
-            distances, _ = self.nearest(rows)
+        for tokens in rows_from_everywhere(self, valid, SCALE_TARGETS):
+            distances, _ = self.nearest(tokens)
             total += distances.double().sum()
             n_distances += distances.numel()
         mean = float(total) / max(1, n_distances)
@@ -152,19 +152,19 @@ class MLEKNN(Interpolated):
 
     def _fill(self, train: Sequence[Batch]) -> int:
         """Fill the datastore with the states of as many batches as it has room for; return how many keys it has."""
-        room = len(self.values)
-        share = room / max(1, int(self.counts.sum()))  # of the batches
+        n_most = len(self.values)
+        share = n_most / max(1, int(self.counts.sum()))  # of the batches
         self.values.fill_(-1)
         n_keys = 0
         for number in range(len(train)):
-            if n_keys == room:
+            if n_keys == n_most:
                 break
             if math.ceil((number + 1) * share) == math.ceil(number * share):
                 continue
-            for rows in slices(self.states(train[number]), self.slice_size):
-                n = min(len(rows), room - n_keys)
-                self.keys[n_keys : n_keys + n] = rows.hidden[:n].to(self.keys.dtype)
-                self.values[n_keys : n_keys + n] = rows.targets[:n]
+            for tokens in slices(self.states(train[number]), self.slice_size):
+                n = min(len(tokens), n_most - n_keys)
+                self.keys[n_keys : n_keys + n] = tokens.hidden[:n].to(self.keys.dtype)
+                self.values[n_keys : n_keys + n] = tokens.targets[:n]
                 n_keys += n
         if not bool(self.keys.isfinite().all()):
             raise UsageError(

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.mle_decoded import Decoded
 
 
@@ -40,8 +40,8 @@ class MLEPenalty(Decoded):
         super().__init__(backbone)
         self.under = under
 
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
+    def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
         """Log-probabilities times the penalty where a token was written before, [n, V]."""
         was_written = torch.zeros_like(log_probs)
-        was_written.scatter_add_(1, rows.written.clamp_min(0), (rows.written >= 0).to(log_probs))
+        was_written.scatter_add_(1, tokens.written.clamp_min(0), (tokens.written >= 0).to(log_probs))
         return torch.where(was_written > 0, log_probs * chosen, log_probs)

@@ -16,8 +16,8 @@ from torch import Tensor
 from bench.decodings.core.sampler import Sampler
 from bench.decodings.min_p import MinP
 from bench.decodings.typical import Typical
-from bench.models.core.objective import Place
-from bench.models.core.states import Rows
+from bench.models.core.objective import Compatibility
+from bench.models.core.states import TokenSlice
 from bench.models.mle_decoded import Decoded
 
 
@@ -28,17 +28,17 @@ class Sampled(Decoded):
     under: str = "sample"
 
     @classmethod
-    def why_not(cls, place: Place) -> str | None:
+    def why_not(cls, fit: Compatibility) -> str | None:
         """Return why it does not fit a task, or None: a text with a source is not drawn."""
-        if not place.open_ended:
+        if not fit.open_ended:
             return "samples its texts, and rows with a source are decoded without chance"
-        return super().why_not(place)
+        return super().why_not(fit)
 
     @abstractmethod
     def sampler(self, chosen: float) -> Sampler:
         """Return the sampler with a number."""
 
-    def decoded(self, log_probs: Tensor, rows: Rows, chosen: float) -> Tensor:
+    def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
         """Log-probabilities, -inf where the sampler would not draw, [n, V]."""
         return log_probs.masked_fill(~self.sampler(chosen).kept(log_probs), -math.inf)
 

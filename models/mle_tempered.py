@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class MLETempered(Objective):
@@ -40,6 +40,6 @@ class MLETempered(Objective):
         super().__init__(backbone)
         self.beta = beta
 
-    def logits(self, rows: Rows) -> Tensor:
+    def logits(self, tokens: TokenSlice) -> Tensor:
         """Scores of the next token, [n, V], not normalised."""
-        return self.beta * super().logits(rows)
+        return self.beta * super().logits(tokens)

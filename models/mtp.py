@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from bench.base.options import Positive
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import Losses, LossSum
-from bench.models.core.host import HostTokens, to_device
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.cpu_copy import CpuTokens, to_device
+from bench.models.core.sliced_loss import Losses, LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.mle import MLE
 
 EXPANSION = 4
@@ -72,34 +72,34 @@ class MTP(MLE):
         terms = {f"head_{number}": loss.total.detach() for number, loss in enumerate(of_heads, 1)}
         return LossSum(torch.stack([loss.total for loss in of_heads]).sum(), of_heads[0].n_target_tokens, terms)
 
-    def position_loss(self, rows: Rows) -> Losses:
+    def position_loss(self, tokens: TokenSlice) -> Losses:
         """The plain form: losses of all heads at each position, [n]."""
-        total, _ = super().position_loss(rows)
+        total, _ = super().position_loss(tokens)
         terms = {"head_1": total}
         for distance, head in enumerate(self.later_heads, 1):
-            targets = target_ahead(rows, distance)
-            log_probs = self.log_probs(replace(rows, hidden=rows.hidden + head(rows.hidden)))
+            targets = target_ahead(tokens, distance)
+            log_probs = self.log_probs(replace(tokens, hidden=tokens.hidden + head(tokens.hidden)))
             nll = -log_probs.gather(1, targets.clamp_min(0)[:, None]).squeeze(1)
             terms[f"head_{distance + 1}"] = nll.masked_fill(targets == IGNORED, 0)
             total = total + terms[f"head_{distance + 1}"]
         return total, terms
 
 
-def target_ahead(rows: Rows, distance: int) -> Tensor:
+def target_ahead(tokens: TokenSlice, distance: int) -> Tensor:
     """Return the target so many places behind each position, IGNORED where there is none, [n]."""
-    places = rows.position + distance
-    n_places = rows.group_targets.shape[1]
-    targets = rows.group_targets[rows.group, places.clamp_max(n_places - 1)]
+    places = tokens.position + distance
+    n_places = tokens.group_targets.shape[1]
+    targets = tokens.group_targets[tokens.group, places.clamp_max(n_places - 1)]
     return targets.masked_fill(places >= n_places, IGNORED)
 
 
 def states_ahead(states: States, distance: int) -> States:
     """Return states whose targets are so many positions further on, where a position has a target of its own."""
-    known = states.on_host()
+    known = states.on_cpu()
     targets = np.full_like(known.targets, IGNORED)  # [B, T]
     further = known.targets[:, distance:]
     targets[:, : further.shape[1]] = further
     targets[known.targets == IGNORED] = IGNORED
     moved: Tensor = to_device({"targets": targets}, states.targets.device)["targets"]
-    host = HostTokens(moved, targets, lambda: known.memory_tokens, lambda: known.readable)
-    return replace(states, targets=moved, host=host)
+    cpu = CpuTokens(moved, targets, lambda: known.memory_tokens, lambda: known.readable)
+    return replace(states, targets=moved, cpu=cpu)

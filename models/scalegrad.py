@@ -20,7 +20,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.preceding_targets import earlier_targets
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 ADDED = 1e-8
 """What the released code adds to every probability before it divides by their sum."""
@@ -64,13 +64,13 @@ class ScaleGrad(Objective):
         super().__init__(backbone)
         self.gamma, self.variant = gamma, variant
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p~ of the target, [n]."""
-        tokens, is_seen = earlier_targets(rows)  # [n, U]
-        at_target, at_tokens = head.at(rows.targets), head.at(tokens)  # [n], [n, U]
+        ids, is_seen = earlier_targets(tokens)  # [n, U]
+        at_target, at_tokens = head.at(tokens.targets), head.at(ids)  # [n], [n, U]
         log_p = at_target - head.lse
         seen_mass = ((at_tokens - head.lse[:, None]).exp() * is_seen).sum(1)  # [n] probability of all seen tokens
-        is_novel = ~(is_seen & (tokens == rows.targets[:, None])).any(1)  # [n]
+        is_novel = ~(is_seen & (ids == tokens.targets[:, None])).any(1)  # [n]
         log_scaled = log_p + math.log(self.gamma) * is_novel.to(log_p)
         mass = self.gamma + (1 - self.gamma) * seen_mass  # [n] sum of the scaled probabilities
         if self.variant == "released":

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 
 class Seq2Seq(Objective):
@@ -33,7 +33,7 @@ class Seq2Seq(Objective):
     own_backbone: ClassVar[str] = "bilstm"
     settings: ClassVar[Mapping[str, Any]] = {"backbone.exemplar": "none"}
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, its copies included, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         return head.lse - at_target, {}

@@ -20,7 +20,7 @@ from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head, sum_dtype
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED, States, TokenSlice
 
 
 class SimCTG(Objective):
@@ -66,9 +66,9 @@ class SimCTG(Objective):
         self.margin, self.variant = margin, variant
         self.batch_invariant = variant == "paper"
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         nll = head.lse - at_target
         return nll, {"mle": nll}
 

@@ -23,7 +23,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.functional.token_weights import mixce_weight, power_loss, tailr_weight, thresholded
 
 READERS = {
@@ -103,9 +103,9 @@ class TaiLr(Objective):
                     f"{' or '.join(readers)}; leave it out"
                 )
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of each position, [n]."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         nll = head.lse - at_target
         if self.form == "tailr":
             return tailr_weight(nll, self.gamma, self.floor) * nll, {}

@@ -19,7 +19,7 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.core.target_entries import target_entries
 from bench.models.functional.cache import cache_log_probs, cache_log_sums_, cache_nll_of
 
@@ -49,28 +49,28 @@ class TRIME(Objective):
         super().__init__(backbone)
         self.variant = variant
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Eq. 3, [n, V]."""
-        return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
+        return cache_log_probs(self.logits(tokens), tokens.similarity(), tokens.memory_tokens, tokens.readable)
 
-    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+    def memory_terms(self, tokens: TokenSlice) -> tuple[Tensor, ...]:
         """Log-sums of the exponentials over all readable entries, and over those that hold the target, [n] each."""
-        return cache_terms(rows, released=self.variant == "released")
+        return cache_terms(tokens, released=self.variant == "released")
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log P of the target, [n], without scattering the cache to the vocabulary."""
-        at_target = head.at(rows.targets)
-        return cache_nll_of(head.lse, at_target, *rows.memory_terms), {}
+        at_target = head.at(tokens.targets)
+        return cache_nll_of(head.lse, at_target, *tokens.memory_terms), {}
 
 
-def cache_terms(rows: Rows, *, released: bool) -> tuple[Tensor, Tensor]:
+def cache_terms(tokens: TokenSlice, *, released: bool) -> tuple[Tensor, Tensor]:
     """What eq. 3 needs of the memory at each position: its log-sums over readable and over positive entries, [n] each.
 
     Args:
-        rows: a slice; where it has memory terms, these are the values, and only their gradients are wanted.
+        tokens: a slice; where it has memory terms, these are the values, and only their gradients are wanted.
         released: whether an entry counts as positive only if its token is itself a target.
     """
-    similarity, (entries, positive) = rows.similarity(), target_entries(rows)  # [n, M], [n, C] and [n, C]
+    similarity, (entries, positive) = tokens.similarity(), target_entries(tokens)  # [n, M], [n, C] and [n, C]
     if released:
-        positive = positive & rows.labelled.gather(1, entries)
-    return cache_log_sums_(similarity, rows.readable, entries, positive, rows.memory_terms)
+        positive = positive & tokens.labelled.gather(1, entries)
+    return cache_log_sums_(similarity, tokens.readable, entries, positive, tokens.memory_terms)

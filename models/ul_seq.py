@@ -22,7 +22,6 @@ from torch import Tensor
 
 from bench.base.options import Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.continuations import (
     Cut,
     Written,
@@ -34,7 +33,8 @@ from bench.models.core.continuations import (
 )
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.unlikelihood import repeated, unlikelihood
 
 FLOOR = 1e-20
@@ -96,9 +96,9 @@ class ULSeq(Objective):
         super().__init__(backbone)
         self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]: the loss of the steps that are not on sequences."""
-        at_target = head.at(rows.targets)
+        at_target = head.at(tokens.targets)
         return head.lse - at_target, {}
 
     def step_loss(self, batch: Batch) -> LossSum:
@@ -145,9 +145,9 @@ def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> Lo
     scale = batch["step_tokens"] / batch["step_rows"]
     clamped = settings.variant == "released"
 
-    def head_loss(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        penalties = unlikelihood(head.at(rows.targets), head.lse, FLOOR, clamped=clamped)  # [n]
-        return scale * weights[rows.start + rows.group, rows.position].to(penalties.dtype) * penalties, {}
+    def head_loss(tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        penalties = unlikelihood(head.at(tokens.targets), head.lse, FLOOR, clamped=clamped)  # [n]
+        return scale * weights[tokens.start + tokens.group, tokens.position].to(penalties.dtype) * penalties, {}
 
     loss = objective.summed(states, head_loss)
     return replace(loss, terms={"repetition": loss.total.detach()})

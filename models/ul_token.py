@@ -18,13 +18,13 @@ from torch import Tensor
 from bench.base.options import Amount
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.chunks import LossSum
+from bench.models.core.cpu_copy import CpuTokens
 from bench.models.core.head import Head
-from bench.models.core.host import HostTokens
-from bench.models.core.objective import Objective, Place
+from bench.models.core.objective import Compatibility, Objective
 from bench.models.core.preceding_targets import earlier_targets
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.special_tokens import special_tokens
-from bench.models.core.states import Rows, States
+from bench.models.core.states import States, TokenSlice
 from bench.models.functional.unlikelihood import unlikelihood, with_token
 
 FLOOR = 1e-5
@@ -79,15 +79,15 @@ class ULToken(Objective):
         self.batch_invariant = variant != "f2_code"
 
     @classmethod
-    def why_not(cls, place: Place) -> str | None:
+    def why_not(cls, fit: Compatibility) -> str | None:
         """Return why the method does not fit a backbone and a task, or None."""
-        if place.copies and place.options.get("variant") == "f2_code":
+        if fit.copies and fit.options.get("variant") == "f2_code":
             return "joins the rows of a batch with variant=f2_code, which a copying backbone cannot"
-        return super().why_not(place)
+        return super().why_not(fit)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target and the unlikelihood of its candidates, [n]."""
-        return token_losses(self, rows, head, self.alpha, released=self.variant != "paper")
+        return token_losses(self, tokens, head, self.alpha, released=self.variant != "paper")
 
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens."""
@@ -97,23 +97,23 @@ class ULToken(Objective):
 
 
 def token_losses(
-    objective: Objective, rows: Rows, head: Head, alpha: float, *, released: bool = False
+    objective: Objective, tokens: TokenSlice, head: Head, alpha: float, *, released: bool = False
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The token-level objective of each position, [n], and the sums of its two parts.
 
     Args:
         objective: whose backbone says which token is padding.
-        rows: a slice.
+        tokens: a slice.
         head: its softmax head.
         alpha: weight of the unlikelihood.
         released: whether padding is a candidate everywhere, and no gradient comes from where 1 - p is below the floor.
     """
-    tokens, is_earlier = earlier_targets(rows)  # [n, U]
-    left_out = ~is_earlier | (tokens == rows.targets[:, None])
+    ids, is_earlier = earlier_targets(tokens)  # [n, U]
+    left_out = ~is_earlier | (ids == tokens.targets[:, None])
     if released:
         for token in special_tokens(objective.backbone, "pad"):
-            tokens, left_out = with_token(tokens, left_out, rows.targets, token)
-    at_target, at_tokens = head.at(rows.targets), head.at(tokens)  # [n], [n, U]
+            ids, left_out = with_token(ids, left_out, tokens.targets, token)
+    at_target, at_tokens = head.at(tokens.targets), head.at(ids)  # [n], [n, U]
     nll = head.lse - at_target
     penalty = unlikelihood(at_tokens, head.lse, FLOOR, left_out, clamped=released).sum(1)
     return nll + alpha * penalty, {"mle": nll, "unlikelihood": penalty}
@@ -121,8 +121,8 @@ def token_losses(
 
 def joined(states: States) -> States:
     """Return a batch as a single row of B * T positions, its rows one behind the other, without a memory."""
-    targets, known = states.targets.flatten()[None], states.on_host()
-    host = HostTokens(
+    targets, known = states.targets.flatten()[None], states.on_cpu()
+    cpu = CpuTokens(
         targets,
         known.targets.reshape(1, -1),
         lambda: known.memory_tokens[:1, :0],
@@ -137,5 +137,5 @@ def joined(states: States) -> States:
         readable=states.readable[..., :0].flatten(0, 1)[None],
         labelled=states.labelled[:1, :0],
         history=None,
-        host=host,
+        cpu=cpu,
     )

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from bench.base.options import Amount, Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import TokenSlice
 from bench.models.ul_seq import Sequences, sequence_loss
 from bench.models.ul_token import token_losses
 
@@ -62,9 +62,9 @@ class ULTokenSeq(Objective):
         self.alpha, self.variant = alpha, variant
         self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """The token-level objective: the steps that are not on sequences."""
-        return token_losses(self, rows, head, self.alpha, released=self.variant != "paper")
+        return token_losses(self, tokens, head, self.alpha, released=self.variant != "paper")
 
     def step_loss(self, batch: Batch) -> LossSum:
         """The token-level objective or the sequence loss, as the step has drawn."""

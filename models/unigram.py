@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 __all__ = ["Unigram", "unigram_log_probs", "without_memory"]
 
@@ -41,13 +41,13 @@ class Unigram(Objective):
         """Keep how often each token is a training target, [V]."""
         self.register_buffer("counts", counts.clone())
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """The same log-probabilities for every position, [n, V]."""
-        return unigram_log_probs(self.counts).expand(len(rows), -1)
+        return unigram_log_probs(self.counts).expand(len(tokens), -1)
 
-    def components(self, rows: Rows) -> dict[str, Tensor]:
+    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Its own distribution in place of the head, and no memory."""
-        return without_memory(self.log_probs(rows))
+        return without_memory(self.log_probs(tokens))
 
 
 def without_memory(log_probs: Tensor) -> dict[str, Tensor]:

@@ -27,16 +27,16 @@ from torch.nn import functional
 
 from bench.base.entries import split_names
 from bench.base.seeds import seed_torch
+from bench.config.reference import reference_of
 from bench.config.resolve import find_method, method_names
-from bench.config.second import second_of
 from bench.leaderboards.render.text.aligned import aligned
 from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
 from bench.models.backbones.causal import strictly_past
-from bench.models.core.chunks import summed
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import Rows, States, blocks, rows_of
+from bench.models.core.sliced_loss import summed
+from bench.models.core.states import States, TokenSlice, slice_indices, slice_of
 
 Run = Callable[[], tuple[Tensor, list[Tensor]]]
 """One forward and backward pass -> the loss, and the gradients of the states and of every parameter of the head."""
@@ -72,7 +72,7 @@ class GivenStates(Backbone):
         past = strictly_past(torch.ones_like(self.ids))
         return States(self.hidden, targets, self.hidden, targets, past, torch.ones_like(targets, dtype=torch.bool))
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         raise NotImplementedError("the states are given, so nothing can be continued")
 
     def head(self, hidden: Tensor) -> Tensor:
@@ -107,16 +107,16 @@ def has_head(name: str) -> bool:
 
 
 def objective_of(name: str, size: Size, device: torch.device) -> Objective:
-    """Return a method over given states; a second model has other states with the same targets."""
+    """Return a method over given states; a reference model has other states with the same targets."""
     seed_torch(0)
     method = find_method(name)
     given = GivenStates(size)
     objective = method.objective(given)
-    second = second_of(method)
-    if second is not None:
+    reference = reference_of(method)
+    if reference is not None:
         other = GivenStates(size, seed=1)
         other.ids = given.ids
-        objective.setup_run(RunContext(second=second.objective(other)))
+        objective.setup_run(RunContext(reference=reference.objective(other)))
     if objective.uses_token_counts:
         objective.prepare(zipf_counts(size.vocabulary))
     return objective.to(device)
@@ -150,8 +150,8 @@ def forms(objective: Objective) -> dict[str, Run]:
     def plain(states: States) -> Tensor:
         if objective.two_passes:
             return unfused(states)
-        (block,) = blocks(states.targets, limit=states.targets.numel())
-        total = objective.position_loss(rows_of(states, block))[0].sum()
+        (index,) = slice_indices(states.targets, limit=states.targets.numel())
+        total = objective.position_loss(slice_of(states, index))[0].sum()
         return total + sum(objective.batch_terms(states).values())
 
     return {"fused": run(lambda states: objective.loss(states).total), "generic": run(generic), "plain": run(plain)}

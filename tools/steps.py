@@ -25,8 +25,8 @@ from bench.base.autocast import autocast
 from bench.base.seeds import seed_torch
 from bench.cells.build import continue_with
 from bench.config.decoding import parse
+from bench.config.reference import reference_of
 from bench.config.resolve import find_method
-from bench.config.second import second_of
 from bench.generation.generation import generate
 from bench.leaderboards.render.text.aligned import aligned
 from bench.models.backbones.causal import Causal
@@ -102,13 +102,13 @@ def body(size: Size, layers: int, seed: int = 0) -> Causal:
 
 
 def objective_over_body(name: str, size: Size, setting: Setting) -> Objective:
-    """Return a method over a new body; a second model has as many layers."""
+    """Return a method over a new body; a reference model has as many layers."""
     method = find_method(name)
     objective = method.objective(body(size, setting.layers))
     context = RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective))
-    second = second_of(method)
-    if second is not None:
-        context = replace(context, second=second.objective(body(size, setting.layers, seed=1)))
+    reference = reference_of(method)
+    if reference is not None:
+        context = replace(context, reference=reference.objective(body(size, setting.layers, seed=1)))
     objective.setup_run(context)
     if objective.uses_token_counts:
         objective.prepare(zipf_counts(size.vocabulary))

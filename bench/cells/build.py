@@ -21,7 +21,7 @@ from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
-from bench.models.core.remake import made_of
+from bench.models.core.rebuild import made_of
 from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
 from bench.tasks.core.feed import Feed
@@ -34,18 +34,18 @@ TYPES = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "64-true": torch
 """Precisions whose weights are of that type; any other trains float32 weights under autocast."""
 
 
-def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec]:
+def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Codec]:
     """Return the objective with its initial weights, and the codec.
 
     Weights are a pure function of the seed: every rank and every restart builds the same ones.
 
     Raises:
         UsageError: a pretrained backbone has not the distribution of the library's own model.
-        BlockedError: the run of its second model is not trained.
+        BlockedError: the run of its reference model is not trained.
     """
     use_lightning()
-    if second is None and cell.second is not None:
-        second = trained_model(cell.second)
+    if reference is None and cell.reference is not None:
+        reference = trained_model(cell.reference)
     config = cell.config
     entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
@@ -58,9 +58,9 @@ def build(cell: Cell, second: Objective | None = None) -> tuple[Objective, Codec
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
     if objective.backbone.pretrained is not None:
         check_exact(objective.backbone, config.backbone)
-    if second is not None:
-        check_vocabulary(cell, objective, second)
-    objective.setup_run(replace(context_of(cell, objective, codec), second=second))
+    if reference is not None:
+        check_vocabulary(cell, objective, reference)
+    objective.setup_run(replace(context_of(cell, objective, codec), reference=reference))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
     if config.trainer.precision in TYPES:
@@ -106,17 +106,17 @@ def trained_model(cell: Cell) -> Objective:
     return objective.eval()
 
 
-def check_vocabulary(cell: Cell, objective: Objective, second: Objective) -> None:
-    """Refuse a second model that has other tokens.
+def check_vocabulary(cell: Cell, objective: Objective, reference: Objective) -> None:
+    """Refuse a reference model that has other tokens.
 
     Raises:
         UsageError: naming both.
     """
-    sizes = objective.backbone.vocabulary_size, second.backbone.vocabulary_size
-    if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(second.tokenizer):
+    sizes = objective.backbone.vocabulary_size, reference.backbone.vocabulary_size
+    if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(reference.tokenizer):
         raise UsageError(
-            f"{cell.label}: a second model should have the tokens of the first; got {sizes[0]} and {sizes[1]} tokens "
-            f"of two tokenizers; give both backbones one vocabulary"
+            f"{cell.label}: a reference model should have the tokens of the first; got {sizes[0]} and {sizes[1]} "
+            f"tokens of two tokenizers; give both backbones one vocabulary"
         )
 
 

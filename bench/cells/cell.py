@@ -34,7 +34,7 @@ class Cell:
     Args:
         parent: the run it is fine-tuned from.
         donor: the run its weights start from, of any task (`trainer.init_from`).
-        second: the run of the frozen model it reads along.
+        reference: the run of the frozen model it reads along.
     """
 
     config: CellConfig
@@ -45,7 +45,7 @@ class Cell:
     evaluations: dict[str, Evaluation]
     parent: Cell | None = None
     donor: CellFolder | None = None
-    second: Cell | None = None
+    reference: Cell | None = None
 
     @property
     def label(self) -> str:
@@ -54,8 +54,8 @@ class Cell:
 
     @property
     def needed(self) -> list[Cell]:
-        """The runs that are trained before it: of the method it is fine-tuned from, and of its second model."""
-        return [cell for cell in (self.parent, self.second) if cell is not None]
+        """The runs that are trained before it: of the method it is fine-tuned from, and of its reference model."""
+        return [cell for cell in (self.parent, self.reference) if cell is not None]
 
     @property
     def start(self) -> CellFolder | None:
@@ -71,15 +71,15 @@ def make_cell(
     task: Task,
     store: Store,
     parent: Cell | None = None,
-    second: Cell | None = None,
+    reference: Cell | None = None,
 ) -> Cell:
     """Name a run and its evaluations by the hash of everything that decides them."""
     donor = donor_of(config)
     method = with_revisions(method, config, task)
-    key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(second))
+    key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(reference))
     evaluations = {rows_key_of(key, task, what): what for what in required_evaluations(config, method, task)}
     folder = store.cell(config.task, config.method, key)
-    return Cell(config, method, task, key, folder, evaluations, parent, donor, second)
+    return Cell(config, method, task, key, folder, evaluations, parent, donor, reference)
 
 
 def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
@@ -108,14 +108,14 @@ def trained_key_of(
     task: Task,
     donor: CellFolder | None = None,
     parent_key: str = "",
-    second_key: str = "",
+    reference_key: str = "",
 ) -> str:
     """Return the hash of everything that decides the trained weights.
 
     Args:
         donor: the run its weights start from, as `trainer.init_from` names it.
         parent_key: of the run it is fine-tuned from; empty for none.
-        second_key: of the run of its second model; empty for none.
+        reference_key: of the run of its reference model; empty for none.
     """
     task_content: dict[str, Any] = {
         "name": task.name,
@@ -133,7 +133,7 @@ def trained_key_of(
         seed=config.seed,
         own=config.own_code(),
         parent=parent_key,
-        second=second_key,
+        reference=reference_key,
     )
 
 
@@ -146,7 +146,7 @@ def key_of_training(
     seed: int,
     own: Mapping[str, Any],
     parent: str,
-    second: str,
+    reference: str,
 ) -> str:
     """Return the key of a training by everything that decides its weights, in the form of a plan or of a record.
 
@@ -159,7 +159,7 @@ def key_of_training(
         seed: of the run.
         own: class and source hash of a task or backbone of the user's own.
         parent: key of the run it is fine-tuned from; empty for none.
-        second: key of the run of its second model; empty for none.
+        reference: key of the run of its reference model; empty for none.
     """
     content: dict[str, Any] = {
         "schema": KEY_SCHEMA,
@@ -175,8 +175,8 @@ def key_of_training(
         content["own"] = own
     if parent:
         content["parent"] = parent
-    if second:
-        content["second"] = second
+    if reference:
+        content["second"] = reference
     return key_of(content)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.base.seeds import seed_of
 from bench.cells.required import Evaluation
-from bench.models.core.host import moved
+from bench.models.core.cpu_copy import moved
 from bench.models.core.objective import Objective
 from bench.models.core.states import Rows, States, slices
 from bench.tasks.core.example import Example

@@ -36,11 +36,11 @@ def content_of(cell: Cell) -> dict[str, Any]:
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
     """Return what a run is, and the runs it needs, without evaluations and data."""
-    parent, second, donor = None, None, None
+    parent, reference, donor = None, None, None
     if cell.parent is not None:
         parent = ancestry_of(cell.parent)
-    if cell.second is not None:
-        second = ancestry_of(cell.second)
+    if cell.reference is not None:
+        reference = ancestry_of(cell.reference)
     if cell.donor is not None:
         donor = cell.donor.path
     return {
@@ -49,7 +49,7 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
         "config": {**asdict(cell.config), "decodings": [decoding.asked for decoding in cell.config.decodings]},
         "folder": str(cell.folder.path),
         "parent": parent,
-        "second": second,
+        "reference": reference,
         "donor": text_of(donor),
     }
 
@@ -67,7 +67,7 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"], on_rows=on_rows)
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
-    keys = key_or_none(cell.parent), key_or_none(cell.second)
+    keys = key_or_none(cell.parent), key_or_none(cell.reference)
     expect(cell, "the trained run", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
     for key, what in evaluations.items():
         expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
@@ -76,11 +76,11 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
 
 def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
     """Make a run behind those it needs; those want no evaluations."""
-    parent, second, donor = None, None, None
+    parent, reference, donor = None, None, None
     if content["parent"] is not None:
         parent = related_cell(content["parent"], task, {})
-    if content.get("second") is not None:  # not in the queues of older programs
-        second = related_cell(content["second"], task, {})
+    if content.get("reference") is not None:  # not in the queues of older programs
+        reference = related_cell(content["reference"], task, {})
     if content["donor"] is not None:
         donor = CellFolder(Path(content["donor"]))
     config = config_of(content["config"])
@@ -93,7 +93,7 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         evaluations=evaluations,
         parent=parent,
         donor=donor,
-        second=second,
+        reference=reference,
     )
 
 

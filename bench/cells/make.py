@@ -101,8 +101,8 @@ def cell_of(arguments: RunArguments) -> Cell:
         trained = needed.folder.trained()
         if trained is None or trained["status"] != "ok":
             why, method_to_run = "is fine-tuned from", needed.method.asked
-            if cell.second is not None and needed.key == cell.second.key:
-                why, method_to_run = "has for its second model", name
+            if cell.reference is not None and needed.key == cell.reference.key:
+                why, method_to_run = "has for its reference model", name
             given = f"--seeds {arguments.seeds[0]} --preset {arguments.preset} --results {arguments.results}"
             raise BlockedError(
                 f"'{name}' {why} '{needed.label}', which is not trained in '{arguments.results}'; run: bench run "

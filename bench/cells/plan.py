@@ -28,6 +28,7 @@ from bench.cells.plan_checks import (
 from bench.cells.required import can_forget
 from bench.config.arguments import RunArguments
 from bench.config.config import PAPER, CellConfig
+from bench.config.reference import checkable, reference_backbone, reference_config, reference_of
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -38,10 +39,9 @@ from bench.config.resolve import (
     method_names,
     own_part,
 )
-from bench.config.second import checkable, second_backbone, second_config, second_of
 from bench.errors import MissingError, UsageError
 from bench.models.backbones import find_backbone
-from bench.models.core.objective import Place
+from bench.models.core.objective import Compatibility
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.progress import OnRows, tell_nobody
@@ -143,10 +143,10 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
         backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
     )
     for method in tuple(concerned):
-        if second := second_of(method):
-            asked = second_backbone(method) or arguments.backbone
-            backbones |= dict.fromkeys(backbone_of(kind, second, asked, preset) for kind in kinds)
-            concerned.append(second)
+        if reference := reference_of(method):
+            asked = reference_backbone(method) or arguments.backbone
+            backbones |= dict.fromkeys(backbone_of(kind, reference, asked, preset) for kind in kinds)
+            concerned.append(reference)
     check_overrides(checkable(arguments.overrides, concerned), kinds, concerned, list(backbones))
     return PlanBuilder(arguments, tasks, methods, say, on_rows)
 
@@ -247,20 +247,20 @@ class PlanBuilder:
         cells: list[Cell] = []
         parent: Cell | None = None
         for method, config in reversed(line):
-            task, second = self.task(kind, config), None
-            if found := self.second(kind, method, config):
-                second = make_cell(found[1], found[0], task, self.store)
-                cells.append(second)
-            parent = make_cell(config, method, task, self.store, parent, second)
+            task, reference = self.task(kind, config), None
+            if found := self.reference(kind, method, config):
+                reference = make_cell(found[1], found[0], task, self.store)
+                cells.append(reference)
+            parent = make_cell(config, method, task, self.store, parent, reference)
             cells.append(parent)
         return cells
 
-    def second(self, kind: type[Task], method: Method, config: CellConfig) -> tuple[Method, CellConfig] | None:
-        """Return the method of a method's second model and the configuration of its run, or None."""
-        second = second_of(method)
-        if second is None:
+    def reference(self, kind: type[Task], method: Method, config: CellConfig) -> tuple[Method, CellConfig] | None:
+        """Return the method of a method's reference model and the configuration of its run, or None."""
+        reference = reference_of(method)
+        if reference is None:
             return None
-        return second, second_config(kind, method, second, config, self.given, self.arguments.decode)
+        return reference, reference_config(kind, method, reference, config, self.given, self.arguments.decode)
 
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""
@@ -303,7 +303,7 @@ class PlanBuilder:
         embeddings = config.backbone_options.get("embeddings")
         if embeddings == "reference" and kind.reference_embeddings is Task.reference_embeddings:
             return f"has backbone.embeddings=reference, and {kind.name} has no reference embeddings"
-        place = Place(
+        fit = Compatibility(
             architecture=form,
             copies=bool(config.backbone_options.get("copy", False)),
             fields=kind.info.all_fields,
@@ -311,24 +311,24 @@ class PlanBuilder:
             target_tokens=task.target_tokens(),
             options=config.method_options,
         )
-        if reason := method.kind.why_not(place) or unchoosable(method, config, task):
+        if reason := method.kind.why_not(fit) or unchoosable(method, config, task):
             return reason
         return undecodable(method, config) or unshardable(method, self.arguments)
 
     def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
-        """Return why a method's second model does not fit, or None."""
-        found = self.second(kind, method, config)
+        """Return why a method's reference model does not fit, or None."""
+        found = self.reference(kind, method, config)
         if found is None:
             return None
-        second, own = found
+        reference, own = found
         check_shares(own, self.arguments)
         check_precision(own)
-        reason = self.misfit(kind, second, own)
+        reason = self.misfit(kind, reference, own)
         if reason is None and architecture_of(own) != architecture_of(config):
             reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"
         if reason is None:
             return None
-        return f"has for its second model {second.name}, which {reason}"
+        return f"has for its reference model {reference.name}, which {reason}"
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
         """Return the task with its data, read once for each configuration."""

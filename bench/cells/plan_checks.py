@@ -153,14 +153,14 @@ def check_shares(config: CellConfig, arguments: RunArguments) -> None:
 
 def check_room(config: CellConfig) -> None:
     """Refuse a decoding that may write more tokens than a backbone from scratch has positions for."""
-    room = config.backbone_options.get("context")
-    if room is None:
+    n_positions = config.backbone_options.get("context")
+    if n_positions is None:
         return
     for decoding in config.decodings:
-        if decoding.max_new_tokens is not None and decoding.max_new_tokens > int(room):
+        if decoding.max_new_tokens is not None and decoding.max_new_tokens > int(n_positions):
             raise UsageError(
                 f"{config.task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
-                f"backbone.context={room} has too few positions; lower max_new_tokens or give a larger context"
+                f"backbone.context={n_positions} has too few positions; lower max_new_tokens or give a larger context"
             )
 
 

@@ -10,7 +10,7 @@ from bench.base.keys import sha256
 from bench.cells.cell import Cell, described, is_validated
 from bench.config.config import PAPER, joined
 from bench.config.departures import departures_of
-from bench.config.second import SECOND
+from bench.config.reference import REFERENCE
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import save_checkpoint
 from bench.store.provenance import provenance
@@ -84,8 +84,8 @@ def about(cell: Cell) -> dict[str, Any]:
         content["own"] = own_of(cell)
     if cell.task.title:
         content["title"] = cell.task.title
-    if cell.second is not None:
-        content["second"] = origin(cell.second.folder)
+    if cell.reference is not None:
+        content["second"] = origin(cell.reference.folder)
     return content
 
 
@@ -99,7 +99,7 @@ def own_of(cell: Cell) -> dict[str, Any]:
 
 
 def origin(folder: CellFolder | None) -> dict[str, Any] | None:
-    """Return the part of a record about the run that the weights start from, or that is the second model; or None."""
+    """Return the part of a record about the run of the first weights or of the reference model; or None."""
     if folder is None:
         return None
     record = folder.trained()
@@ -152,12 +152,12 @@ def as_sets(cell: Cell) -> dict[str, Any]:
     """Return a configuration as `section.name: value` lines that `--config` reads back.
 
     The lines of the run it is fine-tuned from come first and hold for both, unless a line for its method follows. Those
-    of its second model come last.
+    of its reference model come last.
     """
     lines = lines_of(cell)
-    if cell.second is not None:
-        second = lines_of(cell.second).items()  # both have the options of the task in common
-        lines |= {f"{SECOND}:{line}": value for line, value in second if not line.startswith("task.")}
+    if cell.reference is not None:
+        reference = lines_of(cell.reference).items()  # both have the options of the task in common
+        lines |= {f"{REFERENCE}:{line}": value for line, value in reference if not line.startswith("task.")}
     return lines
 
 

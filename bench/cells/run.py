@@ -208,8 +208,8 @@ def check_needed(cell: Cell, outcome: Outcome) -> None:
     """
     if cell.parent is not None:
         check_trained(cell.parent, "is fine-tuned from")
-    if cell.second is not None:
-        check_trained(cell.second, "has for its second model")
+    if cell.reference is not None:
+        check_trained(cell.reference, "has for its reference model")
     if (first := outcome.broken.get(cell.folder.path)) and cell.folder.trained() is None:
         raise BlockedError(f"reads the trained run of '{first}', which has failed")
 

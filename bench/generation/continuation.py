@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from bench.decodings.core.decoding import Decoding
-from bench.generation.second_reader import new_caches
+from bench.generation.reference_reader import new_caches
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.history import History
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 __all__ = ["Continuation", "end_tokens", "first_new", "history_of"]
 
@@ -37,7 +37,7 @@ class Continuation:
         batch: as `generate` has it.
         start: column of the first new token.
         processors: logits processors of `transformers`.
-        second: a frozen model that reads along, as `rows.second`.
+        reference: a frozen model that reads along, as `tokens.reference`.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Continuation:
         batch: Batch,
         start: int,
         processors: Sequence[Any],
-        second: Objective | None = None,
+        reference: Objective | None = None,
     ) -> None:
         self.objective, self.decoding, self.processors, self.start = objective, decoding, processors, start
         config = objective.backbone.model.config
         self.ends = end_tokens(config)
-        self.cache, self.reader = new_caches(config, second)
+        self.cache, self.reader = new_caches(config, reference)
         self.reads_source = bool(config.is_encoder_decoder)
         ids, self.mask = batch["input_ids"], batch["attention_mask"]
         self.given: dict[str, Any] = {}  # of encoder-decoders: what each step is told beside the new tokens
@@ -70,20 +70,20 @@ class Continuation:
         self.rows = self._read(ids)
         self.states, self.real = self._states_of_prompt()
 
-    def _read(self, new: Tensor) -> Rows:
+    def _read(self, new: Tensor) -> TokenSlice:
         """Run the model over new tokens, [R, N]; return the last position of each text.
 
-        A second model reads at once, not when it is asked: texts move from one step to the next.
+        A reference model reads at once, not when it is asked: texts move from one step to the next.
         """
         places = None
         if not self.reads_source:
             places = positions(self.mask)[:, -new.shape[1] :]
         history = history_of(self.ids, self.mask, self.start, reads_source=self.reads_source)
         step = Step(ids=new, cache=self.cache, mask=self.mask, positions=places, history=history, **self.given)
-        rows = self.objective.backbone.extend(step)
+        tokens = self.objective.backbone.extend(step)
         if self.reader is not None:
-            rows = replace(rows, second_rows=partial(_same, self.reader.rows(step, self.ids)))
-        return rows
+            tokens = replace(tokens, reference_slice=partial(_same, self.reader.rows(step, self.ids)))
+        return tokens
 
     def _states_of_prompt(self) -> tuple[Tensor, Tensor]:
         """Return the states behind the tokens read so far, and which of them are real.
@@ -146,8 +146,8 @@ class Continuation:
         self.rows = self.rows.take(moved(texts))
 
 
-def _same(rows: Rows) -> Rows:
-    return rows
+def _same(tokens: TokenSlice) -> TokenSlice:
+    return tokens
 
 
 def history_of(tokens: Tensor, mask: Tensor | None, start: int, *, reads_source: bool) -> History:

@@ -27,9 +27,9 @@ from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation, end_tokens, first_new, history_of
 from bench.generation.greedy import greedy
+from bench.generation.reference_reader import ReferenceReader, new_caches
 from bench.generation.row_cache import RowCache, SharedByBeams
 from bench.generation.sampling import SeededSampler
-from bench.generation.second_reader import SecondReader, new_caches
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.cache_keyword import library_keyword
 from bench.models.backbones.causal import positions
@@ -46,7 +46,7 @@ def generate(
     seeds: Sequence[int] = (),
     *,
     processors: Sequence[Any] = (),
-    second: Objective | None = None,
+    reference: Objective | None = None,
 ) -> list[list[int]]:
     """Continue each row of a batch.
 
@@ -60,7 +60,7 @@ def generate(
         max_new_tokens: longest continuation, where the decoding does not say.
         seeds: one per row, for sampling; a row's text depends on its seed and on no other row.
         processors: logits processors of `transformers`, run before a token is drawn.
-        second: a frozen model that reads along, as `rows.second`; the objective's own where none is given.
+        reference: a frozen model that reads along, as `tokens.reference`; the objective's own where none is given.
 
     Returns:
         The new tokens of each row up to its first end token, which is left out; no prompt and no padding.
@@ -78,16 +78,16 @@ def generate(
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
         classes = objective.classes if decoding.distribution == "f2_released" else None
         steps.append(SeededSampler(decoding, seeds, limit, classes))
-    if second is None and objective.has_second:
-        second = objective.second_model
-    with torch.no_grad(), _evaluating(objective), _evaluating(second):
+    if reference is None and objective.has_reference:
+        reference = objective.reference_model
+    with torch.no_grad(), _evaluating(objective), _evaluating(reference):
         if decoding.own_loop:
-            texts = decoding.write(Continuation(objective, decoding, batch, start, steps, second), limit)
+            texts = decoding.write(Continuation(objective, decoding, batch, start, steps, reference), limit)
         elif type(decoding) is Greedy and not steps:
-            texts = greedy(objective, decoding, batch, limit, second).tolist()
+            texts = greedy(objective, decoding, batch, limit, reference).tolist()
         else:
             settings = _settings(decoding, config, limit)
-            texts = Generator(objective, decoding, second).continued(batch, start, settings, steps).tolist()
+            texts = Generator(objective, decoding, reference).continued(batch, start, settings, steps).tolist()
     ends = end_tokens(config)
     return [_until_end(row, ends) for row in texts]
 
@@ -101,21 +101,21 @@ class Generator(PreTrainedModel, GenerationMixin):
     _supports_flex_attn = True
     _supports_attention_backend = True
 
-    def __init__(self, objective: Objective, decoding: Decoding, second: Objective | None = None) -> None:
+    def __init__(self, objective: Objective, decoding: Decoding, reference: Objective | None = None) -> None:
         config = objective.backbone.model.config
         super().__init__(copy.copy(config))  # the library writes into it
         self.objective = objective
         self.decoding = decoding
         self.prompt = 0  # columns of the prompts
-        self.second = second
-        self.reader: SecondReader | None = None
+        self.reference = reference
+        self.reader: ReferenceReader | None = None
         # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
         self.generation_config = GenerationConfig(**_special_ids(config))
 
     def continued(self, batch: Batch, start: int, settings: GenerationConfig, processors: list[Any]) -> Tensor:
         """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
         ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
-        cache, self.reader = new_caches(config, self.second)
+        cache, self.reader = new_caches(config, self.reference)
         given: dict[str, Any]
         if config.is_encoder_decoder:
             # Only a name with this prefix reaches `forward` and not the encoder.
@@ -178,7 +178,7 @@ class Generator(PreTrainedModel, GenerationMixin):
         )
         rows = self.objective.backbone.extend(step)
         if self.reader is not None and so_far is not None:
-            rows = replace(rows, second_rows=partial(self.reader.rows, step, so_far))
+            rows = replace(rows, reference_slice=partial(self.reader.rows, step, so_far))
         log_probs = self.objective.decode_log_probs(rows, self.decoding)
         return CausalLMOutputWithPast(logits=log_probs[:, None], **{library_keyword(): cache})
 
@@ -229,9 +229,11 @@ def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
     config, prompt = backbone.model.config, 1
     if not config.is_encoder_decoder:
         prompt = int(mask.sum(1).max())
-    room = getattr(config, "max_position_embeddings", None)
-    if room is not None and prompt + new > room:
-        raise UsageError(f"{prompt} given and {new + 1} new tokens need more than the backbone's {room} positions")
+    n_positions = getattr(config, "max_position_embeddings", None)
+    if n_positions is not None and prompt + new > n_positions:
+        raise UsageError(
+            f"{prompt} given and {new + 1} new tokens need more than the backbone's {n_positions} positions"
+        )
     if not config.is_encoder_decoder and not bool((mask[:, -1] > 0).all()):
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")
 

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from bench.decodings.core.decoding import Decoding
 from bench.generation.continuation import end_tokens, history_of, start_token
-from bench.generation.second_reader import new_caches
+from bench.generation.reference_reader import new_caches
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
 __all__ = ["greedy"]
 
@@ -30,7 +30,7 @@ LOOK = {"cpu": 1}
 
 
 def greedy(
-    objective: Objective, decoding: Decoding, batch: Batch, limit: int, second: Objective | None = None
+    objective: Objective, decoding: Decoding, batch: Batch, limit: int, reference: Objective | None = None
 ) -> Tensor:
     """Continue each row of a batch with its most probable tokens.
 
@@ -39,12 +39,12 @@ def greedy(
         decoding: what the objective makes its distribution for; without processors.
         batch: as `bench.generation.generation.generate` takes it.
         limit: N.
-        second: a frozen model that reads along, as `rows.second`.
+        reference: a frozen model that reads along, as `tokens.reference`.
 
     Returns:
         [B, n] new tokens, n at most N; behind a row's first end token they mean nothing.
     """
-    texts = Room(objective, batch, limit, second)
+    texts = TextBuffer(objective, batch, limit, reference)
     device = texts.ids.device
     ends, looks_each = end_tokens(objective.backbone.model.config), LOOK.get(device.type, 16)
     ended = torch.zeros(len(texts.ids), dtype=torch.bool, device=device)
@@ -59,19 +59,19 @@ def greedy(
     return texts.new
 
 
-class Room:
+class TextBuffer:
     """The texts of a batch in a tensor that has room for all that will be written.
 
     Args:
         objective: method and backbone.
         batch: as `generate` takes it.
         limit: N.
-        second: a frozen model that reads along, or None.
+        reference: a frozen model that reads along, or None.
     """
 
-    def __init__(self, objective: Objective, batch: Batch, limit: int, second: Objective | None) -> None:
+    def __init__(self, objective: Objective, batch: Batch, limit: int, reference: Objective | None) -> None:
         self.backbone, config = objective.backbone, objective.backbone.model.config
-        self.cache, self.reader = new_caches(config, second)
+        self.cache, self.reader = new_caches(config, reference)
         self.reads_source = bool(config.is_encoder_decoder)
         prompt, mask = batch["input_ids"], batch["attention_mask"]
         if self.reads_source:
@@ -106,7 +106,7 @@ class Room:
         self.ids[:, self.length] = token
         self.length += 1
 
-    def read(self) -> Rows:
+    def read(self) -> TokenSlice:
         """Run the model over what it has not read; return the last position of each text."""
         so_far, mask, places = self.ids[:, : self.length], self.mask, None
         if not self.reads_source:
@@ -119,7 +119,7 @@ class Room:
             history=history_of(so_far, mask, self.start, reads_source=self.reads_source),
         )
         self.n_read = self.length
-        rows = self.backbone.extend(step)
+        tokens = self.backbone.extend(step)
         if self.reader is None:
-            return rows
-        return replace(rows, second_rows=partial(self.reader.rows, step, so_far))
+            return tokens
+        return replace(tokens, reference_slice=partial(self.reader.rows, step, so_far))

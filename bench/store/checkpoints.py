@@ -20,7 +20,7 @@ AGAIN = "remove '{}' and run the same command again to train it anew"
 
 def save_checkpoint(objective: Objective) -> bytes:
     """Return all parameters and buffers as safetensors, each shared tensor once, but what is given below adapters."""
-    given = objective.given_weights
+    given = objective.frozen_weights
     seen: set[int] = set()
     kept = {}
     for name, tensor in objective.state_dict().items():
@@ -62,7 +62,7 @@ def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where
     here = objective.state_dict()
     unexpected = [name for name in stored if name not in here]
     unlike = [name for name in stored if name in here and stored[name].shape != here[name].shape]
-    given = objective.given_weights
+    given = objective.frozen_weights
     missing = [name for name in absent(here, stored) if name not in given]
     if unexpected or unlike or missing:
         raise StoreError(
@@ -80,7 +80,7 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
     """
     here = objective.state_dict()
     unlike = [name for name, tensor in stored.items() if name in here and here[name].shape != tensor.shape]
-    either = {*absent(here, stored), *absent(stored, here)} - objective.given_weights
+    either = {*absent(here, stored), *absent(stored, here)} - objective.frozen_weights
     backbones = [name for name in either if name.startswith("backbone.")]
     if unlike or backbones:
         name = min(unlike or backbones)

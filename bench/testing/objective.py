@@ -22,13 +22,13 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.cells.make import name_of
 from bench.config.config import parse_sets
 from bench.config.decoding import parse
+from bench.config.reference import checkable, reference_of
 from bench.config.resolve import check_overrides, find_method
-from bench.config.second import checkable, second_of
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation, first_new
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.logicnlg import LogicNLG
@@ -57,7 +57,7 @@ SHIFTS = {"decoder-only": ((0, 5), (5, 0), (3, 4)), "encoder-decoder": ((0, 5),)
 """Padding columns on the left and right; rows of an encoder-decoder are padded on the right only."""
 LEARNED_STEPS, LEARNED_SHARE = 200, 0.3
 """Within so many steps, the loss of two rows should fall below this share of its start."""
-Hook = Callable[[Rows], Tensor]
+Hook = Callable[[TokenSlice], Tensor]
 
 
 # Distributions -----------------------------------------------------------------------------------------------------
@@ -80,10 +80,10 @@ def sums_to_one(subject: Subject) -> str:
     for decoding in parse("greedy,topk=3,nucleus=0.9,beam=3"):
         hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
     worst = 0.0
-    for rows in subject.slices(objective):
-        expected = [len(rows), objective.backbone.vocabulary_size]
+    for tokens in subject.slices(objective):
+        expected = [len(tokens), objective.backbone.vocabulary_size]
         for name, hook in hooks.items():
-            log_probs = hook(rows)
+            log_probs = hook(tokens)
             came = list(log_probs.shape)
             need(came == expected, f"{name} of shape [n, V] = {expected}", came, "give every token a column")
             bad = bool(log_probs.isnan().any() or (log_probs == torch.inf).any())
@@ -101,7 +101,7 @@ def no_future(subject: Subject) -> str:
     length, size = len(row.target), objective.backbone.vocabulary_size
 
     def told(row: Encoded) -> Tensor:
-        return torch.cat([objective.log_probs(rows) for rows in subject.slices(objective, [row])])  # [T, V]
+        return torch.cat([objective.log_probs(tokens) for tokens in subject.slices(objective, [row])])  # [T, V]
 
     true = told(row)
     for first in (0, length // 2, length - 1):
@@ -121,13 +121,13 @@ def cache(subject: Subject) -> str:
     objective, rows = subject.objective().eval(), subject.rows[::3]
     prompts: Any = subject.codec.prompt_batch(rows)
     start = first_new(prompts, objective.backbone.model.config)
-    second = objective.second_model if objective.has_second else None
+    reference = objective.reference_model if objective.has_reference else None
     for decoding in parse("greedy,beam=3"):
         hooks: dict[str, Hook] = {
             "log_probs": objective.log_probs,
             f"decode_log_probs for {decoding.text}": partial(objective.decode_log_probs, decoding=decoding),
         }
-        texts = Continuation(objective, decoding, prompts, start, [], second)
+        texts = Continuation(objective, decoding, prompts, start, [], reference)
         for at in range(NEW_TOKENS):
             full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
             for row in rows:
@@ -170,9 +170,9 @@ def certain(subject: Subject) -> str:
             parameter.mul_(30)  # most tokens then have a probability of 0 and one has 1
     states = subject.states(objective)
     targets = states.targets.clone()
-    for rows in slices(states):
-        likeliest, even = objective.log_probs(rows).detach().argmax(1), rows.position % 2 == 0
-        targets[(rows.start + rows.group)[even], rows.position[even]] = likeliest[even]
+    for tokens in slices(states):
+        likeliest, even = objective.log_probs(tokens).detach().argmax(1), tokens.position % 2 == 0
+        targets[(tokens.start + tokens.group)[even], tokens.position[even]] = likeliest[even]
     total = objective.loss(replace(states, targets=targets)).total
     total.backward()
     finite(float(total.detach()), objective, "bound (clamp_min) what is divided by, rooted or taken a logarithm of")
@@ -261,7 +261,7 @@ def terms_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) ->
 
 def fast_form(subject: Subject) -> str:
     """The loss that is trained, by slices or by head_loss, has the value and gradients of its plain form."""
-    hooks = ("row_loss", "head_loss", "position_loss", "loss")
+    hooks = ("token_loss", "head_loss", "position_loss", "loss")
     own = [name for name in hooks if getattr(subject.plugin, name) is not getattr(Objective, name)]
     fast, plain = subject.comparable(), subject.comparable()
     if own == ["loss"]:
@@ -280,10 +280,11 @@ def fast_form(subject: Subject) -> str:
         near(apart, f"the loss to give '{name}' the gradient that its plain form does", remedy)
     if not plain.has_fast_form:
         return "slice by slice"
-    for rows in subject.slices(plain) if "row_loss" in own else ():
-        apart = difference(plain.position_loss(rows)[0], plain.row_loss(plain.log_probs(rows), rows, rows.targets))
-        remedy = "make them one loss, or remove row_loss, which is not trained"
-        near(apart, "head_loss to have the value of row_loss at each position", remedy)
+    for tokens in subject.slices(plain) if "token_loss" in own else ():
+        by_token = plain.token_loss(plain.log_probs(tokens), tokens, tokens.targets)
+        apart = difference(plain.position_loss(tokens)[0], by_token)
+        remedy = "make them one loss, or remove token_loss, which is not trained"
+        near(apart, "head_loss to have the value of token_loss at each position", remedy)
     return "head_loss"
 
 
@@ -293,7 +294,7 @@ def plain_loss(objective: Objective, subject: Subject) -> Tensor:
     if objective.two_passes:
         objective.fused_head = lambda states: None  # type: ignore[method-assign]
         return objective.loss(states).total
-    parts = [objective.position_loss(rows)[0].sum() for rows in slices(states, SLICE)]
+    parts = [objective.position_loss(tokens)[0].sum() for tokens in slices(states, SLICE)]
     return torch.stack([*parts, *objective.batch_terms(states).values()]).sum()
 
 
@@ -464,7 +465,7 @@ def check_objective(
     chosen = [method.own_backbone] if method.own_backbone else list(dict.fromkeys(backbones))
     for name in chosen:
         backbone_factory(name)
-    methods = [method, *filter(None, [second_of(method)])]
+    methods = [method, *filter(None, [reference_of(method)])]
     check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
     subjects = [Subject(method, name, seed, tuple(sets)) for name in chosen]
     _ = [subject.config for subject in subjects]  # refuses a value that an option does not take

@@ -16,13 +16,13 @@ from bench.base.seeds import seed_torch
 from bench.cells.build import build, exemplars_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, Override, override, parse_sets
+from bench.config.reference import reference_config, reference_of
 from bench.config.resolve import Method, cell_config
-from bench.config.second import second_config, second_of
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture
-from bench.models.core.objective import Objective, Place
-from bench.models.core.states import IGNORED, Rows, States, slices
+from bench.models.core.objective import Compatibility, Objective
+from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.store.store import CellFolder
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
@@ -86,27 +86,27 @@ class Subject:
     def why_not(self) -> str | None:
         """Return why the method does not fit the backbone, or None."""
         options = self.config.backbone_options
-        place = Place(
+        fit = Compatibility(
             architecture(self.backbone, str(options.get("path", ""))),
             bool(options.get("copy", False)),
             LogicNLG.info.all_fields,
             target_tokens=sum(LENGTHS) / len(LENGTHS),
             options=self.config.method_options,
         )
-        return self.method.kind.why_not(place)
+        return self.method.kind.why_not(fit)
 
     # The objective ----------------------------------------------------------------------------------------------
 
     @cached_property
     def built(self) -> tuple[Objective, Codec]:
         """The objective with its initial weights, and the codec; `objective` hands out copies."""
-        second = second_of(self.method)
-        if second is None:
+        reference = reference_of(self.method)
+        if reference is None:
             return build(self.cell)
-        config = second_config(LogicNLG, self.method, second, self.config, self.given, None)
-        reference, _ = build(Cell(config, second, self.cell.task, "", CellFolder(Path("nowhere")), {}))
-        spread(reference, self.seed + 1, config.asked("backbone"))
-        return build(self.cell, reference)
+        config = reference_config(LogicNLG, self.method, reference, self.config, self.given, None)
+        model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
+        spread(model, self.seed + 1, config.asked("backbone"))
+        return build(self.cell, model)
 
     @property
     def codec(self) -> Codec:
@@ -186,7 +186,7 @@ class Subject:
         """Run the backbone over rows, or over all of them."""
         return objective.states(self.batch(rows or self.rows))
 
-    def slices(self, objective: Objective, rows: Sequence[Encoded] = ()) -> Iterator[Rows]:
+    def slices(self, objective: Objective, rows: Sequence[Encoded] = ()) -> Iterator[TokenSlice]:
         """Yield slices of rows, or of all of them."""
         return slices(self.states(objective, rows), SLICE)
 

@@ -156,7 +156,7 @@ def whole_weights(module: Any, is_kept: bool = True) -> dict[str, Tensor]:
     """
     first: dict[int, str] = {}
     named = {name: first.setdefault(id(p), name) for name, p in module.named_parameters(remove_duplicate=False)}
-    given = module.given_weights
+    given = module.frozen_weights
     whole: dict[str, Tensor] = {}
     for name, value in module.state_dict().items():
         if name in given:

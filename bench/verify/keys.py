@@ -101,7 +101,7 @@ def trained_keys(record: Record) -> list[str]:
             seed=config["seed"],
             own=own,
             parent=parent,
-            second=(record.get("second") or {}).get("key", ""),
+            reference=(record.get("second") or {}).get("key", ""),
         )
         for one in tasks
     ]

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.lora import Lora
+from bench.models.backbones.positions import max_positions_of
 from bench.models.backbones.pretrained import Pretrained
-from bench.models.backbones.room import room_of
+from bench.models.core.cpu_copy import CpuBatch, CpuTokens, kept_arrays
 from bench.models.core.history import History
-from bench.models.core.host import HostBatch, HostTokens, kept_arrays
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED, States, TokenSlice
 
 
 class Batch(TypedDict, total=False):
@@ -36,7 +36,7 @@ class Batch(TypedDict, total=False):
     step: int  # optimiser step, from 0
     step_rows: int  # rows of the whole optimiser step, over all ranks and micro-batches
     step_tokens: int  # their target tokens
-    host: HostBatch  # the arrays that the tensors were copied from
+    cpu: CpuBatch  # the arrays that the tensors were copied from
 
 
 class TextSource(Protocol):
@@ -90,7 +90,7 @@ class Backbone(nn.Module, ABC):
     copies: ClassVar[bool] = False  # whether states carry copying weights
     pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
     lora: Lora | None = None  # how it is adapted, where adapters are trained in its place
-    given: frozenset[str] = frozenset()  # its frozen weights below adapters, which no checkpoint holds
+    frozen_weights: frozenset[str] = frozenset()  # its frozen weights below adapters, which no checkpoint holds
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Backbone(nn.Module, ABC):
         """Run the model over a batch with the true targets given (teacher forcing)."""
 
     @abstractmethod
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         """Run the new tokens of a generation step on top of its cache; return the last position of each row.
 
         The rows hold what `states` would hold at that position, were the text so far given (teacher forcing).
@@ -114,9 +114,9 @@ class Backbone(nn.Module, ABC):
         return logit_rule(getattr(self.model, "config", None))
 
     @cached_property
-    def room(self) -> int | None:
+    def max_positions(self) -> int | None:
         """How many tokens of a row have a position embedding; None where positions are computed."""
-        return room_of(self.model)
+        return max_positions_of(self.model)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head, [..., D] -> [..., V]."""
@@ -160,7 +160,7 @@ def output_embedding(model: Any) -> LinearHead | None:
     return None
 
 
-def source_on_host(batch: Batch) -> HostTokens | None:
+def source_on_cpu(batch: Batch) -> CpuTokens | None:
     """Return the tokens of an encoder-decoder's states as arrays: labels, and a source that is readable everywhere.
 
     None where the batch does not have the arrays it was made of.
@@ -170,7 +170,7 @@ def source_on_host(batch: Batch) -> HostTokens | None:
         return None
     labels, ids, mask = arrays
     readable = np.broadcast_to((mask > 0)[:, None, :], (*labels.shape, ids.shape[1]))
-    return HostTokens(batch["labels"], labels, lambda: ids, lambda: readable)
+    return CpuTokens(batch["labels"], labels, lambda: ids, lambda: readable)
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

@@ -14,10 +14,10 @@ from torch import Tensor
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
-from bench.models.backbones.room import refuse_longer
+from bench.models.backbones.positions import refuse_longer
+from bench.models.core.cpu_copy import Array, CpuTokens, kept_arrays
 from bench.models.core.history import History
-from bench.models.core.host import Array, HostTokens, kept_arrays
-from bench.models.core.states import IGNORED, Rows, States, last_rows
+from bench.models.core.states import IGNORED, States, TokenSlice, last_slice
 
 Mask = TypeVar("Mask", Tensor, Array)
 
@@ -37,7 +37,7 @@ class Causal(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
-        refuse_longer(self.room, ids.shape[1], "rows")
+        refuse_longer(self.max_positions, ids.shape[1], "rows")
         attention = mask
         if takes_ready_masks(self.model.config):
             attention = causal_mask(mask)
@@ -46,10 +46,10 @@ class Causal(Backbone):
         ).last_hidden_state
         hidden = self.logit_rule.scaled(hidden)
         targets = batch["labels"][:, 1:]
-        host = None
+        cpu = None
         if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):
             labels, known_ids, known_mask = arrays
-            host = HostTokens(targets, labels[:, 1:], lambda: known_ids[:, 1:], lambda: strictly_past_array(known_mask))
+            cpu = CpuTokens(targets, labels[:, 1:], lambda: known_ids[:, 1:], lambda: strictly_past_array(known_mask))
         return States(
             hidden=hidden[:, :-1],
             targets=targets,
@@ -58,10 +58,10 @@ class Causal(Backbone):
             readable=strictly_past(mask),
             labelled=targets != IGNORED,
             history=History(ids, ahead=1, mask=mask, labels=batch["labels"]),
-            host=host,
+            cpu=cpu,
         )
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         """Entry m holds state m and token m+1: the last state reads all entries but itself."""
         attention = step.mask
         if attention is not None and takes_ready_masks(self.model.config):
@@ -79,7 +79,7 @@ class Causal(Backbone):
         mask = step.mask
         if mask is None:
             mask = torch.ones_like(tokens)
-        return last_rows(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask), history=step.history)
+        return last_slice(hidden[:, -1], states[:, :-1], tokens[:, 1:], both_real(mask), history=step.history)
 
 
 def positions(mask: Tensor) -> Tensor:

@@ -18,13 +18,13 @@ from bench.models.backbones.backbone import (
     Step,
     decoder_inputs,
     output_embedding,
-    source_on_host,
+    source_on_cpu,
 )
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
-from bench.models.backbones.room import refuse_longer
+from bench.models.backbones.positions import refuse_longer
 from bench.models.core.history import History
-from bench.models.core.states import Rows, States, last_rows
+from bench.models.core.states import States, TokenSlice, last_slice
 
 __all__ = ["T5", "EncoderDecoder", "start_token"]
 
@@ -45,8 +45,8 @@ class EncoderDecoder(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts labels[:, t]; every real source token is readable at every position."""
         labels, mask = batch["labels"], batch["attention_mask"]
-        refuse_longer(self.room, mask.shape[1], "sources")
-        refuse_longer(self.room, labels.shape[1], "targets")
+        refuse_longer(self.max_positions, mask.shape[1], "sources")
+        refuse_longer(self.max_positions, labels.shape[1], "targets")
         inputs = decoder_inputs(labels, self.model.config)
         hidden, memory = self.body(inputs, mask, source=batch["input_ids"])  # [B, T, D], [B, S, D]
         return States(
@@ -57,15 +57,15 @@ class EncoderDecoder(Backbone):
             readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
             labelled=torch.ones_like(mask, dtype=torch.bool),
             history=History(labels),
-            host=source_on_host(batch),
+            cpu=source_on_cpu(batch),
         )
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         """Every real source token is readable; the encoder has run once, before the first step."""
         assert step.source is not None
         assert step.mask is not None
         hidden, memory = self.body(step.ids, step.mask, encoded=step.encoded, cache=step.cache)
-        return last_rows(
+        return last_slice(
             self.logit_rule.scaled(hidden[:, -1]), memory, step.source, step.mask > 0, history=step.history
         )
 

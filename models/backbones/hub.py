@@ -188,7 +188,7 @@ def _over(model: Any, tokenizer: Any, lora: Lora) -> Backbone:
     if adapted is not None:
         backbone.lora = adapted
         weights = backbone.named_parameters(remove_duplicate=False)
-        backbone.given = frozenset(name for name, weight in weights if not weight.requires_grad)
+        backbone.frozen_weights = frozenset(name for name, weight in weights if not weight.requires_grad)
     return backbone
 
 

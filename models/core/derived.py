@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Derived(Generic[T]):
-    """A value made of tensors; whether they have changed is known on the host, so that nobody waits for a device.
+    """A value made of tensors; whether they have changed is known on the CPU, so that nobody waits for a device.
 
     Args:
         make: makes it of the tensors.

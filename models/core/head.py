@@ -62,13 +62,13 @@ def budget(values: Tensor) -> int:
     return BUDGET.get(values.device.type, LARGE)
 
 
-def positions_in(room: int, bytes_each: int) -> int:
-    """Return for how many positions of so many bytes there is room: a power of two from 256 to 8192.
+def positions_in(n_bytes: int, bytes_each: int) -> int:
+    """Return for how many positions of so many bytes there is space: a power of two from 256 to 8192.
 
     >>> positions_in(16 * 2**20, 8000 * 4), positions_in(16 * 2**20, 30000 * 4), positions_in(16 * 2**20, 100)
     (512, 256, 8192)
     """
-    fitting = max(1, room // max(1, bytes_each))
+    fitting = max(1, n_bytes // max(1, bytes_each))
     return min(8192, max(256, 2 ** (fitting.bit_length() - 1)))
 
 

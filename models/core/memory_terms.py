@@ -2,9 +2,9 @@
 
 A cache method reads its memory through a few numbers of each position, such as the log-sum-exp of the similarities.
 They do not depend on the vocabulary. So they have slices of their own, as large as the memory allows, and the slices
-over the vocabulary read them as `rows.memory_terms`. The backward pass differentiates the graph of each slice where all
-of them are small enough to be kept. Otherwise only the [N] numbers are kept; the backward pass computes the
-similarities again, and finds what was computed in the forward pass in `rows.memory_terms`.
+over the vocabulary read them as `tokens.memory_terms`. The backward pass differentiates the graph of each slice where
+all of them are small enough to be kept. Otherwise only the [N] numbers are kept; the backward pass computes the
+similarities again, and finds what was computed in the forward pass in `tokens.memory_terms`.
 
 Shapes: N positions of a batch that carry a target, n of them in a slice, M memory entries.
 """
@@ -20,9 +20,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from bench.models.core.head import budget, positions_in, sum_dtype
-from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
+from bench.models.core.states import SliceIndex, States, TokenSlice, at_positions, slice_indices_of, slice_of
 
-MemoryTerms = Callable[[Rows], tuple[Tensor, ...]]
+MemoryTerms = Callable[[TokenSlice], tuple[Tensor, ...]]
 """From the memory of a slice to the terms of its positions, [n] each, differentiable by `hidden` and `memory`."""
 
 BYTES = 40
@@ -34,26 +34,26 @@ def memory_slice_size(states: States) -> int:
     return positions_in(budget(states.memory), states.memory.shape[1] * BYTES)
 
 
-def memory_terms_of(states: States, memory_terms: MemoryTerms, room: int) -> tuple[Tensor, ...]:
+def memory_terms_of(states: States, memory_terms: MemoryTerms, n_bytes: int) -> tuple[Tensor, ...]:
     """Return the terms of all positions that carry a target, [N] each; none where there is no such position.
 
     Args:
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
         memory_terms: of a slice; it may depend on no parameter.
-        room: bytes that may be kept for the backward pass.
+        n_bytes: bytes that may be kept for the backward pass.
     """
-    cut = states.on_host().once(blocks_of, memory_slice_size(states))
+    cut = states.on_cpu().once(slice_indices_of, memory_slice_size(states))
     if not cut:
         return ()
-    keep = torch.is_grad_enabled() and _fits(states, cut, room)
+    keep = torch.is_grad_enabled() and _fits(states, cut, n_bytes)
     terms: tuple[Tensor, ...] = _InSlices.apply(states, cut, memory_terms, keep, states.hidden, states.memory)
     return terms
 
 
-def _fits(states: States, cut: list[Block], room: int) -> bool:
+def _fits(states: States, cut: list[SliceIndex], n_bytes: int) -> bool:
     """Whether the graphs of all slices may be kept: a number for each position and entry, and two copies of a state."""
     numbers = sum(map(len, cut)) * (states.memory.shape[1] + 2 * states.hidden.shape[2])
-    return numbers * sum_dtype(states.hidden).itemsize <= room
+    return numbers * sum_dtype(states.hidden).itemsize <= n_bytes
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class _InSlices(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: States, cut: list[Block], memory_terms: MemoryTerms, keep: bool, *_: Tensor
+        ctx: Any, states: States, cut: list[SliceIndex], memory_terms: MemoryTerms, keep: bool, *_: Tensor
     ) -> tuple[Tensor, ...]:
-        ctx.states, ctx.cut, ctx.memory_terms, ctx.host = states.detached(), cut, memory_terms, states.on_host()
+        ctx.states, ctx.cut, ctx.memory_terms, ctx.cpu = states.detached(), cut, memory_terms, states.on_cpu()
         ctx.graphs = []
         if keep:
-            ctx.graphs = [_graph(ctx, block, ()) for block in cut]
+            ctx.graphs = [_graph(ctx, index, ()) for index in cut]
             found = [graph.terms for graph in ctx.graphs]
         else:
-            found = [memory_terms(rows_of(ctx.states, block, None, (), ctx.host)) for block in cut]
+            found = [memory_terms(slice_of(ctx.states, index, None, (), ctx.cpu)) for index in cut]
         terms = tuple(torch.cat(parts).detach() for parts in zip(*found, strict=True))
         ctx.save_for_backward(*terms)
         return terms
@@ -89,32 +89,32 @@ class _InSlices(torch.autograd.Function):
         states: States = ctx.states
         graphs, ctx.graphs = ctx.graphs, []
         of_hidden, of_memory = [], torch.zeros_like(states.memory)
-        for at, block in enumerate(ctx.cut):
+        for at, index in enumerate(ctx.cut):
             if graphs:
                 graph = graphs[at]
             else:
-                graph = _graph(ctx, block, tuple(term[block.span] for term in ctx.saved_tensors))
-            given = [gradient[block.span] for gradient in of_terms]
+                graph = _graph(ctx, index, tuple(term[index.span] for term in ctx.saved_tensors))
+            given = [gradient[index.span] for gradient in of_terms]
             inputs = [graph.hidden, graph.memory]
             found = torch.autograd.grad(graph.terms, inputs, given, allow_unused=True, materialize_grads=True)
             of_hidden.append(found[0])
-            of_memory[block.batch].add_(found[1])
-        index = torch.cat([block.index for block in ctx.cut])  # [N]
-        whole = torch.zeros_like(states.hidden).flatten(0, 1).index_copy_(0, index, torch.cat(of_hidden))
+            of_memory[index.batch].add_(found[1])
+        flat = torch.cat([index.flat for index in ctx.cut])  # [N]
+        whole = torch.zeros_like(states.hidden).flatten(0, 1).index_copy_(0, flat, torch.cat(of_hidden))
         return None, None, None, None, whole.view_as(states.hidden), of_memory
 
 
-def _graph(ctx: Any, block: Block, known: tuple[Tensor, ...]) -> _Graph:
+def _graph(ctx: Any, index: SliceIndex, known: tuple[Tensor, ...]) -> _Graph:
     """Compute the terms of a slice with their graph.
 
     Args:
         ctx: of `_InSlices`.
-        block: the slice.
+        index: the slice.
         known: its terms, when only gradients are wanted.
     """
     states: States = ctx.states
     with torch.enable_grad():
-        hidden = at_positions(states.hidden, block.index).requires_grad_()
-        memory = states.memory[block.batch].detach().requires_grad_()
-        terms = ctx.memory_terms(rows_of(states, block, [hidden, memory], known, ctx.host))
+        hidden = at_positions(states.hidden, index.flat).requires_grad_()
+        memory = states.memory[index.batch].detach().requires_grad_()
+        terms = ctx.memory_terms(slice_of(states, index, [hidden, memory], known, ctx.cpu))
     return _Graph(terms, hidden, memory)

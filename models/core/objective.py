@@ -6,7 +6,7 @@ The smallest new method fills one hook:
         name = "focal"
         paper = "Lin et al. 2017"
 
-        def row_loss(self, log_probs, rows, targets):
+        def token_loss(self, log_probs, tokens, targets):
             nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
             return (1 - torch.exp(-nll)) ** 2 * nll
 
@@ -16,9 +16,10 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, T positions of
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
@@ -26,10 +27,10 @@ from torch import Tensor, nn
 
 from bench.base.options import check_constructor
 from bench.errors import UsageError
-from bench.models.core.chunks import HeadLoss, Losses, LossSum, summed, summed_by_head
 from bench.models.core.head import Head, PlainHead, slice_size, sum_dtype
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import Rows, States, slices
+from bench.models.core.sliced_loss import HeadLoss, Losses, LossSum, summed, summed_by_head
+from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.trainable import Trainable
 from bench.models.functional.cache import cache_scores
 from bench.models.functional.copying import copy_log_probs
@@ -40,9 +41,23 @@ if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch, LinearHead
 
 
+ROW_LOSS = "`row_loss` is now called `token_loss`; rename it, the next version does not know the old name"
+
+
+def _by_old_name(token_loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a `token_loss` that warns because it was called by its old name."""
+
+    @wraps(token_loss)
+    def row_loss(*arguments: Any, **named: Any) -> Tensor:
+        warnings.warn(ROW_LOSS, DeprecationWarning, stacklevel=2)
+        return token_loss(*arguments, **named)
+
+    return row_loss
+
+
 @dataclass(frozen=True)
-class Place:
-    """Where a method would run: what `why_not` looks at.
+class Compatibility:
+    """Backbone, task and options that a method would run with: `why_not` says whether they fit.
 
     Args:
         architecture: of the backbone.
@@ -64,18 +79,18 @@ class Place:
 class Objective(Trainable):
     """A training objective over any backbone.
 
-    Hooks work on `Rows`, a slice of some positions that carry a target:
+    Hooks work on `TokenSlice`, a slice of some positions that carry a target:
 
-    - `log_probs(rows) -> [n, V]`: the model's next-token distribution; sums to one for every method.
-    - `row_loss(log_probs, rows, targets) -> [n]`: the one hook a newcomer writes.
-    - `head_loss(rows, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only what a `Head`
+    - `log_probs(tokens) -> [n, V]`: the model's next-token distribution; sums to one for every method.
+    - `token_loss(log_probs, tokens, targets) -> [n]`: the one hook a newcomer writes.
+    - `head_loss(tokens, head) -> ([n], terms)`: the fast form, for a loss that needs of the logits only what a `Head`
       has, such as their log-sum-exp and a few columns; the same value without ever keeping [n, V].
-    - `memory_terms(rows) -> tuple of [n]`: what `head_loss` needs of the memory; it reads them as `rows.memory_terms`.
-    - `position_loss(rows) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
+    - `memory_terms(tokens) -> tuple of [n]`: what `head_loss` needs of the memory, as `tokens.memory_terms`.
+    - `position_loss(tokens) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `batch_terms(states) -> named scalars`: what a loss adds that is no sum over positions.
     - `loss(states) -> LossSum`: only for a head of one's own, or for more than one pass.
     - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
-    - `decode_log_probs(rows, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
+    - `decode_log_probs(tokens, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
 
     Rare ones: `prepare` (shapes that depend on token counts), `warm_start` (from pretrained weights), `end_of_step`
     (what is counted over ranks), `after_training` (what is taken from data behind the last step).
@@ -99,8 +114,8 @@ class Objective(Trainable):
     parent: ClassVar[str] = ""  # fine-tuned from this method's cell
     training_free: ClassVar[bool] = False  # takes the parent's weights as they are, whatever steps a run asks for
     own_decoding: ClassVar[str] = ""  # in place of those of the run, e.g. `sample`; their most new tokens hold
-    second: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
-    second_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
+    reference: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
+    reference_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # in place of the task's
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
     defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
@@ -116,6 +131,11 @@ class Objective(Trainable):
     def __init_subclass__(cls, **named: Any) -> None:
         """Check options before a constructor's own first line."""
         super().__init_subclass__(**named)
+        if "token_loss" in vars(cls):
+            cls.row_loss = _by_old_name(cls.token_loss)
+        elif "row_loss" in vars(cls):
+            warnings.warn(f"in {cls.__qualname__}: {ROW_LOSS}", DeprecationWarning, stacklevel=2)
+            cls.token_loss = vars(cls)["row_loss"]  # type: ignore[method-assign]
         check_constructor(cls, "method")
 
     @classmethod
@@ -128,48 +148,50 @@ class Objective(Trainable):
         return {}
 
     @classmethod
-    def why_not(cls, place: Place) -> str | None:
+    def why_not(cls, fit: Compatibility) -> str | None:
         """Return why the method does not fit a backbone and a task, or None."""
-        if place.architecture not in cls.architectures:
-            return f"works on {' and '.join(cls.architectures)} backbones, not on {place.architecture} ones"
-        if place.copies and not cls.runs_on_copying:
+        if fit.architecture not in cls.architectures:
+            return f"works on {' and '.join(cls.architectures)} backbones, not on {fit.architecture} ones"
+        if fit.copies and not cls.runs_on_copying:
             return "has a head of its own, which a copying backbone cannot mix with its copies"
-        if missing := cls.fields - place.fields:
+        if missing := cls.fields - fit.fields:
             return f"needs the task field {', '.join(sorted(missing))}"
-        if place.target_tokens < cls.min_target_tokens:
-            return f"needs targets of {cls.min_target_tokens} tokens; these have about {place.target_tokens:.0f}"
+        if fit.target_tokens < cls.min_target_tokens:
+            return f"needs targets of {cls.min_target_tokens} tokens; these have about {fit.target_tokens:.0f}"
         return None
 
     # Hooks ------------------------------------------------------------------------------------------------------
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
         """Log-probabilities of the next token, [n, V]; each row sums to one."""
-        return torch.log_softmax(self.logits(rows), dim=-1)
+        return torch.log_softmax(self.logits(tokens), dim=-1)
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
         """Loss of each position in nats, [n]. Default: negative log-likelihood."""
         return -log_probs.gather(1, targets[:, None]).squeeze(1)
 
-    def head_loss(self, rows: Rows, head: Head) -> Losses:
-        """Loss of each position [n] from the head's log-sum-exp and columns, and named parts of it, [n] or summed."""
-        raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use row_loss")
+    row_loss = _by_old_name(token_loss)
 
-    def memory_terms(self, rows: Rows) -> tuple[Tensor, ...]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
+        """Loss of each position [n] from the head's log-sum-exp and columns, and named parts of it, [n] or summed."""
+        raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use token_loss")
+
+    def memory_terms(self, tokens: TokenSlice) -> tuple[Tensor, ...]:
         """What `head_loss` needs of the memory, [n] each, made of states, memory and tokens; of no parameter.
 
-        In the backward pass it is asked again, for the gradients; `rows.memory_terms` then holds what it gave before.
+        In the backward pass it is asked again, for the gradients; `tokens.memory_terms` then holds what it gave before.
         """
         return ()
 
-    def position_loss(self, rows: Rows) -> Losses:
+    def position_loss(self, tokens: TokenSlice) -> Losses:
         """Loss of each position [n], and named parts of it for the log; over logits in the graph.
 
-        Everything but the fast form goes through it: redefine it where `row_loss` has too little in `log_probs`.
+        Everything but the fast form goes through it: redefine it where `token_loss` has too little in `log_probs`.
         """
         if self.has_fast_form:
-            rows = replace(rows, memory_terms=self.memory_terms(rows))
-            return self.head_loss(rows, PlainHead(self.logits(rows)))
-        return self.row_loss(self.log_probs(rows), rows, rows.targets), {}
+            tokens = replace(tokens, memory_terms=self.memory_terms(tokens))
+            return self.head_loss(tokens, PlainHead(self.logits(tokens)))
+        return self.token_loss(self.log_probs(tokens), tokens, tokens.targets), {}
 
     def batch_terms(self, states: States) -> dict[str, Tensor]:
         """Named scalars that `loss` adds, in the graph: means times the target tokens they are for. Default: none.
@@ -206,9 +228,9 @@ class Objective(Trainable):
         """Return what a decoding is for this method, where its own distribution is not the whole posterior."""
         return decoding
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Log-probabilities that decoding sees, [n, V]."""
-        log_probs = self.log_probs(rows)
+        log_probs = self.log_probs(tokens)
         if decoding.distribution != "decoupled":
             return log_probs
         classes = self.classes.to(log_probs.device)
@@ -256,9 +278,9 @@ class Objective(Trainable):
         """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
         self.run_context = context
         self.__dict__.pop("classes", None)  # made of the counts of the context before
-        self.__dict__.pop("_second", None)
-        if context.second is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
-            self.__dict__["_second"] = context.second.requires_grad_(False).eval()
+        self.__dict__.pop("_reference", None)
+        if context.reference is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
+            self.__dict__["_reference"] = context.reference.requires_grad_(False).eval()
 
     @property
     def tokenizer(self) -> Any:
@@ -266,39 +288,39 @@ class Objective(Trainable):
         return self.backbone.tokenizer
 
     @property
-    def has_second(self) -> bool:
-        """Whether there is a second model."""
-        return "_second" in self.__dict__
+    def has_reference(self) -> bool:
+        """Whether there is a reference model."""
+        return "_reference" in self.__dict__
 
     @property
-    def second_model(self) -> Objective:
-        """The second model, frozen and in evaluation mode, on the device of this one; no part of its weights.
+    def reference_model(self) -> Objective:
+        """The reference model, frozen and in evaluation mode, on the device of this one; no part of its weights.
 
         Raises:
             UsageError: when the run has none.
         """
-        if not self.has_second:
-            named = self.second or "no method"
+        if not self.has_reference:
+            named = self.reference or "no method"
             raise UsageError(
-                f"{self.name} needs a second model, and `second` names {named}: bench run and bench.make give it; a "
-                f"training of your own calls objective.setup_run(RunContext(second=...))"
+                f"{self.name} needs a reference model, and `reference` names {named}: bench run and bench.make give "
+                f"it, a training of your own calls objective.setup_run(RunContext(reference=...))"
             )
-        second = cast("Objective", self.__dict__["_second"])
-        if second.device != self.device:  # Lightning notes the device of a module that it moves itself
-            second.to(self.device)
-        return second
+        reference = cast("Objective", self.__dict__["_reference"])
+        if reference.device != self.device:  # Lightning notes the device of a module that it moves itself
+            reference.to(self.device)
+        return reference
 
     def states(self, batch: Batch) -> States:
-        """Return the states of a batch; those of the second model are made when `rows.second` is first asked for."""
+        """Return the states of a batch; those of the reference model are made when they are first used."""
         states = self.backbone.states(batch)
-        if not self.has_second:
+        if not self.has_reference:
             return states
-        return replace(states, second=cache(partial(_states_without_gradient, self.second_model, batch)))
+        return replace(states, reference=cache(partial(_states_without_gradient, self.reference_model, batch)))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Move or cast the second model with this one."""
-        if self.has_second:
-            self.__dict__["_second"]._apply(fn, recurse)
+        """Move or cast the reference model with this one."""
+        if self.has_reference:
+            self.__dict__["_reference"]._apply(fn, recurse)
         return super()._apply(fn, recurse)
 
     @property
@@ -320,8 +342,8 @@ class Objective(Trainable):
             head_loss: as the hook of this name.
         """
 
-        def position_loss(rows: Rows) -> Losses:
-            return head_loss(rows, PlainHead(self.logits(rows)))
+        def position_loss(tokens: TokenSlice) -> Losses:
+            return head_loss(tokens, PlainHead(self.logits(tokens)))
 
         head = None
         if states.copying is None:
@@ -334,13 +356,13 @@ class Objective(Trainable):
     def has_fast_form(self) -> bool:
         """Whether `head_loss` is the loss.
 
-        It is when a method defines it, unless a class derived from that method redefines the plain form, `row_loss` or
-        `log_probs`, without a new `head_loss`. A method whose fast form is of some options only redefines this.
+        It is when a method defines it, unless a class derived from that method redefines the plain form, `token_loss`
+        or `log_probs`, without a new `head_loss`. A method whose fast form is of some options only redefines this.
         """
         for kind in type(self).__mro__:
             if "head_loss" in vars(kind):
                 return vars(kind)["head_loss"] is not Objective.head_loss
-            if "row_loss" in vars(kind) or "log_probs" in vars(kind):
+            if "token_loss" in vars(kind) or "log_probs" in vars(kind):
                 return False
         return False
 
@@ -349,27 +371,27 @@ class Objective(Trainable):
         """Positions handled at once in training and evaluation."""
         return slice_size(self.backbone.embedding())
 
-    def logits(self, rows: Rows) -> Tensor:
+    def logits(self, tokens: TokenSlice) -> Tensor:
         """Scores of the next token in at least float32, [n, V], not normalised.
 
         A copying backbone's are the logarithm of its softmax mixed with its copies.
         """
-        scores = self.backbone.head(rows.hidden)
+        scores = self.backbone.head(tokens.hidden)
         if scores.dtype != torch.float64:
             scores = scores.float()
-        if rows.copying is None:
+        if tokens.copying is None:
             return scores
-        return copy_log_probs(scores, rows.copying, rows.copy_tokens)
+        return copy_log_probs(scores, tokens.copying, tokens.copy_tokens)
 
-    def components(self, rows: Rows) -> dict[str, Tensor]:
+    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Log-scores of the next token by where they come from, each [n, V] and not normalised.
 
         `head` is the softmax head and `cache` the memory alone (-inf for a token it does not hold), which every method
         has. `full` is what the method predicts by: the logarithm of their sum, eq. 3 of HistAlign, where it was trained
         with a cache (`reads_cache`), else its head.
         """
-        head = self.logits(rows)
-        cache = cache_scores(rows.similarity(), rows.memory_tokens, rows.readable, head.shape[-1])
+        head = self.logits(tokens)
+        cache = cache_scores(tokens.similarity(), tokens.memory_tokens, tokens.readable, head.shape[-1])
         full = torch.logaddexp(head, cache.to(head.dtype)) if self.reads_cache else head
         return {"head": head, "cache": cache, "full": full}
 
@@ -393,10 +415,10 @@ class Objective(Trainable):
         """Every parameter that hooks may touch: the head's and the method's own."""
         return [*self.backbone.head_parameters(), *self.own_parameters()]
 
-    def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
+    def nll(self, states: States) -> Iterator[tuple[TokenSlice, Tensor]]:
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
-        for rows in slices(states, self.slice_size):
-            yield rows, -self.log_probs(rows).gather(1, rows.targets[:, None]).squeeze(1)
+        for tokens in slices(states, self.slice_size):
+            yield tokens, -self.log_probs(tokens).gather(1, tokens.targets[:, None]).squeeze(1)
 
     @torch.no_grad()
     def target_nll(self, states: States) -> Tensor:
@@ -405,8 +427,8 @@ class Objective(Trainable):
         For a loss that needs whole rows before a slice of them. It is not the loss, and float64 or float32.
         """
         table = torch.zeros(states.targets.shape, dtype=sum_dtype(states.hidden), device=states.targets.device)
-        for rows, nll in self.nll(states.detached()):
-            table[rows.start + rows.group, rows.position] = nll.to(table.dtype)
+        for tokens, nll in self.nll(states.detached()):
+            table[tokens.start + tokens.group, tokens.position] = nll.to(table.dtype)
         return table
 
 

@@ -57,8 +57,8 @@ class RunContext:
         continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
             it.
         continue_sampled: continues prompts with a decoding and seeds, without gradient.
-        second: the second model of a method that names one; it is frozen.
-        made_of: says what the objective is made of, as plain content; see `bench.models.core.remake`.
+        reference: the reference model of a method that names one; it is frozen.
+        made_of: says what the objective is made of, as plain content; see `bench.models.core.rebuild`.
     """
 
     seed: int = 0
@@ -68,7 +68,7 @@ class RunContext:
     token_counts: Counts | None = None
     continue_greedily: Continue | None = None
     continue_sampled: ContinueSampled | None = None
-    second: nn.Module | None = None
+    reference: nn.Module | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:

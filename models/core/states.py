@@ -1,6 +1,6 @@
 """States: what every backbone turns a batch into, and the slices of it that objectives work on.
 
-    batch --Backbone.states--> States [B, T, .] --slices--> Rows [n, .] --Objective--> losses [n]
+    batch --Backbone.states--> States [B, T, .] --slices--> TokenSlice [n, .] --Objective--> losses [n]
 
 Shapes: B batch rows, T positions (steps), V vocabulary, D width of a state, M memory entries, S source tokens that may
 be copied, n positions of a slice, G batch rows that a slice comes from, P positions of each of them.
@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
+from bench.models.core.cpu_copy import Array, CpuTokens, to_device
 from bench.models.core.history import IGNORED as IGNORED  # others import it from here
 from bench.models.core.history import History
-from bench.models.core.host import Array, HostTokens, to_device
 from bench.models.functional.cache import scaled_similarity
 
 
@@ -40,9 +40,9 @@ class States:
     labelled: Tensor  # [B, M] bool: the entry's token is itself a target (the released TRIME compares only those)
     copying: Tensor | None = None  # [B, T, S+1] copying backbones: log-weights of each copy and, last, of generating
     copy_tokens: Tensor | None = None  # [B, S] the tokens that may be copied
-    host: HostTokens | None = None  # the tokens as arrays, where the backbone was given them
-    history: History | None = None  # what the decoder reads, for `Rows.written`
-    second: Callable[[], States] | None = None  # the batch in a second model, for `Rows.second`
+    cpu: CpuTokens | None = None  # the tokens as arrays, where the backbone was given them
+    history: History | None = None  # what the decoder reads, for `TokenSlice.written`
+    reference: Callable[[], States] | None = None  # the batch in a reference model, for `TokenSlice.reference`
 
     @property
     def differentiable(self) -> list[Tensor]:
@@ -59,16 +59,16 @@ class States:
         """Return the same states outside the graph."""
         return self.having(*(tensor.detach() for tensor in self.differentiable))
 
-    def on_host(self) -> HostTokens:
+    def on_cpu(self) -> CpuTokens:
         """Return the tokens as arrays; on a GPU this waits for it, unless the backbone was given them."""
-        if self.host is not None and self.host.source is self.targets:
-            return self.host
+        if self.cpu is not None and self.cpu.source is self.targets:
+            return self.cpu
         return self._read
 
     @cached_property
-    def _read(self) -> HostTokens:
+    def _read(self) -> CpuTokens:
         """The tokens as arrays, read from their tensors."""
-        return HostTokens(
+        return CpuTokens(
             self.targets,
             self.targets.cpu().numpy(),
             lambda: self.memory_tokens.cpu().numpy(),
@@ -77,7 +77,7 @@ class States:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenSlice:
     """A slice of n positions that carry a target, taken from G neighbouring batch rows.
 
     The positions lie in a rectangle of G rows by P places, because a similarity to the memory is one batched product
@@ -100,10 +100,10 @@ class Rows:
     copying: Tensor | None = None  # [n, S+1] log-weights of copying backbones
     group_copy_tokens: Tensor | None = None  # [G, S]
     memory_terms: tuple[Tensor, ...] = ()  # [n] each: what the objective's `memory_terms` gave for these positions
-    block: Block | None = None  # where the slice lies in its batch; None in generation
-    host: HostTokens | None = None  # tokens of the whole batch as arrays; None in generation
+    index: SliceIndex | None = None  # where the slice lies in its batch; None in generation
+    cpu: CpuTokens | None = None  # tokens of the whole batch as arrays; None in generation
     history: History | None = None  # of the whole batch
-    second_rows: Callable[[], Rows] | None = None  # the same positions in a second model
+    reference_slice: Callable[[], TokenSlice] | None = None  # the same positions in a reference model
 
     def __len__(self) -> int:
         return self.hidden.shape[0]
@@ -180,24 +180,24 @@ class Rows:
         """Tokens before each position, and which of them are a prompt, both [n, W]."""
         if self.history is None:
             raise UsageError(
-                "rows.written needs a backbone that says what its decoder reads; got none: give `history` to States in "
-                "Backbone.states and, in Backbone.extend, that of the step to last_rows"
+                "tokens.written needs a backbone that says what its decoder reads; got none: give `history` to States "
+                "in Backbone.states and, in Backbone.extend, that of the step to last_slice"
             )
         return self.history.before(self.start + self.group, self.position)
 
     @cached_property
-    def second(self) -> Rows:
-        """The same positions in the second, frozen model, whose hidden states, head and cache are its own.
+    def reference(self) -> TokenSlice:
+        """The same positions in the frozen reference model, whose hidden states, head and cache are its own.
 
         Raises:
-            UsageError: when there is no second model.
+            UsageError: when there is no reference model.
         """
-        if self.second_rows is None:
+        if self.reference_slice is None:
             raise UsageError(
-                "rows.second needs a second model; got none: name its method in the class attribute `second`, and take "
-                "states from objective.states(batch)"
+                "tokens.reference needs a reference model; got none: name its method in the class attribute "
+                "`reference`, and take states from objective.states(batch)"
             )
-        return self.second_rows()
+        return self.reference_slice()
 
     def similarity(self) -> Tensor:
         """Scaled dot product with every memory entry, h_t . h_i / sqrt(d), [n, M].
@@ -219,17 +219,17 @@ class Rows:
         """Which readable entries hold the target itself, [n, M]: P_t of HistAlign eq. 4."""
         return self.readable & (self.memory_tokens == self.targets[:, None])
 
-    def take(self, index: Tensor) -> Rows:
+    def take(self, index: Tensor) -> TokenSlice:
         """Return only the positions at `index`, [k]."""
         copying = self.copying
         if copying is not None:
             copying = copying.index_select(0, index)
-        second_rows = self.second_rows
-        if second_rows is not None:
-            second_rows = partial(_taken, self, index)
+        reference_slice = self.reference_slice
+        if reference_slice is not None:
+            reference_slice = partial(_taken, self, index)
         return replace(
             self,
-            second_rows=second_rows,
+            reference_slice=reference_slice,
             hidden=self.hidden.index_select(0, index),
             targets=self.targets.index_select(0, index),
             position=self.position.index_select(0, index),
@@ -238,17 +238,17 @@ class Rows:
             copying=copying,
             memory_terms=tuple(term.index_select(0, index) for term in self.memory_terms),
             whole=False,
-            block=None,
+            index=None,
         )
 
 
-def _taken(rows: Rows, index: Tensor) -> Rows:
-    """The positions at `index` in the second model."""
-    return rows.second.take(index)
+def _taken(tokens: TokenSlice, index: Tensor) -> TokenSlice:
+    """The positions at `index` in the reference model."""
+    return tokens.reference.take(index)
 
 
 @dataclass(frozen=True)
-class Block:
+class SliceIndex:
     """Which positions of which batch rows one slice holds.
 
     The N positions of a batch that carry a target are numbered row after row; a slice is a run of them.
@@ -257,22 +257,22 @@ class Block:
     batch: slice  # G batch rows
     span: slice  # n of the N positions
     width: int  # P, the most positions of one of the rows
-    index: Tensor  # [n] place of each position in the flattened [B, T]
+    flat: Tensor  # [n] place of each position in the flattened [B, T]
     targets: Tensor  # [n]
     position: Tensor  # [n] position within the batch row
     group: Tensor  # [n] which of the G batch rows
     kept: Tensor  # [n] place in the flattened rectangle of G x P
-    places: Array  # `index` on the host
+    places: Array  # `flat` as an array
 
     def __len__(self) -> int:
         return self.span.stop - self.span.start
 
 
-def blocks(targets: Tensor, limit: int = 256, known: Array | None = None) -> list[Block]:
+def slice_indices(targets: Tensor, limit: int = 256, known: Array | None = None) -> list[SliceIndex]:
     """Cut the positions that carry a target into slices of at most `limit`.
 
     Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time. This is worked out on
-    the host, and copied to the device in one go.
+    the CPU, and copied to the device in one go.
 
     Args:
         targets: [B, T], IGNORED where there is no loss.
@@ -290,7 +290,7 @@ def blocks(targets: Tensor, limit: int = 256, known: Array | None = None) -> lis
         first = np.maximum(starts[row[span]], span.start)  # number of the slice's first position in the same row
         kept[span] = group[span] * width + np.arange(span.start, span.stop) - first
     columns: dict[str, Array] = {
-        "index": row * known.shape[1] + position,
+        "flat": row * known.shape[1] + position,
         "targets": known[row, position],
         "position": position,
         "group": group,
@@ -300,13 +300,13 @@ def blocks(targets: Tensor, limit: int = 256, known: Array | None = None) -> lis
     cut = []
     for batch, span, width in rectangles:
         views = {name: column[span] for name, column in copied.items()}
-        cut.append(Block(batch, span, width, **views, places=columns["index"][span]))
+        cut.append(SliceIndex(batch, span, width, **views, places=columns["flat"][span]))
     return cut
 
 
-def blocks_of(host: HostTokens, limit: int) -> list[Block]:
-    """`blocks` of the targets of a batch, for `HostTokens.once`."""
-    return blocks(host.source, limit, host.targets)
+def slice_indices_of(cpu: CpuTokens, limit: int) -> list[SliceIndex]:
+    """`blocks` of the targets of a batch, for `CpuTokens.once`."""
+    return slice_indices(cpu.source, limit, cpu.targets)
 
 
 def _rectangles(counts: list[int], starts: list[int], limit: int) -> Iterator[tuple[slice, slice, int]]:
@@ -328,65 +328,65 @@ def _rectangles(counts: list[int], starts: list[int], limit: int) -> Iterator[tu
         start = stop
 
 
-def rows_of(
+def slice_of(
     states: States,
-    block: Block,
+    index: SliceIndex,
     leaves: Sequence[Tensor] | None = None,
     memory_terms: tuple[Tensor, ...] = (),
-    host: HostTokens | None = None,
-) -> Rows:
-    """Return the slice of `states` that `block` names.
+    cpu: CpuTokens | None = None,
+) -> TokenSlice:
+    """Return the slice of `states` that `index` names.
 
     Args:
         states: a batch after the backbone.
-        block: which positions.
-        leaves: the tensors of `parts_of` for this block, when the caller wants gradients of them.
+        index: which positions.
+        leaves: the tensors of `leaves_of` for this slice, when the caller wants gradients of them.
         memory_terms: [n] each, for losses that ask for them.
-        host: `states.on_host()`, where the caller has it.
+        cpu: `states.on_cpu()`, where the caller has it.
     """
-    hidden, memory, *rest = leaves or parts_of(states, block)
+    hidden, memory, *rest = leaves or leaves_of(states, index)
     copying = copy_tokens = None
     if rest:
         copying = rest[0]
     if states.copy_tokens is not None:
-        copy_tokens = states.copy_tokens[block.batch]
-    second_rows = None
-    if states.second is not None:
-        second_rows = partial(_second_rows, states.second, block)
-    return Rows(
+        copy_tokens = states.copy_tokens[index.batch]
+    reference_slice = None
+    if states.reference is not None:
+        reference_slice = partial(_reference_slice, states.reference, index)
+    return TokenSlice(
         hidden=hidden,
-        targets=block.targets,
-        position=block.position,
-        group=block.group,
-        kept=block.kept,
-        width=block.width,
-        whole=len(block) == block.width * (block.batch.stop - block.batch.start),
+        targets=index.targets,
+        position=index.position,
+        group=index.group,
+        kept=index.kept,
+        width=index.width,
+        whole=len(index) == index.width * (index.batch.stop - index.batch.start),
         memory=memory,
-        group_memory_tokens=states.memory_tokens[block.batch],
-        group_readable=states.readable[block.batch],
-        group_labelled=states.labelled[block.batch],
-        group_targets=states.targets[block.batch],
-        start=block.batch.start,
+        group_memory_tokens=states.memory_tokens[index.batch],
+        group_readable=states.readable[index.batch],
+        group_labelled=states.labelled[index.batch],
+        group_targets=states.targets[index.batch],
+        start=index.batch.start,
         copying=copying,
         group_copy_tokens=copy_tokens,
         memory_terms=memory_terms,
-        block=block,
-        host=host or states.on_host(),
+        index=index,
+        cpu=cpu or states.on_cpu(),
         history=states.history,
-        second_rows=second_rows,
+        reference_slice=reference_slice,
     )
 
 
-def _second_rows(second: Callable[[], States], block: Block) -> Rows:
-    """A block's slice of the states of a second model."""
-    return rows_of(second(), block)
+def _reference_slice(reference: Callable[[], States], index: SliceIndex) -> TokenSlice:
+    """The same slice of the states of a reference model."""
+    return slice_of(reference(), index)
 
 
-def parts_of(states: States, block: Block) -> list[Tensor]:
-    """Return a block's share of `States.differentiable`: states [n, D], memory [G, M, D], copying [n, S+1]."""
-    parts = [at_positions(states.hidden, block.index), states.memory[block.batch]]
+def leaves_of(states: States, index: SliceIndex) -> list[Tensor]:
+    """Return a slice's share of `States.differentiable`: states [n, D], memory [G, M, D], copying [n, S+1]."""
+    parts = [at_positions(states.hidden, index.flat), states.memory[index.batch]]
     if states.copying is not None:
-        parts.append(at_positions(states.copying, block.index))
+        parts.append(at_positions(states.copying, index.flat))
     return parts
 
 
@@ -395,14 +395,14 @@ def at_positions(values: Tensor, index: Tensor) -> Tensor:
     return values.flatten(0, 1).index_select(0, index)
 
 
-def slices(states: States, limit: int = 256) -> Iterator[Rows]:
+def slices(states: States, limit: int = 256) -> Iterator[TokenSlice]:
     """Yield the positions that carry a target, at most `limit` at a time."""
-    host = states.on_host()
-    for block in host.once(blocks_of, limit):
-        yield rows_of(states, block, host=host)
+    cpu = states.on_cpu()
+    for index in cpu.once(slice_indices_of, limit):
+        yield slice_of(states, index, cpu=cpu)
 
 
-def last_rows(
+def last_slice(
     hidden: Tensor,
     memory: Tensor,
     memory_tokens: Tensor,
@@ -410,7 +410,7 @@ def last_rows(
     copying: Tensor | None = None,
     copy_tokens: Tensor | None = None,
     history: History | None = None,
-) -> Rows:
+) -> TokenSlice:
     """Return one position of each batch row, the one generation continues from; there are no targets.
 
     Args:
@@ -420,7 +420,7 @@ def last_rows(
         history: of the step, all of whose tokens stand before the position.
     """
     rows = torch.arange(len(hidden), device=hidden.device)
-    return Rows(
+    return TokenSlice(
         hidden=hidden,
         targets=rows.new_full((len(rows),), IGNORED),
         position=torch.zeros_like(rows),

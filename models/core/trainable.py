@@ -14,7 +14,7 @@ from torch import Tensor
 from bench.base.lightning import LightningModule
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
-from bench.models.core.host import moved
+from bench.models.core.cpu_copy import moved
 from bench.models.core.run_context import RunContext, lr_factor
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lightning.pytorch import Trainer
 
     from bench.models.backbones.backbone import Backbone, Batch
-    from bench.models.core.chunks import LossSum
-    from bench.models.core.states import Rows, States
+    from bench.models.core.sliced_loss import LossSum
+    from bench.models.core.states import States, TokenSlice
 
 MADE_OF = "objective"
 """Where a Lightning checkpoint says what its objective is made of."""
@@ -63,7 +63,7 @@ class Trainable(LightningModule):
         def step_loss(self, batch: Batch) -> LossSum:
             """Loss of one micro-batch."""
 
-        def nll(self, states: States) -> Iterator[tuple[Rows, Tensor]]:
+        def nll(self, states: States) -> Iterator[tuple[TokenSlice, Tensor]]:
             """Yield slices with the negative log-likelihood of their targets in nats, [n]."""
 
         def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
@@ -71,15 +71,15 @@ class Trainable(LightningModule):
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        known = backbone is None or any(hasattr(backbone, name) for name in PARTS)  # None: to try a `row_loss` alone
+        known = backbone is None or any(hasattr(backbone, name) for name in PARTS)  # None: to try a `token_loss` alone
         if not known:
             raise UsageError(
                 f"{type(self).__name__} takes a bench.Backbone, not {type(backbone).__name__}; bench.make makes both "
                 f"by their names, and Causal(model, tokenizer) or EncoderDecoder(model, tokenizer) take a model"
             )
         self.backbone = backbone
-        if getattr(backbone, "given", None):
-            self.strict_loading = False  # a checkpoint does not hold what is given
+        if getattr(backbone, "frozen_weights", None):
+            self.strict_loading = False  # a checkpoint does not hold frozen weights
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
         self._sums = torch.zeros(3, dtype=torch.float64)  # of an evaluation: loss, negative log-likelihood, tokens
@@ -223,13 +223,13 @@ class Trainable(LightningModule):
     # Checkpoints ------------------------------------------------------------------------------------------------
 
     @property
-    def given_weights(self) -> frozenset[str]:
+    def frozen_weights(self) -> frozenset[str]:
         """Names of pretrained weights that are not trained and in no checkpoint: those below adapters."""
-        return frozenset(f"backbone.{name}" for name in self.backbone.given)
+        return frozenset(f"backbone.{name}" for name in self.backbone.frozen_weights)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Leave out what is given, and say what the objective is made of, so that a checkpoint can be loaded alone."""
-        for name in self.given_weights:
+        """Leave out frozen weights, and say what the objective is made of, so that a checkpoint can be loaded alone."""
+        for name in self.frozen_weights:
             checkpoint["state_dict"].pop(name, None)
         if self.run_context.made_of is not None:
             checkpoint[MADE_OF] = dict(self.run_context.made_of())
@@ -241,7 +241,7 @@ class Trainable(LightningModule):
         map_location: Any = "cpu",
         *,
         backbone: Backbone | None = None,
-        second: Trainable | None = None,
+        reference: Trainable | None = None,
         **options: Any,
     ) -> Self:
         """Return the objective of a Lightning checkpoint, with its weights, in evaluation mode.
@@ -250,14 +250,14 @@ class Trainable(LightningModule):
             checkpoint_path: a file that a trainer has saved.
             map_location: the device, as `torch.load` takes it.
             backbone: in place of the one the checkpoint describes; needed where it describes none.
-            second: the second model of a method that names one, with its weights: it is not in the checkpoint.
+            reference: the reference model of a method that names one, with its weights: it is not in the checkpoint.
             options: in place of the method's options in the checkpoint.
 
         Raises:
-            UsageError: the checkpoint is of another method, does not say what it is made of, or needs a second model.
+            UsageError: the checkpoint is of another method, does not describe itself, or needs a reference model.
         """
-        from bench.models.core.remake import remade
+        from bench.models.core.rebuild import rebuilt
 
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
-        objective: Self = remade(cls, checkpoint, MADE_OF, backbone, second, options)
+        objective: Self = rebuilt(cls, checkpoint, MADE_OF, backbone, reference, options)
         return objective.to(map_location).eval()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import TokenSlice, slices
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Batch
@@ -17,7 +17,7 @@ MOST_TARGETS = 50_000
 """Targets that are enough to choose by; the batch that reaches them is read whole."""
 
 
-def rows_from_everywhere(objective: Objective, batches: Sequence[Batch], most: int) -> Iterator[Rows]:
+def rows_from_everywhere(objective: Objective, batches: Sequence[Batch], most: int) -> Iterator[TokenSlice]:
     """Yield slices of whole batches, in an order that is drawn once for all, until there are `most` targets.
 
     Args:
@@ -28,8 +28,8 @@ def rows_from_everywhere(objective: Objective, batches: Sequence[Batch], most: i
     order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()
     n_targets = 0
     for number in order:
-        for rows in slices(objective.states(batches[number]), objective.slice_size):
-            yield rows
-            n_targets += len(rows)
+        for tokens in slices(objective.states(batches[number]), objective.slice_size):
+            yield tokens
+            n_targets += len(tokens)
         if n_targets >= most:
             return

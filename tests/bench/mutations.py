@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.topk import TopK
 from bench.models.backbones.backbone import Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 
 
 class Sound(Objective):
@@ -36,17 +36,17 @@ class CannotBeMade(Sound):
 class OffByAConstant(Sound):
     """Gives every token a little more than its share; decoding is told the truth."""
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         return super().log_probs(rows) + 1e-3
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
         return super().log_probs(rows)
 
 
 class CutsWithoutScaling(Sound):
     """Cuts to the most probable tokens in top-k and forgets to normalise."""
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
         log_probs = self.log_probs(rows)
         if not isinstance(decoding, TopK):
             return log_probs
@@ -56,7 +56,7 @@ class CutsWithoutScaling(Sound):
 class ReadsItsTarget(Sound):
     """Raises the token it is to predict; in generation there is none, so nothing shows there."""
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         bonus = (rows.targets > 0).to(rows.hidden.dtype)[:, None]
         return (self.logits(rows).scatter_add(1, rows.targets.clamp_min(0)[:, None], bonus)).log_softmax(1)
 
@@ -72,8 +72,8 @@ class IdleParameter(Sound):
 class RootOfAChance(Sound):
     """The root of the chance of any other token has an infinite slope where the model is certain."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        nll = super().row_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        nll = super().token_loss(log_probs, rows, targets)
         return (1 - torch.exp(-nll)).sqrt() * nll
 
 
@@ -88,21 +88,21 @@ class DividesByNothing(Sound):
 class CountsFromThePadding(Sound):
     """Later columns of a batch count more, also where the first ones are padding."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return super().row_loss(log_probs, rows, targets) * (1 + rows.position / 100)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, rows, targets) * (1 + rows.position / 100)
 
 
 class FirstRowsCountMore(Sound):
     """The place of a row in its batch is a weight."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return super().row_loss(log_probs, rows, targets) / (1 + (rows.start + rows.group) / 100)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, rows, targets) / (1 + (rows.start + rows.group) / 100)
 
 
 class LogsAMean(Sound):
     """What it logs is a mean, so micro-batches do not add up to it."""
 
-    def position_loss(self, rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+    def position_loss(self, rows: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
         losses, _ = super().position_loss(rows)
         return losses, {"mean": losses.mean()}
 
@@ -110,17 +110,17 @@ class LogsAMean(Sound):
 class OtherFastForm(Sound):
     """Its fast form is another loss than its plain one."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return super().row_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, rows, targets)
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         return 1.01 * (head.lse - head.at(rows.targets)), {}
 
 
 class ReachesBehindTheHead(Sound):
     """Uses the head's weight past `head`, so that its fast form has no gradient there."""
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         logits = rows.hidden @ self.backbone.head_parameters()[0].t()
         return head.lse - head.at(rows.targets) + 0.01 * logits.square().mean(1), {}
 
@@ -130,7 +130,7 @@ class DropsItsLongestRow(Sound):
 
     two_passes: ClassVar[bool] = True
 
-    def head_loss(self, rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         at_target = head.at(rows.targets)
         return head.lse - at_target, {}
 
@@ -143,16 +143,16 @@ class DropsItsLongestRow(Sound):
 class CancelsInBf16(Sound):
     """Subtracts two large near numbers, one of which autocast rounds."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
         square = (30 * rows.hidden).square().sum(1)
         product = ((30 * rows.hidden)[:, None] @ (30 * rows.hidden)[:, :, None]).flatten()
-        return super().row_loss(log_probs, rows, targets) + (product - square).abs()
+        return super().token_loss(log_probs, rows, targets) + (product - square).abs()
 
 
 class CountsPositions(Sound):
     """Is surer late in a text, which generation, one position at a time, does not know."""
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         return (self.logits(rows) * (1 + rows.position[:, None] / 10)).log_softmax(1)
 
 
@@ -161,8 +161,8 @@ class CountsInPython(Sound):
 
     taken = 0
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return super().row_loss(log_probs, rows, targets) / (1 + self.taken / 10)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        return super().token_loss(log_probs, rows, targets) / (1 + self.taken / 10)
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.taken += 1
@@ -171,8 +171,8 @@ class CountsInPython(Sound):
 class WrongSign(Sound):
     """Unlearns."""
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
-        return -super().row_loss(log_probs, rows, targets)
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
+        return -super().token_loss(log_probs, rows, targets)
 
 
 class CountsOnOneRank(Sound):
@@ -185,9 +185,9 @@ class CountsOnOneRank(Sound):
         self.register_buffer("seen", torch.zeros((), dtype=torch.float64))
         self.pending = 0.0
 
-    def row_loss(self, log_probs: Tensor, rows: Rows, targets: Tensor) -> Tensor:
+    def token_loss(self, log_probs: Tensor, rows: TokenSlice, targets: Tensor) -> Tensor:
         self.pending += len(targets)
-        return super().row_loss(log_probs, rows, targets) / (1 + self.seen / 100)
+        return super().token_loss(log_probs, rows, targets) / (1 + self.seen / 100)
 
     def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
         self.seen += self.pending
@@ -197,7 +197,7 @@ class CountsOnOneRank(Sound):
 class PunishesWritten(Sound):
     """Does it right: breaks nothing."""
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         return without(self.logits(rows), rows.written).log_softmax(1)
 
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import States
 from tests.bench import contrast
 
@@ -214,6 +214,6 @@ class DiesOnSecondRank(Objective):
 
 
 class Contrast(contrast.Contrast):
-    """Contrasts with a smaller second model."""
+    """Contrasts with a smaller reference model."""
 
-    second_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}
+    reference_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}

@@ -11,7 +11,7 @@ import torch
 from bench.config.decoding import parse
 from bench.config.resolve import find_method, method_names
 from bench.generation.generation import generate
-from bench.models.core.host import moved
+from bench.models.core.cpu_copy import moved
 from bench.models.core.objective import Objective
 from tests.models import still
 from tools.heads import Size, differences, forms, has_head, objective_of
@@ -78,7 +78,7 @@ def over(name: str, kind: str, device: torch.device) -> Objective:
 @pytest.mark.parametrize("decoding", ["greedy", "beam=3", "nucleus=0.9", "contrastive_search=4"])
 @pytest.mark.parametrize("name", ["mle", "histalign", "trime"])
 def test_texts_agree(name: str, decoding: str, device: torch.device) -> None:
-    """The tokens are those that a processor writes, near ties apart; draws are made on the host."""
+    """The tokens are those that a processor writes, near ties apart; draws are made on the CPU."""
     written = []
     for place in (CPU, device):
         objective = objective_over_body(name, SIZE, Setting(2, place))

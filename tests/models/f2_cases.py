@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Batch
-from bench.models.core.states import IGNORED, Rows, slices
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.f2softmax import F2Softmax
 from tests.bench.generation import tiny_decoders as tiny
 
@@ -39,7 +39,7 @@ def batch_of(kind: str, seed: int = 0, rows: int = 5) -> Batch:
     return {"input_ids": ids, "attention_mask": mask, "labels": labels.masked_fill(mask == 0, IGNORED)}
 
 
-def rows_of(objective: F2Softmax, kind: str) -> Rows:
+def rows_of(objective: F2Softmax, kind: str) -> TokenSlice:
     with torch.no_grad():
         (rows,) = slices(objective.backbone.states(batch_of(kind)), 512)
     return rows

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
 from bench.models.backbones.causal import strictly_past
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED, States, TokenSlice
 
 
 class GivenLogits(Backbone):
@@ -35,7 +35,7 @@ class GivenLogits(Backbone):
         tokens = batch["input_ids"][:, 1:]
         return States(hidden, targets, hidden, tokens, strictly_past(mask), targets != IGNORED)
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         raise NotImplementedError
 
     def head(self, hidden: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bench.models.core.chunks import summed
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import ModernCase, modern_case

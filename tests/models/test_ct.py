@@ -12,9 +12,9 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.chunks import summed
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, blocks, rows_of
+from bench.models.core.sliced_loss import summed
+from bench.models.core.states import IGNORED, slice_indices, slice_of
 from bench.models.ct import CT
 from bench.models.mle import MLE
 from tests.models import still
@@ -59,8 +59,8 @@ class TestForms:
         """One loss and one gradient, whichever way the head is run; slices of 5 cut rows in time."""
         objective = made(kind, variant=variant, window=window, length=length)
         states = objective.backbone.states(batch(kind))
-        (block,) = blocks(states.targets, states.targets.numel())
-        plain = objective.position_loss(rows_of(states, block))[0].sum()
+        (index,) = slice_indices(states.targets, states.targets.numel())
+        plain = objective.position_loss(slice_of(states, index))[0].sum()
         generic = summed(
             objective.backbone.states(batch(kind)), objective.position_loss, objective.head_parameters(), 5
         )

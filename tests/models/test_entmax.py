@@ -10,8 +10,8 @@ import torch
 from bench.decodings.greedy import Greedy
 from bench.decodings.sample import Sample
 from bench.errors import UsageError
-from bench.models.core.objective import Place
-from bench.models.core.states import IGNORED, Rows, slices
+from bench.models.core.objective import Compatibility
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.entmax import Entmax
 from bench.models.functional.entmax import entmax
 from bench.models.mle import MLE
@@ -24,7 +24,7 @@ from tests.models.still import KINDS, batch
 CASES = ["entmax_0", "entmax_1"]
 
 
-def rows_of(name: str, **options: Any) -> tuple[Entmax, Rows]:
+def rows_of(name: str, **options: Any) -> tuple[Entmax, TokenSlice]:
     """A class over golden logits, and all their positions in one slice."""
     case = modern_case(name)
     real = case["targets"] != IGNORED
@@ -86,8 +86,8 @@ def test_every_alpha_has_its_distribution() -> None:
 
 
 def test_a_backbone_that_copies_is_refused() -> None:
-    assert "copying backbone" in str(Entmax.why_not(Place("encoder-decoder", copies=True)))
-    assert Entmax.why_not(Place("encoder-decoder")) is None
+    assert "copying backbone" in str(Entmax.why_not(Compatibility("encoder-decoder", copies=True)))
+    assert Entmax.why_not(Compatibility("encoder-decoder")) is None
 
 
 @pytest.mark.parametrize("alpha", [1.0, 2.5])

@@ -14,8 +14,8 @@ from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.causal import Causal
-from bench.models.core.chunks import summed
-from bench.models.core.states import IGNORED, States, last_rows, slices
+from bench.models.core.sliced_loss import summed
+from bench.models.core.states import IGNORED, States, last_slice, slices
 from bench.models.f2softmax import PARTITIONS, F2Softmax
 from bench.models.functional.mefmax import Classes, mefmax
 from bench.models.mle import MLE
@@ -67,7 +67,7 @@ class TestGolden:
         nothing = torch.zeros(1, 0, dtype=torch.int64)
         states = States(hidden[None], targets[None], torch.zeros(1, 0, hidden.shape[1]), nothing,
                         torch.zeros(1, len(hidden), 0, dtype=torch.bool), nothing.bool())  # fmt: skip
-        rows = last_rows(hidden, torch.zeros(len(hidden), 0, 1), nothing.expand(len(hidden), 0), nothing.bool())
+        rows = last_slice(hidden, torch.zeros(len(hidden), 0, 1), nothing.expand(len(hidden), 0), nothing.bool())
         return objective, states, rows, ids, expected
 
     def test_posterior(self, case: Any) -> None:

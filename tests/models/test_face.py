@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.models.core.chunks import summed
-from bench.models.core.states import IGNORED, blocks, rows_of
+from bench.models.core.sliced_loss import summed
+from bench.models.core.states import IGNORED, slice_indices, slice_of
 from bench.models.face import FACE
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
 from bench.models.mle import MLE
@@ -110,12 +110,12 @@ class TestForms:
         """One loss and one gradient, whichever way the head is run."""
         objective = warmed(made(kind, form=form)).eval()
         states = objective.backbone.states(batch(kind))
-        (block,) = blocks(states.targets, states.targets.numel())
-        plain = objective.position_loss(rows_of(states, block))[0].sum()
+        (index,) = slice_indices(states.targets, states.targets.numel())
+        plain = objective.position_loss(slice_of(states, index))[0].sum()
         generic = summed(objective.backbone.states(batch(kind)), objective.position_loss,
                          objective.head_parameters(), 5).total  # fmt: skip
         fused = objective.step_loss(batch(kind)).total
-        expected = objective.position_loss(rows_of(objective.backbone.states(batch(kind)), block))[0].sum()
+        expected = objective.position_loss(slice_of(objective.backbone.states(batch(kind)), index))[0].sum()
         still.assert_same_gradients(objective, generic, plain)
         still.assert_same_gradients(objective, fused, expected)
 

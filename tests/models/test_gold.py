@@ -11,7 +11,7 @@ from torch import Tensor
 from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.returns import discounted_returns, rewards
 from bench.models.gold import GOLD
 from bench.models.mle import MLE
@@ -32,7 +32,7 @@ class Given(GOLD):
     name = "given"
     case: ModernCase
 
-    def policy(self, rows: Rows, nll: Tensor) -> Tensor:
+    def policy(self, rows: TokenSlice, nll: Tensor) -> Tensor:
         return self.case["p_old"][rows.start + rows.group, rows.position]
 
     def mle_probabilities(self, states: States) -> Tensor:
@@ -41,7 +41,7 @@ class Given(GOLD):
 
 def made(kind: str, **options: Any) -> GOLD:
     objective = GOLD(still.backbone(kind), **options)
-    objective.setup_run(RunContext(second=MLE(still.backbone(kind, seed=1))))
+    objective.setup_run(RunContext(reference=MLE(still.backbone(kind, seed=1))))
     return objective
 
 
@@ -102,7 +102,7 @@ class TestLoss:
         states = objective.states(batch(kind))
         is_target = states.targets != IGNORED
         at_targets = []
-        for model in (objective, objective.second_model):
+        for model in (objective, objective.reference_model):
             log_p = model.backbone.head(model.backbone.states(batch(kind)).hidden).log_softmax(-1)
             at_targets.append(log_p.gather(2, states.targets.clamp_min(0)[..., None]).squeeze(-1))
         own, of_mle = at_targets
@@ -133,9 +133,9 @@ class TestLoss:
     def test_the_frozen_model_gets_no_gradient(self) -> None:
         objective = made("gpt2")
         objective.step_loss(batch("gpt2")).total.backward()
-        assert all(parameter.grad is None for parameter in objective.second_model.parameters())
+        assert all(parameter.grad is None for parameter in objective.reference_model.parameters())
 
     def test_no_frozen_model(self) -> None:
         objective: Objective = GOLD(still.backbone("gpt2"))
-        with pytest.raises(UsageError, match="needs a second model"):
+        with pytest.raises(UsageError, match="needs a reference model"):
             objective.step_loss(batch("gpt2"))

@@ -16,9 +16,9 @@ from torch import Tensor
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.causal import strictly_past
-from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.histalign import HistAlign
 from bench.models.trime import TRIME
 from tests.models import golden_cases
@@ -60,7 +60,7 @@ class Golden(Backbone):
         readable = strictly_past(torch.ones_like(mask)) & (tokens != self.pad)[:, None, :]
         return States(hidden[:, :-1], targets, hidden[:, :-1], tokens, readable, targets != IGNORED)
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         raise NotImplementedError
 
     def head(self, hidden: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ import torch
 import bench
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.remake import remade
-from bench.models.core.states import Rows, slices
+from bench.models.core.rebuild import rebuilt
+from bench.models.core.states import TokenSlice, slices
 from bench.models.interpolated import WEIGHTS, Interpolated
 from bench.models.mle_knn import MLEKNN
 from tests.conftest import Ended
@@ -150,11 +150,11 @@ def neighbours(kind: str = "small-causal", **options: int) -> MLEKNN:
     return objective
 
 
-def rows_of_a_batch(objective: Interpolated, number: int, kind: str = "small-causal") -> Rows:
+def rows_of_a_batch(objective: Interpolated, number: int, kind: str = "small-causal") -> TokenSlice:
     return next(iter(slices(objective.states(batches(kind)[number]))))
 
 
-def fill(objective: MLEKNN, n: int) -> Rows:
+def fill(objective: MLEKNN, n: int) -> TokenSlice:
     """Put the first n states of a batch into the datastore; its other places are empty."""
     rows = rows_of_a_batch(objective, 0)
     objective.values.fill_(-1)
@@ -280,7 +280,7 @@ def test_enough_validation_text_is_read_and_no_more(monkeypatch: pytest.MonkeyPa
 def test_a_checkpoint_alone_is_enough() -> None:
     objective = neighbours()
     fill(objective, 10)
-    again = remade(MLEKNN, {"state_dict": objective.state_dict(), "objective": {}}, "objective", objective.backbone,
+    again = rebuilt(MLEKNN, {"state_dict": objective.state_dict(), "objective": {}}, "objective", objective.backbone,
                    None, {"keys": 40, "k": 6})  # fmt: skip
     assert torch.equal(again.values, objective.values)
     assert torch.equal(again.keys, objective.keys.half())

@@ -16,7 +16,7 @@ from bench.decodings.sample import Sample
 from bench.decodings.typical import Typical
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
-from bench.models.core.objective import Place
+from bench.models.core.objective import Compatibility
 from bench.models.core.states import slices
 from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
 from bench.models.mle_sampled import MLEMinP, MLETypical
@@ -149,8 +149,8 @@ def test_bigrams_are_counted_over_all_texts() -> None:
 
 @pytest.mark.parametrize("kind", [MLEMinP, MLETypical])
 def test_texts_with_a_source_are_not_drawn(kind: type[MLEMinP]) -> None:
-    assert kind.why_not(Place("decoder-only", open_ended=True)) is None
-    assert "rows with a source" in str(kind.why_not(Place("decoder-only")))
+    assert kind.why_not(Compatibility("decoder-only", open_ended=True)) is None
+    assert "rows with a source" in str(kind.why_not(Compatibility("decoder-only")))
 
 
 def test_cells_decode_with_what_was_chosen(bench: Callable[..., Ended], tmp_path: Path) -> None:

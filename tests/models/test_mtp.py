@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bench.models.core.objective import Place
+from bench.models.core.objective import Compatibility
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.mtp import MTP, states_ahead
@@ -115,6 +115,6 @@ class TestHeads:
 
     def test_a_backbone_that_copies(self) -> None:
         """Its copies are weighed for the next token alone."""
-        found = MTP.why_not(Place("encoder-decoder", copies=True))
+        found = MTP.why_not(Compatibility("encoder-decoder", copies=True))
         assert found is not None
         assert "copying" in found

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from bench.base.entries import expand
+from bench.config.reference import reference_of
 from bench.config.resolve import EvaluationVariant, find_method
-from bench.config.second import second_of
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec
@@ -80,9 +80,9 @@ def made(kind: str, name: str, **options: Any) -> Objective:
         objective.prepare(target_counts(kind))
         for parameter in objective.own_parameters():
             torch.nn.init.normal_(parameter, std=0.3, generator=generator)
-    second = second_of(method)
-    if second is not None:
-        objective.setup_run(RunContext(second=made(kind, second.name)))
+    reference = reference_of(method)
+    if reference is not None:
+        objective.setup_run(RunContext(reference=made(kind, reference.name)))
     return objective.double().eval()
 
 
@@ -149,7 +149,7 @@ class TestFastPaths:
     def test_position_loss(self, kind: str, name: str) -> None:
         objective = kept(kind, name)
         for part in slices(states_of(objective, kind), 50):
-            plain = objective.row_loss(objective.log_probs(part), part, part.targets)
+            plain = objective.token_loss(objective.log_probs(part), part, part.targets)
             torch.testing.assert_close(objective.position_loss(part)[0], plain, **EXACT)
 
     @pytest.mark.parametrize("base", ["mle", "trime"])

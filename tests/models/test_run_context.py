@@ -103,12 +103,12 @@ def test_classes_are_those_of_the_last_counts() -> None:
     assert asked == [0, 1]
 
 
-def test_a_second_model_is_that_of_the_last_run() -> None:
-    objective, second = small(MLE)[0], small(MLE)[0]
-    objective.setup_run(RunContext(second=second))
-    assert objective.second_model is second
+def test_a_reference_model_is_that_of_the_last_run() -> None:
+    objective, reference = small(MLE)[0], small(MLE)[0]
+    objective.setup_run(RunContext(reference=reference))
+    assert objective.reference_model is reference
     objective.setup_run(RunContext())
-    assert not objective.has_second
+    assert not objective.has_reference
 
 
 @pytest.mark.parametrize(

@@ -51,4 +51,4 @@ def test_its_loss_needs_of_the_logits_what_a_fused_head_gives(name: str) -> None
     kind = find_method(name).kind
     assert issubclass(kind, Objective)
     assert kind.head_loss is not Objective.head_loss
-    assert kind.row_loss is Objective.row_loss
+    assert kind.token_loss is Objective.token_loss

@@ -16,10 +16,10 @@ from torch import Tensor
 from bench.cells.build import continue_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.chunks import LossSum
 from bench.models.core.continuations import Cut, draw, write
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Continue, RunContext
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.ul_seq import Sequences, ULSeq

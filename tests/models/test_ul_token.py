@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
-from bench.models.core.chunks import summed
-from bench.models.core.states import IGNORED, blocks, rows_of
+from bench.models.core.sliced_loss import summed
+from bench.models.core.states import IGNORED, slice_indices, slice_of
 from bench.models.mle import MLE
 from bench.models.ul_token import ULToken
 from tests.models import still
@@ -61,8 +61,8 @@ class TestForms:
         objective = made(kind, variant=variant, alpha=0.7)
         if variant != "f2_code":
             states = objective.backbone.states(batch(kind))
-            (block,) = blocks(states.targets, states.targets.numel())
-            plain = objective.position_loss(rows_of(states, block))[0].sum()
+            (index,) = slice_indices(states.targets, states.targets.numel())
+            plain = objective.position_loss(slice_of(states, index))[0].sum()
             generic = summed(objective.backbone.states(batch(kind)), objective.position_loss,
                              objective.head_parameters(), 5).total  # fmt: skip
             still.assert_same_gradients(objective, generic, plain)

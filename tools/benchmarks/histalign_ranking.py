@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bench.models.backbones.backbone import Backbone, Step
-from bench.models.core.states import Rows, States
+from bench.models.core.states import States, TokenSlice
 from bench.models.functional.cache import scaled_similarity
 from bench.models.functional.ranks import cosine_ranks
 from bench.models.histalign import HistAlign
@@ -102,7 +102,7 @@ class Given(Backbone):
         """The states are given."""
         raise NotImplementedError
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         """Nothing is generated."""
         raise NotImplementedError
 

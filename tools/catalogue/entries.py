@@ -136,7 +136,7 @@ def class_text(kind: type[Any], level: str = "##") -> Iterator[str]:
         "fields of a row": ", ".join(map(code, sorted(kind.fields))),
         "architectures": ", ".join(getattr(kind, "architectures", ())),
         "starts from a trained": code(kind.parent) if getattr(kind, "parent", "") else "",
-        "reads a frozen": code(kind.second) if getattr(kind, "second", "") else "",
+        "reads a frozen": code(kind.reference) if getattr(kind, "reference", "") else "",
         "decodes by": code(kind.own_decoding) if getattr(kind, "own_decoding", "") else "",
         "fixed settings": typed(getattr(kind, "settings", {})),
     }

@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 
 from bench.errors import DataError
-from bench.models.core.chunks import LossSum
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import States
 
 HEALED = "TROUBLE_HEALED"

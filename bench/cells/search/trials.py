@@ -17,8 +17,8 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.cells.search.search import Search
 from bench.config.config import CellConfig
+from bench.config.reference import reference_of
 from bench.config.resolve import Method, ancestors, find_method
-from bench.config.second import second_of
 from bench.errors import UsageError, did_you_mean
 
 BY = "negative log-likelihood per target token on the validation split, of one seed"
@@ -105,10 +105,10 @@ class Trials(Search):
 
 
 def trained_before(method: Method) -> list[str]:
-    """Return the methods that a method is fine-tuned from, the oldest first, and that of its second model."""
+    """Return the methods that a method is fine-tuned from, the oldest first, and that of its reference model."""
     names = [older.trained_name for older in reversed(ancestors(method))]
-    if second := second_of(method):
-        names.append(second.trained_name)
+    if reference := reference_of(method):
+        names.append(reference.trained_name)
     return names
 
 

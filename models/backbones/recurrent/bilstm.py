@@ -33,14 +33,14 @@ from transformers import PretrainedConfig
 from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_host
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_cpu
 from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.recurrent.glove import read_glove
 from bench.models.backbones.recurrent.lstm_decoder import DecoderState
 from bench.models.backbones.recurrent.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.history import History
-from bench.models.core.states import Rows, States, last_rows
+from bench.models.core.states import States, TokenSlice, last_slice
 
 __all__ = ["BiLSTM", "bilstm"]
 
@@ -79,10 +79,10 @@ class BiLSTM(Backbone):
             copying=copying,
             copy_tokens=self.copy_tokens(ids, exemplar),
             history=History(labels),
-            host=source_on_host(batch),
+            cpu=source_on_cpu(batch),
         )
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         """Continue from the named tensors of the cache; the exemplar is encoded in the first step only."""
         assert step.source is not None
         assert step.mask is not None
@@ -98,7 +98,7 @@ class BiLSTM(Backbone):
         cache.put(state._asdict())
         if copying is not None:
             copying = copying[:, -1]
-        return last_rows(
+        return last_slice(
             hidden[:, -1],
             step.encoded.last_hidden_state,
             step.source,

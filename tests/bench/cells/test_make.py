@@ -105,8 +105,8 @@ def test_a_trainer_does_all_it_can_with_a_method(method: str, results: Path, tmp
     assert {"test/loss", "test/nll", "test/ppl"} == set(tested)
     written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
     assert len({row["id"] for row in written}) == SETS["evaluation.rows"]
-    second = {"second": objective.second_model} if objective.has_second else {}
-    again = type(objective).load_from_checkpoint(checkpoint.best_model_path, **second)
+    reference = {"reference": objective.reference_model} if objective.has_reference else {}
+    again = type(objective).load_from_checkpoint(checkpoint.best_model_path, **reference)
     (validated,) = trainer(tmp_path, callbacks=[], logger=False).validate(again, task, verbose=False)
     assert validated["val/loss"] == float(checkpoint.best_model_score)
 
@@ -148,23 +148,23 @@ def test_what_was_made_by_hand_is_trained_too(tmp_path: Path) -> None:
     assert save_checkpoint(again) == save_checkpoint(objective)
 
 
-def test_a_trainer_trains_with_a_second_model(results: Path, tmp_path: Path) -> None:
+def test_a_trainer_trains_with_a_reference_model(results: Path, tmp_path: Path) -> None:
     """It is no part of a checkpoint, so who loads one gives it again, and gets the same numbers."""
     objective, task = bench.make("logicnlg", Contrast, set=SETS | SMALL, limit=30, results=results)
-    before = save_checkpoint(objective.second_model)
+    before = save_checkpoint(objective.reference_model)
     ours = trainer(tmp_path)
     ours.fit(objective, task)
-    assert save_checkpoint(objective.second_model) == before
+    assert save_checkpoint(objective.reference_model) == before
     written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
     assert len(written) == SETS["evaluation.rows"]
     checkpoint: Any = ours.checkpoint_callback
-    with pytest.raises(UsageError, match=r"contrast reads along in a second model, 'mle'.* second=\.\.\."):
+    with pytest.raises(UsageError, match=r"contrast reads along in a reference model, 'mle'.* reference=\.\.\."):
         Contrast.load_from_checkpoint(checkpoint.best_model_path)
     other = MLE(small_encdec("", task, 0, vocabulary=280, width=16, layers=1, heads=2))
     with pytest.raises(UsageError, match="should have the tokens of the first; got 280 tokens"):
-        Contrast.load_from_checkpoint(checkpoint.best_model_path, second=other)
+        Contrast.load_from_checkpoint(checkpoint.best_model_path, reference=other)
     ours.save_checkpoint(tmp_path / "last.ckpt")
-    again = Contrast.load_from_checkpoint(tmp_path / "last.ckpt", second=objective.second_model)
+    again = Contrast.load_from_checkpoint(tmp_path / "last.ckpt", reference=objective.reference_model)
     assert save_checkpoint(again) == save_checkpoint(objective)
     plain = trainer(tmp_path, callbacks=[], logger=False)
     assert plain.validate(again, task, verbose=False) == plain.validate(objective, task, verbose=False)

@@ -18,7 +18,7 @@ from bench.errors import UsageError
 from bench.generation.generation import RowCache, generate
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States, last_rows, slices
+from bench.models.core.states import States, TokenSlice, last_slice, slices
 from bench.models.mle import MLE
 from tests.bench.generation.test_generation import run
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
@@ -42,14 +42,14 @@ class Toy(Backbone):
     def states(self, batch: Batch) -> States:
         raise NotImplementedError
 
-    def extend(self, step: Step) -> Rows:
+    def extend(self, step: Step) -> TokenSlice:
         hidden = step.cache.rows.get("last", torch.zeros(len(step.ids), self.held["A"].shape[0]).double())
         for at in range(step.ids.shape[1]):
             hidden = torch.tanh(self.held["E"][step.ids[:, at]] @ self.held["A"] + hidden @ self.held["R"])
             states = step.cache.append("hidden", hidden[:, None])
         tokens = step.cache.append("tokens", step.ids)
         step.cache.put({"last": hidden})
-        return last_rows(hidden, states[:, :-1], tokens[:, 1:], torch.ones_like(tokens[:, 1:], dtype=torch.bool))
+        return last_slice(hidden, states[:, :-1], tokens[:, 1:], torch.ones_like(tokens[:, 1:], dtype=torch.bool))
 
 
 def _model(config: PretrainedConfig, weight: Tensor) -> nn.Module:

@@ -18,7 +18,7 @@ from bench.generation.generation import RowCache, generate
 from bench.models.backbones.backbone import Step
 from bench.models.backbones.recurrent.bilstm import BiLSTM
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import NextToken, beam, block, greedy
@@ -40,7 +40,7 @@ class CopyCacheLM(Objective):
     name = "copy-cache-lm"
     paper = "for tests"
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
 
 
@@ -82,7 +82,7 @@ class Stepwise(LogitsProcessor):
                 self.compared += 1
         return scores
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
         """What decoding is told, before the library rounds it to float32."""
         self.answered = self.objective.log_probs(rows)
         return self.answered
@@ -155,7 +155,7 @@ class TestStepwiseIsAlive:
         model = tiny(exemplar=exemplar)
         extend = model.extend
 
-        def tiled(step: Any) -> Rows:
+        def tiled(step: Any) -> TokenSlice:
             order = torch.arange(len(step.ids)).view(-1, 5).T.flatten()
             for name in ("exemplar", "exemplar_mask"):
                 object.__setattr__(step, name, getattr(step, name)[order])

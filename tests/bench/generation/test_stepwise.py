@@ -147,9 +147,9 @@ class TestStepwiseIsAlive:
 
     def test_memory_of_the_last_token_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """What the released HistAlign decoding does."""
-        rows = causal.last_rows
+        rows = causal.last_slice
         monkeypatch.setattr(
-            causal, "last_rows", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
+            causal, "last_slice", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
         )
         assert self.nats("gpt2", "greedy") > 0.1
 

@@ -19,7 +19,7 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 from bench.models.functional.cache import cache_log_probs
 
 VOCABULARY, WIDTH = 97, 32
@@ -33,7 +33,7 @@ class CacheLM(Objective):
     name = "cache-lm"
     paper = "for tests"
 
-    def log_probs(self, rows: Rows) -> Tensor:
+    def log_probs(self, rows: TokenSlice) -> Tensor:
         return cache_log_probs(self.logits(rows), 3 * rows.similarity(), rows.memory_tokens, rows.readable)
 
 

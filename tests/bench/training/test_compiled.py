@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bench.errors import UsageError
-from bench.models.core.host import moved
+from bench.models.core.cpu_copy import moved
 from bench.models.mle import MLE
 from bench.training.compiled import compiled_body, compiler
 from tests.models import still, tiny_bilstm

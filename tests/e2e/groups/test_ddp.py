@@ -232,7 +232,7 @@ class TestCommandLine:
         assert bench(*arguments[2]).code == 0
         assert stores.contents(both[2]) == held
 
-    def test_a_second_model_reads_along_on_every_device(
+    def test_a_reference_model_reads_along_on_every_device(
         self, bench: Bench, run: Run, log: Path, tmp_path: Path
     ) -> None:
         """Both models are trained by two processes as by one, and one process writes the texts that two have."""

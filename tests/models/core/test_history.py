@@ -15,7 +15,7 @@ from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.states import IGNORED, Rows, blocks, rows_of, slices
+from bench.models.core.states import IGNORED, TokenSlice, slice_indices, slice_of, slices
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still, tiny_bilstm
@@ -97,7 +97,7 @@ def test_running_text_is_written_from_its_second_token_on() -> None:
 class Watched(MLE):
     """Notes what decoding is told was written."""
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
         self.__dict__.setdefault("told", []).append(
             [(known(written), known(prompt)) for written, prompt in zip(rows.written, rows.prompt, strict=True)]
         )
@@ -131,7 +131,7 @@ def test_generation_is_told_what_it_has_written(kind: str, decoding: str) -> Non
 def test_a_backbone_that_does_not_say_is_named() -> None:
     model = backbone("gpt2")
     states = replace(model.states(batch_of(model, SOURCES, TARGETS)), history=None)
-    with pytest.raises(UsageError, match="rows.written needs a backbone that says what its decoder reads"):
+    with pytest.raises(UsageError, match="tokens.written needs a backbone that says what its decoder reads"):
         _ = next(slices(states)).written
 
 
@@ -141,5 +141,5 @@ def test_it_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("bench.models.core.history.History.before", None)
     monkeypatch.setattr("bench.models.core.history.History.prompt_end", None)
     states = model.states(batch_of(model, SOURCES, TARGETS))
-    for block in blocks(states.targets):
-        rows_of(states, block).take(torch.tensor([0]))
+    for index in slice_indices(states.targets):
+        slice_of(states, index).take(torch.tensor([0]))

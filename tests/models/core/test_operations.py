@@ -10,10 +10,10 @@ from unittest import mock
 import pytest
 import torch
 
+from bench.config.reference import reference_of
 from bench.config.resolve import find_method, method_names
-from bench.config.second import second_of
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.host import kept_arrays, moved
+from bench.models.core.cpu_copy import kept_arrays, moved
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
@@ -48,12 +48,12 @@ def test_kernels_of_a_slice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def objective_over(name: str, backbone: Backbone) -> Objective:
-    """A method, with the token counts and the second model it may ask for."""
+    """A method, with the token counts and the reference model it may ask for."""
     method = find_method(name)
     objective = method.objective(backbone)
-    second = second_of(method)
-    if second is not None:
-        objective.setup_run(RunContext(second=second.objective(copy.deepcopy(backbone))))
+    reference = reference_of(method)
+    if reference is not None:
+        objective.setup_run(RunContext(reference=reference.objective(copy.deepcopy(backbone))))
     if objective.uses_token_counts:
         objective.prepare(torch.arange(backbone.vocabulary_size) + 1)
     return objective.train()
@@ -86,7 +86,7 @@ def test_a_batch_that_nobody_moved_is_read(kind: str) -> None:
 
 
 def test_joined_rows_do_not_wait() -> None:
-    """F2-Softmax's baseline takes the batch for one row; that row is known on the host too."""
+    """F2-Softmax's baseline takes the batch for one row; that row is known on the CPU too."""
     objective = ULToken(still.backbone("gpt2"), variant="f2_code")
     states = objective.backbone.states(known(still.batch("gpt2")))
     with counted() as operations:
@@ -139,7 +139,7 @@ class TestKeptArrays:
         """Whoever makes the batches: what Lightning moves keeps its arrays."""
         objective, batch = objective_over("mle", still.backbone("gpt2")), still.batch("gpt2")
         found = objective.transfer_batch_to_device(batch, torch.device("cpu"), 0)
-        assert found.keys() == {*batch, "host"}
+        assert found.keys() == {*batch, "cpu"}
         arrays = kept_arrays(found, "labels", "input_ids", "attention_mask")
         assert arrays is not None
         assert (arrays[0] == batch["labels"].numpy()).all()
@@ -148,15 +148,15 @@ class TestKeptArrays:
     def test_other_targets_are_read(self) -> None:
         """States with targets of their own, as a loss on sequences makes them, keep no old arrays."""
         states = still.backbone("gpt2").states(known(still.batch("gpt2")))
-        assert states.on_host() is states.host
+        assert states.on_cpu() is states.cpu
         fewer = replace(states, targets=states.targets.roll(1, 0))
-        assert (fewer.on_host().targets == fewer.targets.numpy()).all()
+        assert (fewer.on_cpu().targets == fewer.targets.numpy()).all()
 
     def test_arrays_equal_the_tensors(self) -> None:
-        """What a backbone says of a batch on the host is what its tensors say."""
+        """What a backbone says of a batch on the CPU is what its tensors say."""
         for kind in still.KINDS:
             states = still.backbone(kind).states(known(still.batch(kind)))
-            host = states.on_host()
-            assert host is states.host
+            cpu = states.on_cpu()
+            assert cpu is states.cpu
             for name in ("targets", "memory_tokens", "readable"):
-                assert torch.equal(torch.from_numpy(getattr(host, name).copy()), getattr(states, name))
+                assert torch.equal(torch.from_numpy(getattr(cpu, name).copy()), getattr(states, name))

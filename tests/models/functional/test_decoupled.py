@@ -16,7 +16,7 @@ from bench.config.decoding import parse
 from bench.decodings.topk import TopK
 from bench.errors import UsageError
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import last_rows
+from bench.models.core.states import last_slice
 from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.mefmax import mefmax
 from bench.models.mle import MLE
@@ -179,7 +179,7 @@ class TestObjective:
     def rows(self) -> tuple[Any, Tensor]:
         log_probs, _ = random_case()
         nothing = torch.zeros(5, 0, dtype=torch.int64)
-        return last_rows(log_probs, torch.zeros(5, 0, 60), nothing, nothing.bool()), log_probs
+        return last_slice(log_probs, torch.zeros(5, 0, 60), nothing, nothing.bool()), log_probs
 
     @pytest.mark.parametrize("name", ["greedy", "topk=3", "posterior:topk=3", "beam=4"])
     def test_model_and_posterior_are_the_model(self, name: str) -> None:

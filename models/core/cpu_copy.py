@@ -2,7 +2,7 @@
 
 How a loss is cut into slices, and what a memory holds of each target, follows from token ids alone. Asked of a tensor
 on a GPU, such a question waits until the GPU has done all its work. So whoever moves a batch to a device keeps the
-arrays it was made of (`moved`), and a backbone hands them on with its states (`HostTokens`).
+arrays it was made of (`moved`), and a backbone hands them on with its states (`CpuTokens`).
 
 Shapes: B batch rows, T positions, M memory entries.
 """
@@ -18,14 +18,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["Array", "HostBatch", "HostTokens", "kept_arrays", "moved", "to_device"]
+__all__ = ["Array", "CpuBatch", "CpuTokens", "kept_arrays", "moved", "to_device"]
 
 Array = npt.NDArray[Any]
 
 Made = TypeVar("Made")
 
 
-class HostBatch:
+class CpuBatch:
     """The arrays that the tensors of a batch were copied from.
 
     An array counts only for the very tensor it was copied to: a batch whose labels were changed later has none.
@@ -46,7 +46,7 @@ class HostBatch:
 
 
 def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a batch that was copied to a device, with the arrays it was made of under `host`.
+    """Return a batch that was copied to a device, with the arrays it was made of under `cpu`.
 
     Args:
         batch: the batch before; what of it was not on the CPU is not kept.
@@ -54,22 +54,22 @@ def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]
     """
     tensors = {name: value for name, value in batch.items() if isinstance(value, Tensor)}
     arrays = {name: value.numpy() for name, value in tensors.items() if value.device.type == "cpu"}
-    return {**copied, "host": HostBatch({name: copied[name] for name in arrays}, arrays)}
+    return {**copied, "cpu": CpuBatch({name: copied[name] for name in arrays}, arrays)}
 
 
 def kept_arrays(batch: Mapping[str, Any], *names: str) -> list[Array] | None:
     """Return the arrays of some tensors of a batch, or None where not all of them were kept."""
-    host: HostBatch | None = batch.get("host")
-    if host is None:
+    cpu: CpuBatch | None = batch.get("cpu")
+    if cpu is None:
         return None
-    arrays = [host.of(name, batch[name]) for name in names]
+    arrays = [cpu.of(name, batch[name]) for name in names]
     kept = [array for array in arrays if array is not None]
     if len(kept) < len(names):
         return None
     return kept
 
 
-class HostTokens:
+class CpuTokens:
     """The tokens of a batch's `States` as arrays.
 
     Args:

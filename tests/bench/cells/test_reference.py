@@ -1,4 +1,4 @@
-"""A second, frozen model: its cell comes first and is in the key, it is no part of the first, and it reads along."""
+"""A frozen reference model: its cell comes first and is in the key, it is no part of the first, and it reads along."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bench.launch.schedule import Schedule
 from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
-from bench.models.core.states import Rows, slices
+from bench.models.core.states import TokenSlice, slices
 from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.subject import Subject
@@ -50,12 +50,12 @@ from bench.models.core.objective import Objective
 class Pair(Objective):
     name = "pair"
     paper = "for tests"
-    second = "mle"
-    second_settings = {"backbone.width": 16, "trainer.steps": 2}
+    reference = "mle"
+    reference_settings = {"backbone.width": 16, "trainer.steps": 2}
     LINES
 
     def decode_log_probs(self, rows, decoding):
-        return (self.log_probs(rows) - 0.5 * self.second_model.log_probs(rows.second)).log_softmax(1)
+        return (self.log_probs(rows) - 0.5 * self.reference_model.log_probs(rows.reference)).log_softmax(1)
 """
 PAIR = "own_pair:Pair"
 PARTS = """
@@ -79,9 +79,9 @@ def model(kind: str, seed: int) -> Any:
 
 
 def pair(kind: str, first: type[Objective] = Contrast) -> Objective:
-    """A method over one tiny model, with another one for its second."""
+    """A method over one tiny model, with another one as its reference model."""
     objective = first(model(kind, 0))
-    objective.setup_run(RunContext(second=MLE(model(kind, 1))))
+    objective.setup_run(RunContext(reference=MLE(model(kind, 1))))
     return objective.eval()
 
 
@@ -102,26 +102,26 @@ def cells(*methods: str, **others: Any) -> list[Cell]:
 @pytest.mark.usefixtures("sample_data")
 class TestCells:
     def test_its_cell_comes_first_and_is_in_the_key(self, own_pair: Own) -> None:
-        second, cell = cells(PAIR)
-        assert (second.method.name, cell.method.name) == ("mle", "pair")
-        assert not second.evaluations
-        assert cell.second is not None
-        assert cell.second.key == second.key
-        assert cell.needed == [cell.second]
+        reference, cell = cells(PAIR)
+        assert (reference.method.name, cell.method.name) == ("mle", "pair")
+        assert not reference.evaluations
+        assert cell.reference is not None
+        assert cell.reference.key == reference.key
+        assert cell.needed == [cell.reference]
         (plain,) = cells("mle")
-        assert plain.key != second.key
-        assert (second.config.backbone_options["width"], second.config.trainer.steps) == (16, 2)
+        assert plain.key != reference.key
+        assert (reference.config.backbone_options["width"], reference.config.trainer.steps) == (16, 2)
         assert cell.config.backbone_options == plain.config.backbone_options
-        _, other = cells(PAIR, sets=("second:trainer.lr=0.5",))
+        _, other = cells(PAIR, sets=("reference:trainer.lr=0.5",))
         assert other.key != cell.key
         assert other.config == cell.config
 
     def test_who_wins(self, own_pair: Own) -> None:
-        """What is set for all, then the class, then what is set for `second:`."""
-        sets = ("trainer.steps=7", "trainer.lr=0.25", "mle:backbone.layers=3", "second:backbone.width=8")
-        second, cell = cells(PAIR, sets=sets)
-        assert (second.config.trainer.steps, second.config.trainer.lr) == (2, 0.25)
-        assert (second.config.backbone_options["width"], second.config.backbone_options["layers"]) == (8, 3)
+        """What is set for all, then the class, then what is set for `reference:`."""
+        sets = ("trainer.steps=7", "trainer.lr=0.25", "mle:backbone.layers=3", "reference:backbone.width=8")
+        reference, cell = cells(PAIR, sets=sets)
+        assert (reference.config.trainer.steps, reference.config.trainer.lr) == (2, 0.25)
+        assert (reference.config.backbone_options["width"], reference.config.backbone_options["layers"]) == (8, 3)
         assert cell.config.trainer.steps == 7
 
     def test_both_stand_after_a_parent(self, own: Own) -> None:
@@ -134,43 +134,47 @@ class TestCells:
         assert [schedule.next(), schedule.next(), schedule.next()] == [0, 1, None], "it waits for both"
 
     def test_the_cell_of_the_same_settings_is_shared(self, own: Own) -> None:
-        own.write("own_pair", OWN.replace("LINES", "second_settings = {}"))
+        own.write("own_pair", OWN.replace("LINES", "reference_settings = {}"))
         assert [cell.method.name for cell in cells(PAIR, "mle")] == ["mle", "pair"]
 
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('second = "mle.continued"', "should name a method that is trained from scratch"),
-            ('second = "own_pair:Pair"', "should name a method that is trained from scratch"),
-            ('second = "mla"', "no method 'mla'"),
-            ('second_settings = {"task.x": 1}', "is an option of the task"),
+            ('reference = "mle.continued"', "should name a method that is trained from scratch"),
+            ('reference = "own_pair:Pair"', "should name a method that is trained from scratch"),
+            ('reference = "mla"', "no method 'mla'"),
+            ('reference_settings = {"task.x": 1}', "is an option of the task"),
         ],
     )
-    def test_what_is_no_second_model(self, own: Own, line: str, message: str) -> None:
+    def test_what_is_no_reference_model(self, own: Own, line: str, message: str) -> None:
         own.write("own_pair", OWN.replace("LINES", line))
         with pytest.raises(UsageError, match=message):
             cells(PAIR)
 
     def test_what_is_set_for_it(self, own_pair: Own) -> None:
-        with pytest.raises(UsageError, match="is for 'second', which is not in this run"):
-            cells("mle", sets=("second:trainer.steps=1",))
+        with pytest.raises(UsageError, match="is for 'reference', which is not in this run"):
+            cells("mle", sets=("reference:trainer.steps=1",))
         with pytest.raises(UsageError, match="no backbone in this run has the option 'widht'"):
-            cells(PAIR, sets=("second:backbone.widht=1",))
+            cells(PAIR, sets=("reference:backbone.widht=1",))
 
     def test_another_architecture_is_left_out(self, own: Own) -> None:
-        own.write("own_pair", OWN.replace("LINES", 'second_settings = {"backbone": "small-encdec"}'))
+        own.write("own_pair", OWN.replace("LINES", 'reference_settings = {"backbone": "small-encdec"}'))
         plan = make_plan(RunArguments(("ambiguous_template",), ("mle", PAIR), limit=8, preset="small"))
         assert [cell.method.name for cell in plan.cells] == ["mle"]
-        assert "has for its second model mle, which has the backbone small-encdec" in plan.skips[0].reason
+        assert "has for its reference model mle, which has the backbone small-encdec" in plan.skips[0].reason
 
     def test_a_worker_makes_the_same_cell(self, own_pair: Own) -> None:
         *_, cell = cells(PAIR)
         content = json.loads(json.dumps(content_of(cell)))
         made = cell_of(content)
-        assert made.second is not None
-        assert cell.second is not None
-        assert (made.key, made.second.key, made.second.folder) == (cell.key, cell.second.key, cell.second.folder)
-        del content["second"]
+        assert made.reference is not None
+        assert cell.reference is not None
+        assert (made.key, made.reference.key, made.reference.folder) == (
+            cell.key,
+            cell.reference.key,
+            cell.reference.folder,
+        )
+        del content["reference"]
         with pytest.raises(BenchError, match="in the job and .* in the worker"):
             cell_of(content)
 
@@ -180,20 +184,20 @@ class TestCells:
         keys = []
         for line in ("", "# changed"):
             own_pair.write("own_parts", PARTS + line)
-            second, cell = make_plan(RunArguments(("own_parts:Mine",), (PAIR,), **asked)).cells
-            assert second.config.own_code() == cell.config.own_code()
-            assert set(second.config.own) == {"task", "backbone"}
-            made = cell_of(json.loads(json.dumps(content_of(second))))
-            assert made.key == second.key
-            keys.append(second.key)
+            reference, cell = make_plan(RunArguments(("own_parts:Mine",), (PAIR,), **asked)).cells
+            assert reference.config.own_code() == cell.config.own_code()
+            assert set(reference.config.own) == {"task", "backbone"}
+            made = cell_of(json.loads(json.dumps(content_of(reference))))
+            assert made.key == reference.key
+            keys.append(reference.key)
         assert keys[0] != keys[1]
 
     def test_a_check_makes_it_on_the_users_backbone(self, own_pair: Own) -> None:
         own_pair.write("own_parts", PARTS)
-        assert Subject(find_method(PAIR), "own_parts:tiny").objective().has_second
+        assert Subject(find_method(PAIR), "own_parts:tiny").objective().has_reference
 
     def test_its_file_gives_the_same_keys(self, own_pair: Own, tmp_path: Any) -> None:
-        *_, cell = cells(PAIR, sets=("second:trainer.lr=0.5", "trainer.steps=3"))
+        *_, cell = cells(PAIR, sets=("reference:trainer.lr=0.5", "trainer.steps=3"))
         file = tmp_path / "config.yaml"
         file.write_text(config_yaml(cell))
         again = make_plan(collect(parser().parse_args(["run", "--config", str(file), "--limit", "8"]))).cells
@@ -208,26 +212,26 @@ def test_it_is_trained_first_and_used_in_evaluation(own_pair: Own, tmp_path: Any
         ("ambiguous_template",), (PAIR,), limit=8, preset="small", results=str(tmp_path), sets=small[:-1],
         decode="greedy,beam=2",
     )  # fmt: skip
-    with pytest.raises(BlockedError, match="'own_pair:Pair' has for its second model .* --method own_pair:Pair"):
+    with pytest.raises(BlockedError, match="'own_pair:Pair' has for its reference model .* --method own_pair:Pair"):
         make("ambiguous_template", PAIR, limit=8, results=tmp_path)
     plan = make_plan(arguments)
     outcome = execute(plan, arguments, Quiet())
     assert not outcome.failed, outcome
-    second, cell = plan.cells
+    reference, cell = plan.cells
     record = cell.folder.trained()
     assert record is not None
-    assert record["second"]["key"] == second.key
+    assert record["second"]["key"] == reference.key
     assert comparable(record)["second"]["backbone_options"]["width"] == 16  # other settings are another row of a table
-    assert "second" not in (second.folder.trained() or {})
+    assert "second" not in (reference.folder.trained() or {})
     objective, _ = build(cell)
-    assert not any("second" in name for name in objective.state_dict())
-    stored = second.folder.trained()
+    assert not any("reference" in name for name in objective.state_dict())
+    stored = reference.folder.trained()
     assert stored is not None
-    for name, tensor in objective.second_model.state_dict().items():
+    for name, tensor in objective.reference_model.state_dict().items():
         assert tensor.device == objective.device, name
     assert (
-        save_checkpoint(objective.second_model)
-        == second.folder.checkpoint(stored["model"]["checkpoint_sha256"]).read_bytes()
+        save_checkpoint(objective.reference_model)
+        == reference.folder.checkpoint(stored["model"]["checkpoint_sha256"]).read_bytes()
     )
 
 
@@ -245,56 +249,58 @@ class TestModel:
     def test_it_is_no_part_of_the_first(self) -> None:
         objective = pair("gpt2")
         objective.train()
-        assert not objective.second_model.training
-        assert not any(p.requires_grad for p in objective.second_model.parameters())
+        assert not objective.reference_model.training
+        assert not any(p.requires_grad for p in objective.reference_model.parameters())
         assert set(objective.state_dict()) == set(Contrast(model("gpt2", 0)).state_dict())
-        theirs = {id(p) for p in objective.second_model.parameters()}
+        theirs = {id(p) for p in objective.reference_model.parameters()}
         assert not theirs & {id(p) for p in objective.parameters()}
 
     def test_it_moves_along(self) -> None:
         objective = pair("gpt2")
         copied = copy.deepcopy(objective).float()
-        assert {p.dtype for p in copied.second_model.parameters()} == {torch.float32}
-        assert {p.dtype for p in objective.second_model.parameters()} == {torch.float64}
-        assert copied.to("meta").second_model.device.type == "meta"
+        assert {p.dtype for p in copied.reference_model.parameters()} == {torch.float32}
+        assert {p.dtype for p in objective.reference_model.parameters()} == {torch.float64}
+        assert copied.to("meta").reference_model.device.type == "meta"
 
     def test_who_has_none(self) -> None:
-        with pytest.raises(UsageError, match=r"contrast needs a second model, and `second` names mle"):
-            _ = Contrast(model("gpt2", 0)).second_model
+        with pytest.raises(UsageError, match=r"contrast needs a reference model, and `reference` names mle"):
+            _ = Contrast(model("gpt2", 0)).reference_model
         objective = MLE(model("gpt2", 0))
         rows = next(slices(objective.states(still.batch("gpt2"))))
-        with pytest.raises(UsageError, match=r"rows.second needs a second model"):
-            _ = rows.second
+        with pytest.raises(UsageError, match=r"tokens.reference needs a reference model"):
+            _ = rows.reference
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_slices_are_of_the_same_positions(self, kind: str) -> None:
         objective = pair(kind)
         batch = still.batch(kind)
-        own, other = objective.states(batch), objective.second_model.backbone.states(batch)
+        own, other = objective.states(batch), objective.reference_model.backbone.states(batch)
         for rows in slices(own, 7):
-            assert torch.equal(rows.second.targets, rows.targets)
+            assert torch.equal(rows.reference.targets, rows.targets)
             for at in range(len(rows)):
                 row, place = rows.start + int(rows.group[at]), int(rows.position[at])
-                assert torch.equal(rows.second.hidden[at], other.hidden[row, place])
+                assert torch.equal(rows.reference.hidden[at], other.hidden[row, place])
             picked = rows.take(torch.tensor([len(rows) - 1]))
-            assert torch.equal(picked.second.hidden[0], rows.second.hidden[-1])
+            assert torch.equal(picked.reference.hidden[0], rows.reference.hidden[-1])
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_a_loss_may_use_it(self, kind: str) -> None:
         """Gradients reach the first model alone, and are those of the same numbers held fixed."""
         objective, batch = pair(kind), still.batch(kind)
         loss = objective.step_loss(batch).total
-        fixed = torch.cat([objective.second_model.log_probs(rows.second) for rows in slices(objective.states(batch))])
+        fixed = torch.cat(
+            [objective.reference_model.log_probs(rows.reference) for rows in slices(objective.states(batch))]
+        )
         whole = torch.cat([objective.logits(rows) for rows in slices(objective.states(batch))])
         targets = torch.cat([rows.targets for rows in slices(objective.states(batch))])
         expected = torch.nn.functional.cross_entropy(whole - 0.5 * fixed.detach(), targets, reduction="sum")
         still.assert_same_gradients(objective, loss, expected)
-        assert all(p.grad is None for p in objective.second_model.parameters())
+        assert all(p.grad is None for p in objective.reference_model.parameters())
 
     def test_who_does_not_ask_pays_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         objective = pair("gpt2", MLE)
-        monkeypatch.setattr(objective.second_model.backbone, "states", None)
-        monkeypatch.setattr(objective.second_model.backbone, "extend", None)
+        monkeypatch.setattr(objective.reference_model.backbone, "states", None)
+        monkeypatch.setattr(objective.reference_model.backbone, "extend", None)
         objective.step_loss(still.batch("gpt2"))
         generate(objective, tiny.collate(objective.backbone, tiny.texts(3)), Greedy(), 4)
 
@@ -333,7 +339,7 @@ def test_it_reads_along_with_a_cache_of_its_own(kind: str, decoding: Decoding) -
 class AsksLate(Contrast):
     """Contrasts from the fourth token on."""
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
         if rows.history is not None and int((rows.written >= 0).sum(1).max()) < 3:
             return MLE.log_probs(self, rows)
         return super().decode_log_probs(rows, decoding)
@@ -349,10 +355,10 @@ def test_it_reads_what_it_has_missed(kind: str, decoding: Decoding) -> None:
 
 
 class Borrows(MLE):
-    """Has no second model of its own: a decoding gives it one."""
+    """Has no reference model of its own: a decoding gives it one."""
 
-    def decode_log_probs(self, rows: Rows, decoding: Decoding) -> Tensor:
-        other = torch.log_softmax(self.__dict__["other"].logits(rows.second), dim=1)
+    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
+        other = torch.log_softmax(self.__dict__["other"].logits(rows.reference), dim=1)
         return (self.logits(rows) - 0.5 * other).log_softmax(1)
 
 
@@ -361,5 +367,5 @@ def test_a_decoding_may_bring_one(kind: str) -> None:
     objective, other = Borrows(model(kind, 0)), MLE(model(kind, 1))
     objective.__dict__["other"] = other
     prompts = tiny.collate(objective.backbone, tiny.texts(3, 5))
-    texts = generate(objective, prompts, Beam(beams=3), 6, second=other)
+    texts = generate(objective, prompts, Beam(beams=3), 6, reference=other)
     assert texts == generate(pair(kind), prompts, Beam(beams=3), 6)

@@ -1,4 +1,4 @@
-"""Second reader: a second model that reads the texts which another one writes, with a cache of its own.
+"""Reference reader: a reference model that reads the texts which another one writes, with a cache of its own.
 
 Shapes: B texts, W tokens of each so far, N of them new.
 """
@@ -14,16 +14,16 @@ from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones.backbone import Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows
+from bench.models.core.states import TokenSlice
 
-__all__ = ["SecondReader", "new_caches"]
+__all__ = ["ReferenceReader", "new_caches"]
 
 
-class SecondReader:
-    """Answers `rows.second` in generation. Until it is asked it does nothing, and then it reads all that is new.
+class ReferenceReader:
+    """Answers `tokens.reference` in generation. Until it is asked it does nothing, and then it reads all that is new.
 
     Args:
-        model: the second model, of the architecture and vocabulary of the first.
+        model: the reference model, of the architecture and vocabulary of the first.
         cache: an empty one of its own; beams that move must move there too.
     """
 
@@ -31,9 +31,9 @@ class SecondReader:
         self.model, self.cache = model, cache
         self.encoded: Any = None  # output of its encoder
         self.n_read = 0
-        self.last: Rows | None = None
+        self.last: TokenSlice | None = None
 
-    def rows(self, step: Step, tokens: Tensor) -> Rows:
+    def rows(self, step: Step, tokens: Tensor) -> TokenSlice:
         """Return the last position of each text.
 
         Args:
@@ -56,15 +56,15 @@ class SecondReader:
         return replace(step, ids=tokens[:, self.n_read :], cache=self.cache, positions=places, encoded=self.encoded)
 
 
-def new_caches(config: Any, second: Objective | None) -> tuple[Any, SecondReader | None]:
-    """Return an empty cache for a model and the reader of a second model, whose cache follows it.
+def new_caches(config: Any, reference: Objective | None) -> tuple[Any, ReferenceReader | None]:
+    """Return an empty cache for a model and the reader of a reference model, whose cache follows it.
 
     Args:
         config: of the model.
-        second: None where no other model reads along; there is no reader then.
+        reference: None where no other model reads along; there is no reader then.
     """
     own, reader = RowCache(config), None
-    if second is not None:
-        reader = SecondReader(second, new_cache(second.backbone.model.config))
+    if reference is not None:
+        reader = ReferenceReader(reference, new_cache(reference.backbone.model.config))
         own.followers.append(reader.cache)
     return new_cache(config, own), reader

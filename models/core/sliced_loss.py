@@ -23,13 +23,13 @@ from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import Head, budget, sum_dtype
 from bench.models.core.memory_terms import MemoryTerms, memory_terms_of
-from bench.models.core.states import Block, Rows, States, at_positions, blocks_of, rows_of
+from bench.models.core.states import SliceIndex, States, TokenSlice, at_positions, slice_indices_of, slice_of
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 """The loss of each position [n], and named parts of it for the log: [n], or a sum."""
 
-PositionLoss = Callable[[Rows], Losses]
-HeadLoss = Callable[[Rows, Head], Losses]
+PositionLoss = Callable[[TokenSlice], Losses]
+HeadLoss = Callable[[TokenSlice, Head], Losses]
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ def summed_by_head(
         head: weight, bias, offset.
         parameters: every parameter `head_loss` may touch besides the head's.
         limit: most positions in a slice.
-        memory_terms: what `head_loss` reads as `rows.memory_terms`, if it does.
+        memory_terms: what `head_loss` reads as `tokens.memory_terms`, if it does.
     """
     products = Products(head, min(limit, states.targets.numel()))
     extra: tuple[Tensor, ...] = ()  # [N] each
     if memory_terms is not None:
-        room = 2 * budget(head.weight) - products.buffer.nbytes
-        extra = memory_terms_of(states, memory_terms, room)
+        n_bytes = 2 * budget(head.weight) - products.buffer.nbytes
+        extra = memory_terms_of(states, memory_terms, n_bytes)
     return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit, extra)
 
 
@@ -87,10 +87,10 @@ class _SliceLoss(Protocol):
     parameters: list[Tensor]  # trained parameters whose gradients `differentiate` adds slice by slice
     head_parameters: list[Tensor]  # parameters whose gradients are complete only after the last slice
 
-    def losses(self, rows: Rows) -> Losses:
+    def losses(self, tokens: TokenSlice) -> Losses:
         """The loss without gradients."""
 
-    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+    def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         """Write a slice's gradients by its leaves and by parameters to `gradients`; return its losses."""
 
     def head_gradients(self) -> list[Tensor | None]:
@@ -105,9 +105,9 @@ class _LogitsInGraph:
         self.parameters = [p for p in parameters if p.requires_grad]
         self.head_parameters: list[Tensor] = []
 
-    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
-        losses, parts = self.losses(rows)
-        gradients.add(rows, _derivatives(losses, [*leaves, *self.parameters]))
+    def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+        losses, parts = self.losses(tokens)
+        gradients.add(tokens, _derivatives(losses, [*leaves, *self.parameters]))
         return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
@@ -128,19 +128,19 @@ class _LogitsInPlace:
         if head.bias is not None:
             self.head_parameters.append(head.bias)
 
-    def losses(self, rows: Rows) -> Losses:
-        return self.head_loss(rows, FusedHead(lambda: self.products.logits(rows.hidden)))
+    def losses(self, tokens: TokenSlice) -> Losses:
+        return self.head_loss(tokens, FusedHead(lambda: self.products.logits(tokens.hidden)))
 
-    def differentiate(self, rows: Rows, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
-        hidden = rows.hidden.detach()  # [n, D]
+    def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
+        hidden = tokens.hidden.detach()  # [n, D]
         head = FusedHead(lambda: self.products.logits(hidden))
-        losses, parts = self.head_loss(rows, head)
+        losses, parts = self.head_loss(tokens, head)
         inputs = [*leaves, *head.leaves, *self.parameters]
         found = _derivatives(losses, inputs)
         head_start, head_stop = len(leaves), len(leaves) + len(head.leaves)
         of_logits = head.gradient(found[head_start:head_stop])  # [n, V]
-        self.products.backward(hidden, of_logits, gradients.hidden_of(rows))
-        gradients.add(rows, [*found[:head_start], *found[head_stop:]])
+        self.products.backward(hidden, of_logits, gradients.hidden_of(tokens))
+        gradients.add(tokens, [*found[:head_start], *found[head_stop:]])
         return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
@@ -156,18 +156,18 @@ def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | 
 
 def _summed(states: States, loss: _SliceLoss, limit: int, extra: tuple[Tensor, ...] = ()) -> LossSum:
     """Sum over all slices, with gradients where they are enabled; `extra` are memory terms, [N] each."""
-    host = states.on_host()
-    cut = host.once(blocks_of, limit)
+    cpu = states.on_cpu()
+    cut = cpu.once(slice_indices_of, limit)
     sums = _Sums(sum_dtype(states.hidden), states.hidden.device)
     if torch.is_grad_enabled():
         inputs = [*states.differentiable, *extra, *loss.parameters, *loss.head_parameters]
         total = _InForward.apply(states, cut, loss, sums, len(extra), *inputs)
     else:
-        for block in cut:
-            terms = tuple(term[block.span] for term in extra)
-            sums.add(loss.losses(rows_of(states, block, None, terms, host)))
+        for index in cut:
+            terms = tuple(term[index.span] for term in extra)
+            sums.add(loss.losses(slice_of(states, index, None, terms, cpu)))
         total = sums.total()
-    n_tokens = sum(len(block) for block in cut)
+    n_tokens = sum(len(index) for index in cut)
     count = torch.full((), n_tokens, dtype=torch.int64, device=states.hidden.device)
     return LossSum(total, count, sums.parts())
 
@@ -205,17 +205,17 @@ class _InForward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: States, cut: list[Block], loss: _SliceLoss, sums: _Sums, n_terms: int, *inputs: Tensor
+        ctx: Any, states: States, cut: list[SliceIndex], loss: _SliceLoss, sums: _Sums, n_terms: int, *inputs: Tensor
     ) -> Tensor:
-        detached, host = states.detached(), states.on_host()
+        detached, cpu = states.detached(), states.on_cpu()
         n_states = len(states.differentiable)
         terms = [term.detach() for term in inputs[n_states : n_states + n_terms]]
         gradients = _Gradients(detached, cut, terms, len(loss.parameters))
-        for block in cut:
+        for index in cut:
             with torch.enable_grad():
-                leaves = gradients.leaves(block)
-                rows = rows_of(detached, block, leaves[:n_states], tuple(leaves[n_states:]), host)
-                sums.add(loss.differentiate(rows, leaves, gradients))
+                leaves = gradients.leaves(index)
+                tokens = slice_of(detached, index, leaves[:n_states], tuple(leaves[n_states:]), cpu)
+                sums.add(loss.differentiate(tokens, leaves, gradients))
         ctx.gradients = [*gradients.whole(), *loss.head_gradients()]
         return sums.total()
 
@@ -244,40 +244,40 @@ class _Gradients:
         n_parameters: how many parameters get gradients slice by slice.
     """
 
-    def __init__(self, states: States, cut: list[Block], terms: Sequence[Tensor], n_parameters: int) -> None:
+    def __init__(self, states: States, cut: list[SliceIndex], terms: Sequence[Tensor], n_parameters: int) -> None:
         self.states = states
-        self.index = states.targets.new_empty(0)
+        self.flat = states.targets.new_empty(0)
         if cut:
-            self.index = torch.cat([block.index for block in cut])  # [N]
+            self.flat = torch.cat([index.flat for index in cut])  # [N]
         hidden, self.memory, *copying = states.differentiable
-        of_states = [at_positions(values, self.index) for values in (hidden, *copying)]
+        of_states = [at_positions(values, self.flat) for values in (hidden, *copying)]
         self.values = [*of_states, *terms]  # [N, .] hidden states, copying weights if there are any, terms
         self.of_values = [torch.zeros_like(value) for value in self.values]
         self.of_memory: Tensor | None = None  # [B, M, D]
         self.of_parameters: list[Tensor | None] = [None] * n_parameters
 
-    def leaves(self, block: Block) -> list[Tensor]:
+    def leaves(self, index: SliceIndex) -> list[Tensor]:
         """Return a slice's share of states, memory, copying and terms, views to be differentiated by."""
-        first, *rest = [value[block.span] for value in self.values]
-        return [leaf.detach().requires_grad_() for leaf in (first, self.memory[block.batch], *rest)]
+        first, *rest = [value[index.span] for value in self.values]
+        return [leaf.detach().requires_grad_() for leaf in (first, self.memory[index.batch], *rest)]
 
-    def hidden_of(self, rows: Rows) -> Tensor:
+    def hidden_of(self, tokens: TokenSlice) -> Tensor:
         """Where the gradient of a slice's hidden states goes, [n, D]."""
-        assert rows.block is not None
-        return self.of_values[0][rows.block.span]
+        assert tokens.index is not None
+        return self.of_values[0][tokens.index.span]
 
-    def add(self, rows: Rows, gradients: Sequence[Tensor | None]) -> None:
+    def add(self, tokens: TokenSlice, gradients: Sequence[Tensor | None]) -> None:
         """Add a slice's gradients: of its leaves, then of parameters; None for one that there is not."""
-        assert rows.block is not None
+        assert tokens.index is not None
         first, of_memory, *rest = gradients
         of_values, of_parameters = [first, *rest[: len(self.values) - 1]], rest[len(self.values) - 1 :]
         for whole, gradient in zip(self.of_values, of_values, strict=True):
             if gradient is not None:
-                whole[rows.block.span].add_(gradient)
+                whole[tokens.index.span].add_(gradient)
         if of_memory is not None:
             if self.of_memory is None:
                 self.of_memory = torch.zeros_like(self.memory)
-            self.of_memory[rows.block.batch].add_(of_memory)
+            self.of_memory[tokens.index.batch].add_(of_memory)
         for at, gradient in enumerate(of_parameters):
             if gradient is not None:
                 self._add_parameter(at, gradient)
@@ -298,7 +298,7 @@ class _Gradients:
         hidden, _, *copying = self.states.differentiable
         n_states = 1 + len(copying)
         of_states = [
-            torch.zeros_like(values).flatten(0, 1).index_copy_(0, self.index, gradient).view_as(values)
+            torch.zeros_like(values).flatten(0, 1).index_copy_(0, self.flat, gradient).view_as(values)
             for values, gradient in zip((hidden, *copying), self.of_values[:n_states], strict=True)
         ]
         return [of_states[0], self.of_memory, *of_states[1:], *self.of_values[n_states:], *self.of_parameters]

@@ -1,4 +1,4 @@
-"""models/core/chunks.py: a loss summed slice by slice equals the plain one, in value and in every gradient."""
+"""models/core/sliced_loss.py: a loss summed slice by slice equals the plain one, in value and in every gradient."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead
 from bench.models.core import head as head_module
 from bench.models.core import memory_terms as memory_module
-from bench.models.core.chunks import summed, summed_by_head
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, Rows, States, blocks, rows_of, slices
+from bench.models.core.sliced_loss import summed, summed_by_head
+from bench.models.core.states import IGNORED, States, TokenSlice, slice_indices, slice_of, slices
 from bench.models.functional.cache import cache_log_sums_, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
@@ -58,8 +58,8 @@ UNEVEN = [5, 1, 0, 9, 2]
 
 def all_at_once(objective: Objective, states: States) -> Tensor:
     """The loss of one slice that holds everything, through plain autograd."""
-    (block,) = blocks(states.targets, states.targets.numel())
-    return objective.position_loss(rows_of(states, block))[0].sum()
+    (index,) = slice_indices(states.targets, states.targets.numel())
+    return objective.position_loss(slice_of(states, index))[0].sum()
 
 
 def gradients(objective: Objective, total: Tensor) -> dict[str, Tensor]:
@@ -215,7 +215,7 @@ class TestGradcheck:
         readable = torch.ones(2, 5, 3, dtype=torch.bool)
         readable[1, :, 0] = False
 
-        def by_head(rows: Rows, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        def by_head(rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
             everywhere = torch.arange(3).expand(len(rows), 3)
             read = cache_log_sums_(rows.similarity(), rows.readable, everywhere, rows.positive)
             several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
@@ -251,7 +251,7 @@ class TestOwnParameters:
         objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
         states = objective.backbone.states(batch)
 
-        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        def loss(rows: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
             return rows.hidden.square().sum(1) * (first + second), {}
 
         found = summed(states, loss, [first, second], 3)
@@ -265,7 +265,7 @@ class TestOwnParameters:
         objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
         states = objective.backbone.states(batch)
 
-        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        def loss(rows: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
             return rows.hidden.new_ones(len(rows)) + weight.sum() / len(rows), {}
 
         found = summed(states, loss, [weight], 3)
@@ -310,7 +310,7 @@ class TestMemory:
         states, hidden = self.states()
         weight = nn.Parameter(torch.randn(self.TOKENS, 8, generator=torch.Generator().manual_seed(1)))
 
-        def loss(rows: Rows) -> tuple[Tensor, dict[str, Tensor]]:
+        def loss(rows: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
             return -torch.log_softmax(rows.hidden @ weight.T, 1).gather(1, rows.targets[:, None]).squeeze(1), {}
 
         with watched() as seen:
@@ -353,14 +353,14 @@ class TestBlocks:
             places = torch.randperm(longest, generator=generator)[:count].sort().values
             targets[row, places] = torch.randint(9, (count,), generator=generator)
         seen = []
-        for block in blocks(targets, limit):
-            n_rows = block.batch.stop - block.batch.start
-            assert n_rows * block.width <= max(limit, 1)
-            assert block.kept.unique(return_counts=True)[1].tolist() == [1] * len(block)
-            assert torch.equal(block.kept // block.width, block.group)
-            assert torch.equal(block.targets, targets.flatten()[block.index])
-            places = zip(block.group.tolist(), block.position.tolist(), strict=True)
-            seen += [(block.batch.start + group, place) for group, place in places]
+        for index in slice_indices(targets, limit):
+            n_rows = index.batch.stop - index.batch.start
+            assert n_rows * index.width <= max(limit, 1)
+            assert index.kept.unique(return_counts=True)[1].tolist() == [1] * len(index)
+            assert torch.equal(index.kept // index.width, index.group)
+            assert torch.equal(index.targets, targets.flatten()[index.flat])
+            places = zip(index.group.tolist(), index.position.tolist(), strict=True)
+            seen += [(index.batch.start + group, place) for group, place in places]
         assert len(seen) == len(set(seen))
         assert sorted(seen) == [tuple(at) for at in (targets != IGNORED).nonzero().tolist()]
 

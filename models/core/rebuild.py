@@ -87,12 +87,12 @@ class StoredText:
         return torch.zeros(len(tokenizer), width)
 
 
-def remade(
+def rebuilt(
     kind: Any,
     checkpoint: Mapping[str, Any],
     where: str,
     backbone: Backbone | None,
-    second: Any,
+    reference: Any,
     options: Mapping[str, Any],
 ) -> Any:
     """Return the objective that a checkpoint describes, with its weights.
@@ -102,19 +102,19 @@ def remade(
         checkpoint: as a trainer saves it.
         where: under which name it says what the objective is made of.
         backbone: in place of the one it describes.
-        second: its second model, an objective, where its method names one, else None; no checkpoint holds its weights.
+        reference: its reference model, where its method names one, else None; no checkpoint holds its weights.
         options: in place of those it describes.
 
     Raises:
-        UsageError: it is of another method, does not say what it is made of, or needs a second model.
+        UsageError: it is of another method, does not say what it is made of, or needs a reference model.
     """
     content: Mapping[str, Any] = checkpoint.get(where) or {}
     if content and content["method"] != kind.name:
         raise UsageError(f"the checkpoint is of '{content['method']}', not of '{kind.name}'; load it as that method")
-    if kind.second and second is None:
+    if kind.reference and reference is None:
         raise UsageError(
-            f"{kind.name} reads along in a second model, '{kind.second}', whose weights are not in the checkpoint; "
-            f"give load_from_checkpoint second=..., e.g. the `second_model` of the objective that bench.make gives"
+            f"{kind.name} uses a reference model, '{kind.reference}', whose weights are not in the checkpoint; "
+            f"give load_from_checkpoint reference=..., e.g. `reference_model` of the objective that bench.make gives"
         )
     if backbone is None:
         if not content:
@@ -125,9 +125,9 @@ def remade(
         make = backbone_factory(content["backbone"])
         backbone = make(content["backbone"], StoredText(content), content["seed"], **content["backbone_options"])
     objective = kind(backbone, **{**content.get("options", {}), **options})
-    if second is not None:
-        check_tokens(objective, second)
-    objective.setup_run(RunContext(seed=content.get("seed", 0), second=second, made_of=lambda: content))
+    if reference is not None:
+        check_tokens(objective, reference)
+    objective.setup_run(RunContext(seed=content.get("seed", 0), reference=reference, made_of=lambda: content))
     weights = checkpoint["state_dict"]
     if objective.uses_token_counts:
         objective.prepare(weights["counts"].long())
@@ -135,15 +135,15 @@ def remade(
     return objective
 
 
-def check_tokens(objective: Any, second: Any) -> None:
-    """Refuse a second model that has other tokens than the first.
+def check_tokens(objective: Any, reference: Any) -> None:
+    """Refuse a reference model that has other tokens than the first.
 
     Raises:
         UsageError: naming the method and both numbers of tokens.
     """
-    sizes = objective.backbone.vocabulary_size, second.backbone.vocabulary_size
-    if sizes[0] != sizes[1] or objective.tokenizer.get_vocab() != second.tokenizer.get_vocab():
+    sizes = objective.backbone.vocabulary_size, reference.backbone.vocabulary_size
+    if sizes[0] != sizes[1] or objective.tokenizer.get_vocab() != reference.tokenizer.get_vocab():
         raise UsageError(
-            f"the second model of {objective.name} should have the tokens of the first; got {sizes[1]} tokens of "
+            f"the reference model of {objective.name} should have the tokens of the first; got {sizes[1]} tokens of "
             f"another tokenizer in place of {sizes[0]}; give the model that it was trained with"
         )

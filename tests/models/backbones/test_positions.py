@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.errors import UsageError
-from bench.models.backbones.room import refuse_longer
+from bench.models.backbones.positions import refuse_longer
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
@@ -16,14 +16,14 @@ def test_a_long_row_is_refused(kind: str, what: str) -> None:
     objective = MLE(tiny.backbone(kind, 0))
     batch = still.batch(kind)
     length = batch["input_ids"].shape[1]
-    assert objective.backbone.room is not None
-    assert objective.backbone.room >= length
+    assert objective.backbone.max_positions is not None
+    assert objective.backbone.max_positions >= length
     objective.step_loss(batch)
-    objective.backbone.__dict__["room"] = length - 1
+    objective.backbone.__dict__["max_positions"] = length - 1
     with pytest.raises(UsageError, match=f"a batch has {what} of {length} tokens, and the backbone has positions for"):
         objective.step_loss(batch)
 
 
 def test_positions_that_are_computed_have_no_end() -> None:
-    assert tiny.backbone("llama", 0).room is None
+    assert tiny.backbone("llama", 0).max_positions is None
     refuse_longer(None, 10**6, "rows")

@@ -1,0 +1,92 @@
+"""Reference model: the method and the configuration of the frozen model that another method reads along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from bench.config.config import CellConfig, Override, override
+from bench.config.resolve import Method, cell_config, find_method
+from bench.errors import UsageError
+from bench.tasks.core.task import Task
+
+REFERENCE = "reference"
+"""What stands before the colon of an override that is for the reference model of a method."""
+
+
+def reference_of(method: Method) -> Method | None:
+    """Return the method whose frozen model a method reads along, or None.
+
+    Raises:
+        UsageError: it is no method that is trained from scratch and alone.
+    """
+    name = str(getattr(method.kind, "reference", ""))
+    if not name:
+        return None
+    reference = find_method(name)
+    if reference.is_baseline or reference.only_reads or reference.parent or getattr(reference.kind, "reference", ""):
+        raise UsageError(
+            f"`reference` of method '{method.name}' should name a method that is trained from scratch and needs no "
+            f"other model; '{name}' is none, choose another, e.g. mle"
+        )
+    return reference
+
+
+def reference_backbone(method: Method) -> str:
+    """Return the backbone that a method wants for its reference model, empty for its own one."""
+    return str(getattr(method.kind, "reference_settings", {}).get("backbone", ""))
+
+
+def reference_config(
+    task: type[Task],
+    method: Method,
+    reference: Method,
+    config: CellConfig,
+    given: Sequence[Override],
+    decode: str | None,
+) -> CellConfig:
+    """Resolve the run of a method's reference model.
+
+    It is the run of the reference method as it would be trained here, with two changes: the method's
+    `reference_settings` win over what the user has set for all, and what he has set for `reference:` wins over both.
+
+    Args:
+        task: of both.
+        method: which reads along.
+        reference: whose model it reads.
+        config: of the method's cell.
+        given: the overrides of the run.
+        decode: what was typed after --decode.
+
+    Raises:
+        UsageError: for an option of the task, which both have in common.
+    """
+    settings = {name: value for name, value in getattr(method.kind, "reference_settings", {}).items() if "." in name}
+    by_method = [override(f"{reference.base}:{name}", value) for name, value in settings.items()]
+    by_user = [replace(item, scope=reference.base) for item in given if item.scope == REFERENCE]
+    for item in [*by_method, *by_user]:
+        if item.section == "task":
+            raise UsageError(
+                f"'{item.text}' is an option of the task, which a method and its reference model have in common; set "
+                f"it for both"
+            )
+    for_all = [item for item in given if item.scope != REFERENCE]
+    resolved = cell_config(
+        task,
+        reference,
+        reference_backbone(method) or config.asked("backbone"),
+        config.seed,
+        config.preset,
+        [*for_all, *by_method, *by_user],
+        decode,
+        config.trainer.limit,
+        own={part: own for part, own in config.own.items() if part == "task"},
+    )
+    return replace(resolved, task_options=config.task_options)
+
+
+def checkable(given: Iterable[Override], methods: Iterable[Method]) -> list[Override]:
+    """Return overrides as `check_overrides` takes them: those for `reference:` are for all, where a method has one."""
+    if not any(map(reference_of, methods)):
+        return list(given)
+    return [replace(item, scope=None) if item.scope == REFERENCE else item for item in given]

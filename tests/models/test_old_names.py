@@ -1,0 +1,47 @@
+"""`row_loss`, the name of `token_loss` until version 0.3, still trains and is still answered, with a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.models.core.objective import Objective
+from bench.models.core.states import slices
+from bench.models.mle import MLE
+from tests.models import still
+
+
+def test_row_loss_trains_as_token_loss_and_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="Old: `row_loss` is now called `token_loss`; rename it"):
+
+        class Old(MLE):
+            def row_loss(self, log_probs: Tensor, rows: Any, targets: Tensor) -> Tensor:
+                return 2 * super().row_loss(log_probs, rows, targets)
+
+    class New(MLE):
+        def token_loss(self, log_probs: Tensor, tokens: Any, targets: Tensor) -> Tensor:
+            return 2 * super().token_loss(log_probs, tokens, targets)
+
+    totals = []
+    with pytest.warns(DeprecationWarning, match="rename it"):  # by super().row_loss
+        for kind in (Old, New):
+            objective = kind(still.backbone("gpt2"))
+            assert not objective.has_fast_form
+            totals.append(objective.loss(objective.states(still.batch("gpt2"))).total)
+    assert torch.equal(*totals)
+
+
+def test_row_loss_can_be_called() -> None:
+    class Halved(Objective):
+        def token_loss(self, log_probs: Tensor, tokens: Any, targets: Tensor) -> Tensor:
+            return super().token_loss(log_probs, tokens, targets) / 2
+
+    objective = Halved(still.backbone("gpt2"))
+    (tokens, *_) = slices(objective.states(still.batch("gpt2")))
+    log_probs = objective.log_probs(tokens)
+    with pytest.warns(DeprecationWarning, match="rename it"):
+        halved = objective.row_loss(log_probs, tokens, tokens.targets)
+    assert torch.equal(halved, objective.token_loss(log_probs, tokens, tokens.targets))
