@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 
 
 class Baseline(ABC):

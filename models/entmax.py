@@ -47,7 +47,6 @@ class Entmax(Objective):
     equations: ClassVar[tuple[str, ...]] = (r"\ell_t = p^\top z - z_{x_t} + H(p), \quad p = \mathrm{entmax}_\alpha(z)",)
     version: ClassVar[int] = 1
     runs_on_copying: ClassVar[bool] = False
-    smoothed_likelihood: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from torch import Tensor
 from bench.decodings.core.sampler import Sampler
 from bench.decodings.min_p import MinP
 from bench.decodings.typical import Typical
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 from bench.models.core.states import TokenSlice
 from bench.models.mle_decoded import Decoded
 

@@ -19,8 +19,9 @@ from bench.base.options import Amount
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.cpu_copy import CpuTokens
+from bench.models.core.entry import Compatibility
 from bench.models.core.head import Head
-from bench.models.core.objective import Compatibility, Objective
+from bench.models.core.objective import Objective
 from bench.models.core.preceding_targets import earlier_targets
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.special_tokens import special_tokens

@@ -41,7 +41,7 @@ from bench.config.resolve import (
 )
 from bench.errors import MissingError, UsageError
 from bench.models.backbones import find_backbone
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.progress import OnRows, tell_nobody

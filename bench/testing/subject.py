@@ -21,7 +21,8 @@ from bench.config.resolve import Method, cell_config
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture
-from bench.models.core.objective import Compatibility, Objective
+from bench.models.core.entry import Compatibility
+from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.store.store import CellFolder
 from bench.tasks.encode.codec import Codec, Encoded

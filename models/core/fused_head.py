@@ -85,9 +85,7 @@ class FusedHead:
     def expected_of(self, values: Tensor) -> Tensor:
         """Expected value under the softmax of a number of each token, [n]."""
         values, mass = values.detach(), self._mass(1.0)
-        sums = [
-            (self._weights(part, 1.0) * values[rows]).sum(1, keepdim=True) for rows, part in leaves_of(self._buffer)
-        ]
+        sums = [(self._weights(part, 1.0) * values[rows]).sum(1, keepdim=True) for rows, part in parts_of(self._buffer)]
         leaf = torch.cat(sums).div_(mass).squeeze(1).requires_grad_()
         self._values.append((values, leaf))
         return leaf
@@ -97,7 +95,7 @@ class FusedHead:
         logits = self._logits()
         weights, sums = torch.empty_like(logits), []
         with torch.no_grad():
-            for rows, part in leaves_of(logits):
+            for rows, part in parts_of(logits):
                 of_part = make(part, rows)
                 weights[rows] = of_part
                 sums.append(of_part.mul_(part).sum(1))
@@ -232,7 +230,7 @@ class FusedHead:
         if len(factors) == 1 and self._beta in factors and factors[self._beta][1] is None and not by_token:
             self._buffer.mul_(factors[self._beta][0])
             return
-        for rows, part in leaves_of(self._buffer):
+        for rows, part in parts_of(self._buffer):
             terms = []  # [m, V] each
             for beta, (constant, slope) in factors.items():
                 factor = constant[rows]
@@ -292,7 +290,7 @@ class FusedHead:
         self._beta = highest
 
 
-def leaves_of(values: Tensor) -> Iterator[tuple[slice, Tensor]]:
+def parts_of(values: Tensor) -> Iterator[tuple[slice, Tensor]]:
     """Yield parts of a matrix that stay in a cache, each behind the rows that it has, [n, V] -> [m, V]."""
     start = 0
     for part in row_parts(values):

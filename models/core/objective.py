@@ -15,20 +15,19 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, T positions of
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.base.options import check_constructor
 from bench.errors import UsageError
+from bench.models.core.entry import Recipe, RegistryEntry
 from bench.models.core.head import Head, PlainHead, slice_size, sum_dtype
-from bench.models.core.run_context import RunContext
 from bench.models.core.sliced_loss import HeadLoss, Losses, LossSum, summed, summed_by_head
 from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.trainable import Trainable
@@ -55,28 +54,7 @@ def _by_old_name(token_loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return row_loss
 
 
-@dataclass(frozen=True)
-class Compatibility:
-    """Backbone, task and options that a method would run with: `why_not` says whether they fit.
-
-    Args:
-        architecture: of the backbone.
-        copies: whether the backbone mixes copying into its distribution.
-        fields: extra fields the task's rows have.
-        open_ended: whether the task continues text, with the loss on all of it.
-        target_tokens: about how many tokens a training target has on average.
-        options: of the method.
-    """
-
-    architecture: str
-    copies: bool = False
-    fields: frozenset[str] = frozenset()
-    open_ended: bool = False
-    target_tokens: float = math.inf
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Objective(Trainable):
+class Objective(RegistryEntry, Recipe, Trainable):
     """A training objective over any backbone.
 
     Hooks work on `TokenSlice`, a slice of some positions that carry a target:
@@ -105,28 +83,10 @@ class Objective(Trainable):
         UsageError: for an option that there is not, or a value it cannot have.
     """
 
-    name: ClassVar[str]
-    paper: ClassVar[str]
-    equations: ClassVar[tuple[str, ...]] = ()  # LaTeX of its loss or distribution, a displayed line each
-    version: ClassVar[int] = 2
-    architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
-    fields: ClassVar[frozenset[str]] = frozenset()
-    parent: ClassVar[str] = ""  # fine-tuned from this method's cell
-    training_free: ClassVar[bool] = False  # takes the parent's weights as they are, whatever steps a run asks for
-    own_decoding: ClassVar[str] = ""  # in place of those of the run, e.g. `sample`; their most new tokens hold
-    reference: ClassVar[str] = ""  # reads along in this method's cell of the same task and seed, which is frozen
-    reference_settings: ClassVar[Mapping[str, Any]] = {}  # of that cell: `section.name` to value, `backbone` to a name
-    own_backbone: ClassVar[str] = ""  # in place of the task's
-    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value, what makes it this method
-    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the task's recipe says nothing
-    runs_on_copying: ClassVar[bool] = True
-    min_target_tokens: ClassVar[int] = 0
     two_passes: ClassVar[bool] = False  # `loss` looks at whole rows before it sums: a position alone has another loss
     reads_cache: ClassVar[bool] = False  # predicts by head and memory as trained (eq. 3 of HistAlign), not by the head
-    smoothed_likelihood: ClassVar[bool] = False  # perplexity depends on what probabilities are raised by: not ranked
-    revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only rows of one's own can show it
     uses_token_counts: bool = False  # then `prepare` is called, and keeps them in a buffer `counts`
-    batch_invariant: bool = True
+    batch_invariant: bool = True  # whether the loss of a row is the same, whichever rows share its micro-batch
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Check options before a constructor's own first line."""
@@ -137,28 +97,6 @@ class Objective(Trainable):
             warnings.warn(f"in {cls.__qualname__}: {ROW_LOSS}", DeprecationWarning, stacklevel=2)
             cls.token_loss = vars(cls)["row_loss"]  # type: ignore[method-assign]
         check_constructor(cls, "method")
-
-    @classmethod
-    def check_options(cls, options: Mapping[str, Any]) -> None:
-        """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
-
-    @classmethod
-    def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that stand for another value with that value, by name; for those who compare options."""
-        return {}
-
-    @classmethod
-    def why_not(cls, fit: Compatibility) -> str | None:
-        """Return why the method does not fit a backbone and a task, or None."""
-        if fit.architecture not in cls.architectures:
-            return f"works on {' and '.join(cls.architectures)} backbones, not on {fit.architecture} ones"
-        if fit.copies and not cls.runs_on_copying:
-            return "has a head of its own, which a copying backbone cannot mix with its copies"
-        if missing := cls.fields - fit.fields:
-            return f"needs the task field {', '.join(sorted(missing))}"
-        if fit.target_tokens < cls.min_target_tokens:
-            return f"needs targets of {cls.min_target_tokens} tokens; these have about {fit.target_tokens:.0f}"
-        return None
 
     # Hooks ------------------------------------------------------------------------------------------------------
 
@@ -223,11 +161,6 @@ class Objective(Trainable):
         """Loss of one micro-batch."""
         return self.loss(self.states(batch))
 
-    @classmethod
-    def resolved(cls, decoding: Decoding) -> Decoding:
-        """Return what a decoding is for this method, where its own distribution is not the whole posterior."""
-        return decoding
-
     def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Log-probabilities that decoding sees, [n, V]."""
         log_probs = self.log_probs(tokens)
@@ -235,18 +168,6 @@ class Objective(Trainable):
             return log_probs
         classes = self.classes.to(log_probs.device)
         return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
-
-    def decoding_note(self, decoding: Decoding) -> str | None:
-        """Return one line a user should know about a decoding of this model, or None."""
-        return None
-
-    def training_note(self) -> str | None:
-        """Return one line a user should know before a training, or None."""
-        return None
-
-    def remarks(self) -> list[str]:
-        """Return what a reader of this model's numbers must know, a line each; stored behind its training."""
-        return []
 
     def prepare(self, counts: Tensor) -> None:
         """Make what depends on how often each token is a training target, [V]; called once, before weights are loaded.
@@ -273,60 +194,6 @@ class Objective(Trainable):
         """Called on every rank before each step of the optimiser; `reduce` sums a tensor over ranks."""
 
     # Parts ------------------------------------------------------------------------------------------------------
-
-    def setup_run(self, context: RunContext) -> None:
-        """Take over what the run knows, in place of what was known before; who calls nothing has the defaults."""
-        self.run_context = context
-        self.__dict__.pop("classes", None)  # made of the counts of the context before
-        self.__dict__.pop("_reference", None)
-        if context.reference is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
-            self.__dict__["_reference"] = context.reference.requires_grad_(False).eval()
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer of the backbone, as `transformers` has it."""
-        return self.backbone.tokenizer
-
-    @property
-    def has_reference(self) -> bool:
-        """Whether there is a reference model."""
-        return "_reference" in self.__dict__
-
-    @property
-    def reference_model(self) -> Objective:
-        """The reference model, frozen and in evaluation mode, on the device of this one; no part of its weights.
-
-        Raises:
-            UsageError: when the run has none.
-        """
-        if not self.has_reference:
-            named = self.reference or "no method"
-            raise UsageError(
-                f"{self.name} needs a reference model, and `reference` names {named}: bench run and bench.make give "
-                f"it, a training of your own calls objective.setup_run(RunContext(reference=...))"
-            )
-        reference = cast("Objective", self.__dict__["_reference"])
-        if reference.device != self.device:  # Lightning notes the device of a module that it moves itself
-            reference.to(self.device)
-        return reference
-
-    def states(self, batch: Batch) -> States:
-        """Return the states of a batch; those of the reference model are made when they are first used."""
-        states = self.backbone.states(batch)
-        if not self.has_reference:
-            return states
-        return replace(states, reference=cache(partial(_states_without_gradient, self.reference_model, batch)))
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Move or cast the reference model with this one."""
-        if self.has_reference:
-            self.__dict__["_reference"]._apply(fn, recurse)
-        return super()._apply(fn, recurse)
-
-    @property
-    def run_seed(self) -> int:
-        """Seed of the run: what a loss draws is a function of it and of `batch["step"]`."""
-        return self.run_context.seed
 
     def fused_head(self, states: States) -> LinearHead | None:
         """Return the head that `head_loss` runs over, or None where the loss takes the plain form."""
@@ -407,14 +274,6 @@ class Objective(Trainable):
             )
         return mefmax(self.run_context.token_counts()).of_token
 
-    def own_parameters(self) -> list[nn.Parameter]:
-        """The method's own parameters."""
-        return [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
-
-    def head_parameters(self) -> list[nn.Parameter]:
-        """Every parameter that hooks may touch: the head's and the method's own."""
-        return [*self.backbone.head_parameters(), *self.own_parameters()]
-
     def nll(self, states: States) -> Iterator[tuple[TokenSlice, Tensor]]:
         """Yield slices with the negative log-likelihood of their targets in nats, [n]; it need not be the loss."""
         for tokens in slices(states, self.slice_size):
@@ -430,9 +289,3 @@ class Objective(Trainable):
         for tokens, nll in self.nll(states.detached()):
             table[tokens.start + tokens.group, tokens.position] = nll.to(table.dtype)
         return table
-
-
-def _states_without_gradient(objective: Objective, batch: Batch) -> States:
-    """The states of a batch in a frozen model."""
-    with torch.no_grad():
-        return objective.states(batch)

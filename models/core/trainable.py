@@ -1,15 +1,16 @@
-"""Trainable: the part of an objective that a Lightning trainer sees."""
+"""Trainable: the part of an objective that a Lightning trainer sees, and what it knows of its run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bench.base.lightning import LightningModule
 from bench.base.seeds import seed_of, seed_torch
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lightning.pytorch import Trainer
 
     from bench.models.backbones.backbone import Backbone, Batch
+    from bench.models.core.objective import Objective
     from bench.models.core.sliced_loss import LossSum
     from bench.models.core.states import States, TokenSlice
 
@@ -53,9 +55,7 @@ class Trainable(LightningModule):
 
     if TYPE_CHECKING:
         name: ClassVar[str]
-
-        def states(self, batch: Batch) -> States:
-            """The states of a batch."""
+        reference: ClassVar[str]
 
         def loss(self, states: States) -> LossSum:
             """Sum the loss over all target tokens of a batch."""
@@ -83,6 +83,70 @@ class Trainable(LightningModule):
         self.run_context = RunContext()
         self.logged: dict[str, Tensor] = {}  # this micro-batch's share of the step's loss and of its named parts
         self._sums = torch.zeros(3, dtype=torch.float64)  # of an evaluation: loss, negative log-likelihood, tokens
+
+    # The run and its models -------------------------------------------------------------------------------------
+
+    def setup_run(self, context: RunContext) -> None:
+        """Take over what the run knows, in place of what was known before."""
+        self.run_context = context
+        self.__dict__.pop("classes", None)  # `Objective.classes`, made of the counts of the context before
+        self.__dict__.pop("_reference", None)
+        if context.reference is not None:  # no submodule: not trained, not in the checkpoint, not in `train()`
+            self.__dict__["_reference"] = context.reference.requires_grad_(False).eval()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the backbone, as `transformers` has it."""
+        return self.backbone.tokenizer
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether there is a reference model."""
+        return "_reference" in self.__dict__
+
+    @property
+    def reference_model(self) -> Objective:
+        """The reference model, frozen and in evaluation mode, on the device of this one; no part of its weights.
+
+        Raises:
+            UsageError: when the run has none.
+        """
+        if not self.has_reference:
+            named = self.reference or "no method"
+            raise UsageError(
+                f"{self.name} needs a reference model, and `reference` names {named}: bench run and bench.make give "
+                f"it, a training of your own calls objective.setup_run(RunContext(reference=...))"
+            )
+        reference = cast("Objective", self.__dict__["_reference"])
+        if reference.device != self.device:  # Lightning notes the device of a module that it moves itself
+            reference.to(self.device)
+        return reference
+
+    def states(self, batch: Batch) -> States:
+        """Return the states of a batch; those of the reference model are made when they are first used."""
+        states = self.backbone.states(batch)
+        if not self.has_reference:
+            return states
+        return replace(states, reference=cache(partial(_states_without_gradient, self.reference_model, batch)))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Move or cast the reference model with this one."""
+        if self.has_reference:
+            self.__dict__["_reference"]._apply(fn, recurse)
+        return super()._apply(fn, recurse)
+
+    @property
+    def run_seed(self) -> int:
+        """Seed of the run: what a loss draws is a function of it and of `batch["step"]`."""
+        return self.run_context.seed
+
+    def own_parameters(self) -> list[nn.Parameter]:
+        """The method's own parameters."""
+        return [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
+
+    def head_parameters(self) -> list[nn.Parameter]:
+        """Every parameter that hooks may touch: the head's and the method's own."""
+        return [*self.backbone.head_parameters(), *self.own_parameters()]
 
     # Training ---------------------------------------------------------------------------------------------------
 
@@ -261,3 +325,9 @@ class Trainable(LightningModule):
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
         objective: Self = rebuilt(cls, checkpoint, MADE_OF, backbone, reference, options)
         return objective.to(map_location).eval()
+
+
+def _states_without_gradient(objective: Objective, batch: Batch) -> States:
+    """The states of a batch in a frozen model."""
+    with torch.no_grad():
+        return objective.states(batch)

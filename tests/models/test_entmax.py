@@ -10,7 +10,7 @@ import torch
 from bench.decodings.greedy import Greedy
 from bench.decodings.sample import Sample
 from bench.errors import UsageError
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.entmax import Entmax
 from bench.models.functional.entmax import entmax

@@ -16,7 +16,7 @@ from bench.decodings.sample import Sample
 from bench.decodings.typical import Typical
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 from bench.models.core.states import slices
 from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
 from bench.models.mle_sampled import MLEMinP, MLETypical

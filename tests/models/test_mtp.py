@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bench.models.core.objective import Compatibility
+from bench.models.core.entry import Compatibility
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.mtp import MTP, states_ahead

@@ -1,0 +1,98 @@
+"""Registry entry and recipe of a method: its class attributes that a plan reads without building a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from bench.decodings.core.decoding import Decoding
+
+
+@dataclass(frozen=True)
+class Compatibility:
+    """Backbone, task and options that a method would run with: `why_not` says whether they fit.
+
+    Args:
+        architecture: of the backbone.
+        copies: whether the backbone mixes copying into its distribution.
+        fields: extra fields the task's rows have.
+        open_ended: whether the task continues text, with the loss on all of it.
+        target_tokens: about how many tokens a training target has on average.
+        options: of the method.
+    """
+
+    architecture: str
+    copies: bool = False
+    fields: frozenset[str] = frozenset()
+    open_ended: bool = False
+    target_tokens: float = math.inf
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class RegistryEntry:
+    """What a method is: names, sources, version, and the backbones and tasks that it fits."""
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    equations: ClassVar[tuple[str, ...]] = ()  # LaTeX of its loss or distribution, one displayed line each
+    version: ClassVar[int] = 2  # part of the key of a run: a change of the numbers raises it
+    revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only those runs have changed
+    architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
+    fields: ClassVar[frozenset[str]] = frozenset()  # of a task's rows, beside source and target
+    runs_on_copying: ClassVar[bool] = True  # on a backbone that mixes copies of the source into its distribution
+    min_target_tokens: ClassVar[int] = 0  # of an average training target
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
+
+    @classmethod
+    def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that stand for another value with that value, by name; for those who compare options."""
+        return {}
+
+    @classmethod
+    def why_not(cls, fit: Compatibility) -> str | None:
+        """Return why the method does not fit a backbone and a task, or None."""
+        if fit.architecture not in cls.architectures:
+            return f"works on {' and '.join(cls.architectures)} backbones, not on {fit.architecture} ones"
+        if fit.copies and not cls.runs_on_copying:
+            return "has a head of its own, which a copying backbone cannot mix with its copies"
+        if missing := cls.fields - fit.fields:
+            return f"needs the task field {', '.join(sorted(missing))}"
+        if fit.target_tokens < cls.min_target_tokens:
+            return f"needs targets of {cls.min_target_tokens} tokens; these have about {fit.target_tokens:.0f}"
+        return None
+
+    def decoding_note(self, decoding: Decoding) -> str | None:
+        """Return one line a user should know about a decoding of this model, or None."""
+        return None
+
+    def training_note(self) -> str | None:
+        """Return one line a user should know before a training, or None."""
+        return None
+
+    def remarks(self) -> list[str]:
+        """Return what a reader of this model's numbers must know, a line each; stored behind its training."""
+        return []
+
+
+class Recipe:
+    """What a method asks of the run that it is trained in."""
+
+    settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value: what makes it this method
+    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the recipe of the task says nothing
+    parent: ClassVar[str] = ""  # the method whose run of the same task, backbone and seed it is fine-tuned from
+    training_free: ClassVar[bool] = False  # takes the weights of its parent as they are and trains no step
+    reference: ClassVar[str] = ""  # the method whose trained model of the same task and seed it reads, frozen
+    reference_settings: ClassVar[Mapping[str, Any]] = {}  # of that run: `section.name` to value, `backbone` to a name
+    own_backbone: ClassVar[str] = ""  # overrides the backbone of the run
+    own_decoding: ClassVar[str] = ""  # overrides the decodings of the run, e.g. `sample`; keeps their max_new_tokens
+
+    @classmethod
+    def resolved(cls, decoding: Decoding) -> Decoding:
+        """Return what a decoding is for this method, where its own distribution is not the whole posterior."""
+        return decoding
