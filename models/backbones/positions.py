@@ -1,4 +1,4 @@
-"""Room: how many tokens of a row a model has position embeddings for, and the refusal of a row with more.
+"""Positions: how many tokens of a row a model has position embeddings for, and the refusal of a row with more.
 
 Without it a GPU ends with an assertion in a kernel, and a CPU with an index out of range.
 """

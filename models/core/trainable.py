@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from lightning.pytorch import Trainer
 
     from bench.models.backbones.backbone import Backbone, Batch
-    from bench.models.core.objective import Objective
     from bench.models.core.sliced_loss import LossSum
     from bench.models.core.states import States, TokenSlice
 
@@ -105,7 +104,7 @@ class Trainable(LightningModule):
         return "_reference" in self.__dict__
 
     @property
-    def reference_model(self) -> Objective:
+    def reference_model(self) -> Any:
         """The reference model, frozen and in evaluation mode, on the device of this one; no part of its weights.
 
         Raises:
@@ -117,7 +116,7 @@ class Trainable(LightningModule):
                 f"{self.name} needs a reference model, and `reference` names {named}: bench run and bench.make give "
                 f"it, a training of your own calls objective.setup_run(RunContext(reference=...))"
             )
-        reference = cast("Objective", self.__dict__["_reference"])
+        reference = self.__dict__["_reference"]
         if reference.device != self.device:  # Lightning notes the device of a module that it moves itself
             reference.to(self.device)
         return reference
@@ -327,7 +326,7 @@ class Trainable(LightningModule):
         return objective.to(map_location).eval()
 
 
-def _states_without_gradient(objective: Objective, batch: Batch) -> States:
+def _states_without_gradient(objective: Any, batch: Batch) -> States:
     """The states of a batch in a frozen model."""
     with torch.no_grad():
         return objective.states(batch)
