@@ -158,7 +158,7 @@ def test_a_trainer_trains_with_a_reference_model(results: Path, tmp_path: Path) 
     written = [row for batch in ours.predict(objective, task) for row in batch]  # type: ignore[union-attr]
     assert len(written) == SETS["evaluation.rows"]
     checkpoint: Any = ours.checkpoint_callback
-    with pytest.raises(UsageError, match=r"contrast reads along in a reference model, 'mle'.* reference=\.\.\."):
+    with pytest.raises(UsageError, match=r"contrast uses a reference model, 'mle'.* reference=\.\.\."):
         Contrast.load_from_checkpoint(checkpoint.best_model_path)
     other = MLE(small_encdec("", task, 0, vocabulary=280, width=16, layers=1, heads=2))
     with pytest.raises(UsageError, match="should have the tokens of the first; got 280 tokens"):
