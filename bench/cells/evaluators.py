@@ -15,7 +15,7 @@ from bench.base.seeds import seed_of
 from bench.cells.required import Evaluation
 from bench.models.core.cpu_copy import moved
 from bench.models.core.objective import Objective
-from bench.models.core.states import Rows, States, slices
+from bench.models.core.states import States, TokenSlice, slices
 from bench.tasks.core.example import Example
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.encoded import Tokens
@@ -67,10 +67,10 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
     states = context.states(objective, batch)
     sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
     seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
-    for rows, nll in objective.nll(states):
-        at = rows.start + rows.group
+    for tokens, nll in objective.nll(states):
+        at = tokens.start + tokens.group
         sums.index_add_(0, at, nll.double())
-        seen.index_add_(1, at, torch.stack([rows.positive.any(1), hits(rows)]).long())
+        seen.index_add_(1, at, torch.stack([tokens.positive.any(1), hits(tokens)]).long())
     for row, nll_sum, cached, hit in zip(batch, sums.tolist(), *seen.tolist(), strict=True):
         yield {
             "id": row.id,
@@ -84,16 +84,16 @@ def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> 
         }
 
 
-def hits(rows: Rows) -> Tensor:
+def hits(tokens: TokenSlice) -> Tensor:
     """Return at which positions the memory's most similar readable entry holds the target, [n] bool; ties to the last.
 
     Where nothing is readable there is no hit.
     """
-    if not rows.memory.shape[1]:
-        return torch.zeros(len(rows), dtype=torch.bool, device=rows.hidden.device)
-    scores = rows.similarity().masked_fill(~rows.readable, -torch.inf)
+    if not tokens.memory.shape[1]:
+        return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.hidden.device)
+    scores = tokens.similarity().masked_fill(~tokens.readable, -torch.inf)
     last = scores.shape[1] - 1 - scores.flip(1).argmax(1)
-    return rows.positive.gather(1, last[:, None]).squeeze(1)
+    return tokens.positive.gather(1, last[:, None]).squeeze(1)
 
 
 def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
@@ -105,10 +105,10 @@ def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Itera
         before = len(codec.frame[0])  # e.g. the <s> of BART's targets
     first = [replace(row, target=row.target[: before + 1]) for row in batch]
     states = context.states(objective, first)
-    for rows in slices(states):
-        ranked = {mode: ranking(scores) for mode, scores in objective.components(rows).items()}
-        for at, (group, position) in enumerate(zip(rows.group.tolist(), rows.position.tolist(), strict=True)):
-            row = batch[rows.start + group]
+    for tokens in slices(states):
+        ranked = {mode: ranking(scores) for mode, scores in objective.components(tokens).items()}
+        for at, (group, position) in enumerate(zip(tokens.group.tolist(), tokens.position.tolist(), strict=True)):
+            row = batch[tokens.start + group]
             if not reads_source:
                 position -= len(row.source) - 1
             if position != before:
@@ -197,7 +197,7 @@ def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> It
     yield {"id": "singular_values", "shape": list(shape), "values": values.tolist(), "rows": len(batch)}
 
 
-def spectrum_of(objective: Objective, slices: list[Rows]) -> tuple[tuple[int, int], Tensor]:
+def spectrum_of(objective: Objective, slices: list[TokenSlice]) -> tuple[tuple[int, int], Tensor]:
     """Return the shape [N, V] of the log-probabilities at all positions of the slices, and their singular values.
 
     Where the distribution is the softmax of a linear head, log P = H W^T + b - lse: a product of two thin matrices,
@@ -210,10 +210,10 @@ def spectrum_of(objective: Objective, slices: list[Rows]) -> tuple[tuple[int, in
     kind = type(objective)
     is_softmax = kind.log_probs is Objective.log_probs and kind.logits is Objective.logits and slices[0].copying is None
     if head is None or not is_softmax or objective.backbone.width + 2 > min(n, v):
-        matrix = torch.cat([objective.log_probs(rows) for rows in slices])
+        matrix = torch.cat([objective.log_probs(tokens) for tokens in slices])
         return (n, v), singular_values(matrix)
-    hidden = torch.cat([rows.hidden for rows in slices])
-    lse = torch.cat([torch.logsumexp(objective.logits(rows), dim=1) for rows in slices])
+    hidden = torch.cat([tokens.hidden for tokens in slices])
+    lse = torch.cat([torch.logsumexp(objective.logits(tokens), dim=1) for tokens in slices])
     bias = hidden.new_zeros(v)
     for part in (head.bias, head.offset):
         if part is not None:
@@ -229,11 +229,11 @@ def forgetting(objective: Objective, context: Context, batch: list[Encoded]) -> 
     inputs = to_device(context.codec.train_batch(batch), objective.device)
     states, before = objective.states(inputs), context.start.states(inputs)  # type: ignore[arg-type]
     sums = torch.zeros(2, len(batch), dtype=torch.float64, device=objective.device)
-    for rows, start_rows in zip(slices(states), slices(before), strict=True):
-        log_probs, start = objective.log_probs(rows).double(), context.start.log_probs(start_rows).double()
-        nll = -log_probs.gather(1, rows.targets[:, None]).squeeze(1)
+    for tokens, start_rows in zip(slices(states), slices(before), strict=True):
+        log_probs, start = objective.log_probs(tokens).double(), context.start.log_probs(start_rows).double()
+        nll = -log_probs.gather(1, tokens.targets[:, None]).squeeze(1)
         divergence = torch.nn.functional.kl_div(log_probs, start, reduction="none", log_target=True).sum(1)
-        sums.index_add_(1, rows.start + rows.group, torch.stack([nll, divergence]))
+        sums.index_add_(1, tokens.start + tokens.group, torch.stack([nll, divergence]))
     for row, nll_sum, kl_sum in zip(batch, *sums.tolist(), strict=True):
         yield {"id": row.id, "nll_sum": nll_sum, "kl_sum": kl_sum, "n_tokens": len(row.target)}
 
