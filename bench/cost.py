@@ -211,7 +211,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
 
     All weights are new, also those that a run would read from another one: they take the same time.
     """
-    from bench.cells.build import build, training_feed
+    from bench.cells.build import build, training_loader
     from bench.cells.memory import execution_of
     from bench.training.training import train
 
@@ -230,7 +230,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
         torch.cuda.reset_peak_memory_stats()
     config = replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0)
     with execution.algorithms():
-        cell.task.setup_run(training_feed(cell, codec, execution.workers))
+        cell.task.setup_run(training_loader(cell, codec, execution.workers))
         train(objective, cell.task, config, execution, events=Clock())
     if len(marks) <= TIMED_STEPS:
         raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")

@@ -24,7 +24,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.rebuild import made_of
 from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
-from bench.tasks.core.feed import Feed
+from bench.tasks.core.data_module import LoaderConfig
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8
@@ -206,10 +206,10 @@ def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
         yield codec.picked(rows, np.arange(at, min(at + size, len(rows))))  # type: ignore[misc]
 
 
-def training_feed(cell: Cell, codec: Codec, workers: int = 0) -> Feed:
+def training_loader(cell: Cell, codec: Codec, workers: int = 0) -> LoaderConfig:
     """Return which batches the task of a run gives while it is trained; the same for any number of workers."""
     trainer = cell.config.trainer
-    return Feed(
+    return LoaderConfig(
         codec,
         batch=trainer.batch_size,
         seed=cell.config.seed,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.entries import expand
-from bench.cells.build import build, start, training_feed
+from bench.cells.build import build, start, training_loader
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments, set_texts_of
@@ -71,8 +71,8 @@ def make(
     cell = cell_of(arguments)
     objective, codec = build(cell)
     start(objective, cell, codec)
-    feed, evaluation = training_feed(cell, codec), cell.config.evaluation
-    cell.task.setup_run(replace(feed, evaluation_batch=evaluation.batch_size, evaluation_rows=evaluation.rows))
+    loader, evaluation = training_loader(cell, codec), cell.config.evaluation
+    cell.task.setup_run(replace(loader, evaluation_batch=evaluation.batch_size, evaluation_rows=evaluation.rows))
     return objective, cell.task
 
 

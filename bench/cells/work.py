@@ -13,7 +13,7 @@ from typing import Any
 from bench.base.files import write_atomic
 from bench.base.keys import canonical
 from bench.cells.after_training import fitted
-from bench.cells.build import build, start, training_feed
+from bench.cells.build import build, start, training_loader
 from bench.cells.cell import Cell
 from bench.cells.evaluation import cut_rows, evaluate, merge, written
 from bench.cells.evaluators import SharedStates
@@ -89,7 +89,7 @@ def train_and_evaluate(
             warn(cell, events, exemplar_leak(cell), objective.training_note())
             started, states = time.monotonic(), StateFiles(cell.folder.path / STATE)
             start(objective, cell, codec)
-            cell.task.setup_run(training_feed(cell, codec, execution.workers))
+            cell.task.setup_run(training_loader(cell, codec, execution.workers))
             metrics = validation_metrics(cell, objective, codec, execution)
             trainer = cell.config.trainer
             result = train(objective, cell.task, trainer, execution, events=events, metrics=metrics, states=states)

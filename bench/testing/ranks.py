@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load, save
 
 from bench.base.redaction import one_line
-from bench.cells.build import optimiser_of, training_feed
+from bench.cells.build import optimiser_of, training_loader
 from bench.config.resolve import find_method
 from bench.launch.processes import Rank, run_processes
 from bench.store.checkpoints import save_checkpoint
@@ -70,7 +70,7 @@ def trained(subject: Subject, world: int) -> bytes:
     config = replace(subject.config.trainer, steps=STEPS, batch_size=BATCH, lr=1e-3)
     objective.setup_run(replace(objective.run_context, optimiser=optimiser_of(config)))
     cell = replace(subject.cell, config=replace(subject.config, trainer=config))
-    cell.task.setup_run(training_feed(cell, subject.codec))
+    cell.task.setup_run(training_loader(cell, subject.codec))
     told = train(objective, cell.task, config, Execution(world=world))
     curve = torch.tensor([loss for _, loss in told["curve"]], dtype=torch.float64)
     return save({**load(save_checkpoint(objective)), CURVE: curve})

@@ -72,7 +72,7 @@ def train(
         KeyboardInterrupt: when the training is interrupted, at the end of a step whose state was kept; signal handlers
             are those of before.
     """
-    rows = task.fed_rows("train")
+    rows = task.loader_rows("train")
     steps, interval = config.n_steps(len(rows)), config.validation_interval(len(rows))
     recorder = Recorder(steps, execution.accumulate, events)
     if not steps:

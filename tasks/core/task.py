@@ -13,8 +13,8 @@ from torch import Tensor
 
 from bench.base.options import check_constructor
 from bench.errors import DataError
+from bench.tasks.core.data_module import DataModule
 from bench.tasks.core.example import Example
-from bench.tasks.core.feed import Fed
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_repeated_ids
 from bench.tasks.core.mapped_examples import MappedExamples, held
 from bench.tasks.core.progress import OnRows, counted, tell_nobody
@@ -77,7 +77,7 @@ class TaskInfo:
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
-class Task(Fed, ABC):
+class Task(DataModule, ABC):
     """A text-generation task.
 
     Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`

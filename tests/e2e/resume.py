@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 
-from bench.cells.build import build, start, training_feed
+from bench.cells.build import build, start, training_loader
 from bench.cells.cell import Cell
 from bench.cells.make import cell_of
 from bench.cells.plan import make_plan
@@ -96,7 +96,7 @@ class Case:
         torch.manual_seed(torch.seed() % 2**31)  # what was drawn before must not matter
         objective, codec = build(cell)
         start(objective, cell, codec)
-        cell.task.setup_run(training_feed(cell, codec, self.workers))
+        cell.task.setup_run(training_loader(cell, codec, self.workers))
         result = train(
             objective,
             cell.task,

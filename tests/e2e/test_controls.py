@@ -278,7 +278,7 @@ class TestExemplars:
         """Whatever becomes of it."""
         monkeypatch.setattr("bench.tasks.exemplars.retrieve.leak", lambda *_: "exemplars leak")
         monkeypatch.setattr("bench.tasks.exemplars.retrieve.retrieve", in_turn)
-        monkeypatch.setattr(work, "train_cell", not_trained)
+        monkeypatch.setattr(work, "train", not_trained)
         assert bench(*recurrent(tmp_path / "results", "adadec")).err.splitlines()[0] == self.LEAK
 
     @pytest.mark.slow

@@ -27,7 +27,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
-from bench.tasks.core.feed import Feed
+from bench.tasks.core.data_module import LoaderConfig
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
@@ -148,8 +148,8 @@ def small(kind: type[Objective], backbone: str = "small-causal", **options: Any)
 
 def fed(task: LogicNLG, codec: Codec, config: TrainerConfig) -> LogicNLG:
     """The task, ready to give a training its batches."""
-    feed = Feed(codec, batch=config.batch_size, evaluation_batch=config.batch_size)
-    task.setup_run(replace(feed, evaluation_rows=config.validate_rows))
+    loader = LoaderConfig(codec, batch=config.batch_size, evaluation_batch=config.batch_size)
+    task.setup_run(replace(loader, evaluation_rows=config.validate_rows))
     return task
 
 

@@ -15,7 +15,7 @@ from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.models.mle import MLE
-from bench.tasks.core.feed import Feed
+from bench.tasks.core.data_module import LoaderConfig
 from bench.training.execution import Execution
 from bench.training.training import quiet, train
 from tests.e2e.tiny import SHORT, fed, small
@@ -26,7 +26,7 @@ STEPS, BATCH, ACCUMULATE = 4, 4, 2
 def plainly_trained() -> Objective:
     """An objective that was trained by a Trainer of Lightning, without a word from the program."""
     objective, task, codec = small(MLE)
-    task.setup_run(Feed(codec, BATCH))
+    task.setup_run(LoaderConfig(codec, BATCH))
     with quiet():
         trainer = Trainer(
             max_steps=STEPS,
@@ -57,7 +57,7 @@ def test_the_rows_of_a_training_are_let_go_with_its_end() -> None:
     _, task, codec = small(MLE)
     config: Any = TrainerConfig(steps=1, batch_size=BATCH, **SHORT)
     train(small(MLE)[0], fed(task, codec, config), config)
-    assert not task._fed
+    assert not task._loader_rows
 
 
 def test_without_a_trainer_nothing_decays_and_nothing_is_added_up() -> None:

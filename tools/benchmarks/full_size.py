@@ -209,10 +209,10 @@ def tokenise(name: str, folder: Path) -> dict[str, Any]:
 
 def batch(name: str, folder: Path) -> dict[str, Any]:
     """Make the first training batch."""
-    from bench.tasks.core.feed import Feed
+    from bench.tasks.core.data_module import LoaderConfig
 
     task = loaded(name, folder)
-    task.setup_run(Feed(codec_of(task, name, folder), batch=32))
+    task.setup_run(LoaderConfig(codec_of(task, name, folder), batch=32))
     first = next(iter(task.train_dataloader()))
     return {"tokens": int(first["step_tokens"])}
 

@@ -1,4 +1,4 @@
-"""bench/cells/standing.py: what was kept is gone on from; its numbers stand without weights and rows, and no others."""
+"""Completion status: what was kept is gone on from; its numbers stand without weights and rows, and no others."""
 
 from __future__ import annotations
 

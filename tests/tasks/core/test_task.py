@@ -1,4 +1,4 @@
-"""Task: what every task does with its rows: tokenizers, prompts, exemplars and the feed of a training."""
+"""Task: what every task does with its rows: tokenizers, prompts, exemplars and the loaders of a training."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import pytest
 
 from bench.base.options import Range
 from bench.errors import UsageError
+from bench.tasks.core.data_module import LoaderConfig
 from bench.tasks.core.example import Example
-from bench.tasks.core.feed import Feed
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.batches import Order
 from bench.tasks.encode.codec import Codec
@@ -197,14 +197,14 @@ def test_a_leak_is_told_and_what_is_even_is_not():
     assert even.exemplar_leak("test") is None
 
 
-# The feed ---------------------------------------------------------------------------------------------------------
+# The loaders ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("read", [False, True])
 def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
     task = Toy()
     found, exemplars = codec(task), task.exemplars("train") if read else None
-    task.setup_run(Feed(found, batch=3, exemplars=lambda split: exemplars))
+    task.setup_run(LoaderConfig(found, batch=3, exemplars=lambda split: exemplars))
     task.trainer = SimpleNamespace(global_rank=0, world_size=1, accumulate_grad_batches=2, global_step=0)
     epochs = task.train_dataloader()
     batches = list(epochs)
@@ -220,7 +220,7 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
 
 
 def test_a_feed_has_to_be_set():
-    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(Feed\(codec\)\) before asking for batches"):
+    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(LoaderConfig\(codec\)\) before asking for batches"):
         Toy().train_dataloader()
 
 

@@ -1,4 +1,4 @@
-"""Feed: how a task gives a Lightning trainer its batches, the program's or anybody's."""
+"""The data module of a task: its loaders for a Lightning trainer, that of the program or any other."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def no_exemplars(split: str) -> Mapping[str, str] | None:
 
 
 @dataclass(frozen=True)
-class Feed:
-    """How a trainer is fed: what `Task.setup_run` is given.
+class LoaderConfig:
+    """Which batches a task gives to a trainer, as `Task.setup_run` takes it.
 
     Args:
         codec: of the objective's backbone.
@@ -41,7 +41,7 @@ class Feed:
     evaluation_rows: int | None = None
 
 
-class Fed(LightningDataModule):
+class DataModule(LightningDataModule):
     """The part of a task that a Lightning trainer sees: loaders for training, validation, test and prediction."""
 
     if TYPE_CHECKING:
@@ -57,16 +57,16 @@ class Fed(LightningDataModule):
 
     def __init__(self) -> None:
         super().__init__()
-        self._feed: Feed | None = None
-        self._fed: dict[str, EncodedRows] = {}
+        self._loader: LoaderConfig | None = None
+        self._loader_rows: dict[str, EncodedRows] = {}
         self._training: Epoch | None = None
 
-    def setup_run(self, feed: Feed | None) -> None:
-        """Take over how a trainer is fed, in place of what was known before; None lets go of the rows."""
+    def setup_run(self, loader: LoaderConfig | None) -> None:
+        """Set which batches a trainer gets from now on; None lets go of the rows."""
         self.teardown("fit")
         super().__init__()  # again: the task may have been made before Lightning was imported
-        self._feed = feed
-        self._fed = {}
+        self._loader = loader
+        self._loader_rows = {}
 
     def teardown(self, stage: str) -> None:
         """End the processes that make training batches; a trainer calls it at its end."""
@@ -75,28 +75,30 @@ class Fed(LightningDataModule):
         self._training = None
 
     @property
-    def feed(self) -> Feed:
-        """How the trainer is fed; without a word from `setup_run`, with the defaults over the trainer's objective.
+    def loader(self) -> LoaderConfig:
+        """Which batches the trainer gets: as `setup_run` has set, or the defaults for the trainer's objective.
 
         Raises:
             RuntimeError: when there is no trainer either.
         """
-        if self._feed is None:
+        if self._loader is None:
             if self.trainer is None:
-                raise RuntimeError("call task.setup_run(Feed(codec)) before asking for batches without a trainer")
+                raise RuntimeError(
+                    "call task.setup_run(LoaderConfig(codec)) before asking for batches without a trainer"
+                )
             objective: Any = self.trainer.lightning_module
             codec = Codec(objective.backbone.tokenizer, objective.backbone.architecture, 256, 64)
             read = no_exemplars
             if "exemplar" in objective.fields:
                 read = partial(self.exemplars, equal_targets=getattr(objective, "equal_targets", True))
-            self._feed = Feed(codec, exemplars=read)
-        return self._feed
+            self._loader = LoaderConfig(codec, exemplars=read)
+        return self._loader
 
-    def fed_rows(self, split: str) -> EncodedRows:
-        """Return the rows of a split as the trainer is fed with them, encoded once."""
-        if split not in self._fed:
-            self._fed[split] = self.encoded(split, self.feed.codec, exemplars=self.feed.exemplars(split))
-        return self._fed[split]
+    def loader_rows(self, split: str) -> EncodedRows:
+        """Return the rows of a split as the loaders batch them, encoded once."""
+        if split not in self._loader_rows:
+            self._loader_rows[split] = self.encoded(split, self.loader.codec, exemplars=self.loader.exemplars(split))
+        return self._loader_rows[split]
 
     def rank_and_world(self) -> tuple[int, int]:
         """Return this process and how many there are; 0 and 1 without a trainer."""
@@ -109,14 +111,14 @@ class Fed(LightningDataModule):
 
         An epoch of the trainer has as many optimiser steps as fill the rows once, rounded. Epochs join without a gap.
         """
-        feed, rows, trainer = self.feed, self.fed_rows("train"), self.trainer
+        loader, rows, trainer = self.loader, self.loader_rows("train"), self.trainer
         accumulate = 1 if trainer is None else trainer.accumulate_grad_batches
         rank, world = self.rank_and_world()
         lengths = None if self.info.open_ended else rows.lengths
-        order = Order(len(rows), feed.batch, feed.seed, lengths)
-        batches = MicroBatches(rows, order, feed.codec.picked, rank=rank, world=world, accumulate=accumulate)
-        steps = max(1, round(len(rows) / feed.batch))
-        self._training = Epoch(batches, steps, self._steps_reached, feed.workers)
+        order = Order(len(rows), loader.batch, loader.seed, lengths)
+        batches = MicroBatches(rows, order, loader.codec.picked, rank=rank, world=world, accumulate=accumulate)
+        steps = max(1, round(len(rows) / loader.batch))
+        self._training = Epoch(batches, steps, self._steps_reached, loader.workers)
         return self._training
 
     def _steps_reached(self) -> int:
@@ -125,25 +127,25 @@ class Fed(LightningDataModule):
 
     def val_dataloader(self) -> EvaluationEpoch:
         """Return the batches of the validation split, whole ones for each rank."""
-        return self._epoch(self.fed_rows("valid"), self.feed.codec.train_batch)
+        return self._epoch(self.loader_rows("valid"), self.loader.codec.train_batch)
 
     def test_dataloader(self) -> EvaluationEpoch:
         """Return the batches of the test split, whole ones for each rank."""
-        return self._epoch(self.fed_rows("test"), self.feed.codec.train_batch)
+        return self._epoch(self.loader_rows("test"), self.loader.codec.train_batch)
 
     def predict_dataloader(self) -> EvaluationEpoch:
         """Return the prompts of the test split with their ids, for `Trainer.predict`."""
-        feed = self.feed
-        rows = self.encoded("test", feed.codec, prompts=True, exemplars=feed.exemplars("test"))
+        loader = self.loader
+        rows = self.encoded("test", loader.codec, prompts=True, exemplars=loader.exemplars("test"))
         return self._epoch(rows, self._prompts)
 
     def _epoch(self, rows: EncodedRows, collate: Callable[[Sequence[Encoded]], dict[str, Any]]) -> EvaluationEpoch:
         """Return the batches of the rows that are evaluated."""
-        wanted = set(chosen([row.id for row in rows], self.feed.evaluation_rows))
+        wanted = set(chosen([row.id for row in rows], self.loader.evaluation_rows))
         rank, world = self.rank_and_world()
         evaluated = [row for row in rows if row.id in wanted]
-        return EvaluationEpoch(evaluated, self.feed.evaluation_batch, collate, rank=rank, world=world)
+        return EvaluationEpoch(evaluated, self.loader.evaluation_batch, collate, rank=rank, world=world)
 
     def _prompts(self, rows: Sequence[Encoded]) -> dict[str, Any]:
         """Collate what generation starts from, with the rows' ids."""
-        return {**self.feed.codec.prompt_batch(rows), "ids": [row.id for row in rows]}
+        return {**self.loader.codec.prompt_batch(rows), "ids": [row.id for row in rows]}
