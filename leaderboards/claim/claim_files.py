@@ -166,6 +166,11 @@ class Part:
         return ""
 
     @property
+    def without_settings(self) -> Part:
+        """The same with the methods of both sides alone, as the paper names them."""
+        return replace(self, method=Side(self.method.method), against=Side(self.against.method))
+
+    @property
     def column(self) -> str:
         """The columns as one name."""
         return self.columns[0] if len(self.columns) == 1 else f"mean of {', '.join(self.columns)}"

@@ -56,7 +56,7 @@ def with_interval(part: Part, interval: Interval) -> str:
 def paper_text(verdict: Verdict) -> str:
     """Return the paper's effects; nothing where it prints no number."""
     claim = verdict.claim
-    return _several([(part, printed_effect(claim, part)) for part in claim.parts])
+    return _several([(part.without_settings, printed_effect(claim, part)) for part in claim.parts])
 
 
 def here_text(verdict: Verdict) -> str:

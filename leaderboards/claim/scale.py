@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, Side
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
 from bench.leaderboards.claim.evidence import PartEvidence
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.row import TableRow
@@ -105,8 +105,7 @@ def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, 
     runs = {name: replace(run, where={}, sets=()) for name, run in file.runs.items()}
     if claim.table and (task := paper_table(claim.table).rows[0][0].task):
         runs = {name: replace(run, task=task) for name, run in runs.items()}
-    parts = [replace(part, method=Side(part.method.method), against=Side(part.against.method)) for part in claim.parts]
-    return replace(claim, parts=tuple(parts)), runs
+    return replace(claim, parts=tuple(part.without_settings for part in claim.parts)), runs
 
 
 def off_scale(claim: Claim, parts: Sequence[PartEvidence], preset: str) -> str:
