@@ -41,11 +41,12 @@ NOTE = (
 
 
 def shown_rows(table: Table) -> list[TableRow]:
-    """Return the rows of a table whose texts are shown: those of `METHODS`, of one training each."""
+    """Return the rows of a table whose texts are shown: those of `METHODS`, of one training of the default backbone."""
     rows = []
     for row in table.rows:
         longer = row.method in ("mle", "f2softmax") and row.config["trainer"]["steps"] != STEPS
-        if row.method in METHODS and not longer:
+        default = "tied" not in row.config["backbone_options"]
+        if row.method in METHODS and default and not longer:
             rows.append(row)
     return rows
 
