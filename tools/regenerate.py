@@ -161,7 +161,7 @@ def claims_content() -> list[dict[str, Any]]:
 
 def opened(text: str) -> tuple[str, str, dict[str, Any]]:
     """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
-    from bench.leaderboards.render.page.data import inflated, unpacked
+    from bench.leaderboards.render.html import inflated, unpacked
 
     board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
     return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)

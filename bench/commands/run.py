@@ -214,7 +214,7 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
-    from bench.leaderboards.render.terminal import terminal
+    from bench.leaderboards.render.formats import terminal
     from bench.page import NAME, Known, page_of
 
     results = arguments.results_folder

@@ -24,10 +24,10 @@ class FormatEntry(Entry):
 RENDER = "bench.leaderboards.render"
 
 FORMATS: dict[str, FormatEntry] = {
-    "terminal": FormatEntry(f"{RENDER}.terminal:terminal", "tables for a terminal", with_notes=True),
-    "markdown": FormatEntry(f"{RENDER}.markdown:markdown", "tables in Markdown", ending=".md"),
-    "csv": FormatEntry(f"{RENDER}.comma_separated:comma_separated", "a line for each number", ending=".csv"),
-    "latex": FormatEntry(f"{RENDER}.latex:latex", "tables for a paper", ending=".tex"),
+    "terminal": FormatEntry(f"{RENDER}.formats:terminal", "tables for a terminal", with_notes=True),
+    "markdown": FormatEntry(f"{RENDER}.formats:markdown", "tables in Markdown", ending=".md"),
+    "csv": FormatEntry(f"{RENDER}.formats:comma_separated", "a line for each number", ending=".csv"),
+    "latex": FormatEntry(f"{RENDER}.formats:latex", "tables for a paper", ending=".tex"),
     "json": FormatEntry(f"{RENDER}.board:as_json", "everything, for other programs", ending=".json"),
 }
 PAGE = "html"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
+from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
+from bench.leaderboards.render.extras import RATIO, SECONDS, SIGNATURES
+from bench.leaderboards.render.footnotes import footnotes, of_marks
 from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, printed_values
-from bench.leaderboards.render.legend import legend
-from bench.leaderboards.render.overview_content import overview_content
-from bench.leaderboards.render.remarks import remarks
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.table import table_ids
-from bench.leaderboards.table_names import table_names
-from bench.leaderboards.training_costs import RATIO, SECONDS, SIGNATURES
+from bench.leaderboards.statistics.baseline import BASELINE
+from bench.leaderboards.table import Table, table_ids, task_title
 
 __all__ = ["as_json", "board", "schema"]
 
@@ -57,7 +58,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         "schema": SCHEMA,
         "notes": leaderboards.left_out_notes,
         "records": extras.get("records"),
-        "overview": overview_content(leaderboards.overview, leaderboards.tables, ids),
+        "overview": _overview(leaderboards.overview, leaderboards.tables, ids),
         "tables": tables,
     }
     if "claims" in extras:
@@ -74,12 +75,8 @@ def schema() -> dict[str, Any]:
 def _table(table_id: str, name: str, grid: Grid) -> dict[str, Any]:
     table = grid.table
     ids = [row.id for row in table.rows]
-    methods = []
-    for row_id, row, line in zip(ids, table.rows, grid.rows, strict=True):
-        methods.append(_row(row_id, row, line, _values(row, line, ids), table.task))
-    human = []
-    for human_id, row, line in zip(_human_ids(table.human), table.human, grid.human, strict=True):
-        human.append(_row(human_id, row, line, _values(row, line, ids), table.task))
+    lines = [*zip(ids, table.rows, grid.rows, strict=True)]
+    people = [*zip(_human_ids(table.human), table.human, grid.human, strict=True)]
     return {
         "id": table_id,
         "name": name,
@@ -90,11 +87,11 @@ def _table(table_id: str, name: str, grid: Grid) -> dict[str, Any]:
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
-        "legend": legend(grid),
-        "remarks": remarks(table),
+        "legend": of_marks(grid),
+        "remarks": footnotes(table),
         "columns": _columns(grid),
-        "methods": methods,
-        "human": human,
+        "methods": [_row(*line, ids, table.task) for line in lines],
+        "human": [_row(*line, ids, table.task) for line in people],
         "published": _published(grid, ids),
     }
 
@@ -134,91 +131,181 @@ def _columns(grid: Grid) -> list[dict[str, Any]]:
     ]
 
 
-def _row(row_id: str, row: TableRow, line: Line, values: Mapping[str, Any], task: str) -> dict[str, Any]:
-    folder = ""
-    if row.config:  # people have none
-        folder = f"{task}/{row.config['method']}"
+OF_ROW = ("method", "settings", "backbone", "decoding", "diverged", "untuned", "tried", "picked")
+OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high")
+"""What stands in the content under the names of `TableRow` and `Value`."""
+
+
+def _row(row_id: str, row: TableRow, line: Line, ids: Sequence[str], task: str) -> dict[str, Any]:
     return {
         "id": row_id,
-        "method": row.method,
+        **{name: getattr(row, name) for name in OF_ROW},
         "label": line.label,
         "marks": list(line.marks),
-        "settings": row.settings,
-        "backbone": row.backbone,
-        "decoding": row.decoding,
         "seeds": sorted(row.seeds),
         "n_seeds": row.n,
         "seeds_text": line.seeds,
-        "diverged": row.diverged,
         "controls": list(row.controls),
-        "untuned": row.untuned,
-        "tried": row.tried,
-        "picked": row.picked,
         "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
-        "folder": folder,
-        "values": values,
+        "folder": f"{task}/{row.config['method']}" if row.config else "",  # people have none
+        "values": {column: _value(row.values[column], cell, ids) for column, cell in line.cells.items()},
     }
-
-
-def _values(row: TableRow, line: Line, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the values of a row by column, each with what is shown of it."""
-    return {column: _value(row.values[column], cell, ids) for column, cell in line.cells.items()}
 
 
 def _value(value: Value, cell: GridCell, ids: Sequence[str]) -> dict[str, Any]:
-    return {
-        "text": cell.text,
-        "interval": cell.interval,
-        "fewer": cell.fewer,
-        "mean": value.mean,
+    """Return a value with its statistics and what is shown of it."""
+    content = {
+        **vars(cell),
+        **{name: getattr(value, name) for name in OF_VALUE},
         "n_seeds": value.n,
         "by_seed": {str(seed): number for seed, number in sorted(value.by_seed.items())},
-        **_by_sampling_seed(value),
-        "signature": value.signature,
-        "conflict": value.conflict,
         "why": value.why_none,
-        "best": cell.best,
-        "second": cell.second,
-        "half": value.half,
-        "p": value.p,
-        "p_items": value.p_items,
-        "differs": cell.differs,
-        "difference": value.difference,
-        "low": value.low,
-        "high": value.high,
         "against": value.against if value.against in ids else "",
     }
-
-
-def _by_sampling_seed(value: Value) -> dict[str, Any]:
-    """Return the numbers of each sampling seed of each training, where a training has several."""
-    if max(map(len, value.by_sampling_seed.values()), default=0) < 2:
-        return {}
-    numbers = {
-        str(seed): {str(sampling): number for sampling, number in sorted(sampled.items())}
-        for seed, sampled in sorted(value.by_sampling_seed.items())
-    }
-    return {"by_sampling_seed": numbers}
+    if value.by_sampling_seed:
+        content["by_sampling_seed"] = {
+            str(seed): {str(sampling): number for sampling, number in sorted(sampled.items())}
+            for seed, sampled in sorted(value.by_sampling_seed.items())
+        }
+    return content
 
 
 def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the published rows, their values and ours less theirs by our columns."""
-    rows = []
-    for paper, line, deltas in zip(grid.table.published, grid.papers, grid.deltas, strict=True):
-        rows.append(
-            {
-                "paper": paper.paper,
-                "table": paper.table,
-                "name": paper.name,
-                "method": paper.method,
-                "backbone": paper.backbone,
-                "values": printed_values(paper, grid.columns),
-                "texts": {column: cell.text for column, cell in line.cells.items()},
-                "deltas": {ids[place]: dict(texts) for place, texts in deltas.items()},
-                "comparable": not grid.why_not,
-                "why_not": grid.why_not,
-                "note": paper.note,
-            }
-        )
-    return rows
+    return [
+        {
+            **{name: getattr(paper, name) for name in ("paper", "table", "name", "method", "backbone", "note")},
+            "values": printed_values(paper, grid.columns),
+            "texts": {column: cell.text for column, cell in line.cells.items()},
+            "deltas": {ids[place]: dict(texts) for place, texts in deltas.items()},
+            "comparable": not grid.why_not,
+            "why_not": grid.why_not,
+        }
+        for paper, line, deltas in zip(grid.table.published, grid.papers, grid.deltas, strict=True)
+    ]
+
+
+# Overview ------------------------------------------------------------------------------------------------------------
+
+
+def _overview(found: Overview, tables: Sequence[Table], ids: Sequence[str]) -> dict[str, Any] | None:
+    """Return an overview as content of a board; None where there is nothing to show.
+
+    Args:
+        found: the overview.
+        tables: it is of.
+        ids: of the tables.
+    """
+    if not found.columns:
+        return None
+    return {
+        "baseline": BASELINE,
+        "sentences": found.sentences,
+        "tasks": [_overview_task(column, tables[column.place], ids[column.place]) for column in found.columns],
+        "methods": [_overview_method(row, found.columns) for row in found.rows],
+        "notes": list(found.notes),
+    }
+
+
+def _overview_task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]:
+    return {
+        "task": column.task,
+        "title": column.title,
+        "table": table_id,
+        "column": column.column,
+        "higher_is_better": column.higher_is_better,
+        "backbone": column.backbone,
+        "decoding": column.decoding,
+        "aggregated": column.gate.passed,
+        "rows": table.n,
+        "seeds": column.cells[BASELINE].n,
+        "watermark": table.watermark,
+    }
+
+
+def _overview_method(row: OverviewRow, columns: Sequence[OverviewColumn]) -> dict[str, Any]:
+    over_tasks = None
+    if row.aggregated:
+        over_tasks = {"better": row.better, "worse": row.worse, "tasks": list(row.aggregated)}
+    return {
+        "method": row.method,
+        "marks": list(row.marks),
+        "trained": row.trained,
+        "n_tasks": row.n_tasks,
+        "over_tasks": over_tasks,
+        "cells": {column.task: asdict(column.cells[row.method]) for column in columns if row.method in column.cells},
+    }
+
+
+# Names of tables -----------------------------------------------------------------------------------------------------
+
+MANY = 2
+"""More backbones or decodings than these are counted, not named."""
+
+
+def table_names(tables: Sequence[Table]) -> list[str]:
+    """Return a name of every table for people: its task, and the fewest facts that tell the tables of a task apart.
+
+    Tables that no fact named here tells apart are numbered.
+    """
+    by_task: dict[str, list[dict[str, str]]] = defaultdict(list)
+    facts = [_facts(table) for table in tables]
+    titles = [task_title(table.task, table.data_title) for table in tables]
+    for title, of_table in zip(titles, facts, strict=True):
+        by_task[title].append(of_table)
+    telling = {title: _telling(of_task) for title, of_task in by_task.items()}
+    names = []
+    seen = Counter[str]()
+    for title, of_table in zip(titles, facts, strict=True):
+        name = " · ".join([title, *(of_table[fact] for fact in telling[title])])
+        seen[name] += 1
+        if seen[name] > 1:
+            name = f"{name} ({seen[name]})"
+        names.append(name)
+    return names
+
+
+def _telling(tables: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return facts that tell tables apart, each of which tells some apart that those before it do not."""
+    chosen: list[str] = []
+    for fact in tables[0]:
+        if _n_unlike(tables, [*chosen, fact]) > _n_unlike(tables, chosen):
+            chosen.append(fact)
+    return chosen
+
+
+def _n_unlike(tables: Sequence[Mapping[str, str]], facts: Sequence[str]) -> int:
+    return len({tuple(table[fact] for fact in facts) for table in tables})
+
+
+def _facts(table: Table) -> dict[str, str]:
+    """Return what tables of one task may differ in, as texts."""
+    return {
+        "data": _data(table),
+        "split": f"{table.split} split",
+        "preset": f"preset {table.preset}",
+        "backbones": _listed([row.backbone for row in table.rows], "backbones"),
+        "rows": f"{table.n:,} rows",
+        "decodings": _listed([row.decoding for row in table.rows], "decodings"),
+    }
+
+
+def _data(table: Table) -> str:
+    """Return whether a table is of the built-in samples, of published data, or of what else."""
+    statuses = set(table.status.values())
+    if "sample" in statuses:
+        return "built-in samples"
+    if statuses <= {"official"}:
+        return "published data"
+    return ", ".join(f"{name} data {status}" for name, status in sorted(table.status.items()) if status != "official")
+
+
+def _listed(names: Sequence[str], kind: str) -> str:
+    """Return names, or how many there are."""
+    unlike = sorted({name for name in names if name})
+    if not unlike:
+        return f"no {kind}"
+    if len(unlike) > MANY:
+        return f"{len(unlike)} {kind}"
+    return ", ".join(unlike)

@@ -1,12 +1,25 @@
-"""Formats: leaderboards as text in one of the formats there are, or in one of the user's own."""
+"""Formats: leaderboards for a terminal, in Markdown, as LaTeX, as CSV, or as a user's own function writes them."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from bench.base.redaction import one_line, printable
 from bench.errors import UsageError
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render import find_format
+from bench.leaderboards.render.footnotes import under_table
+from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
+from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["render"]
+__all__ = ["comma_separated", "latex", "latex_escaped", "markdown", "render", "terminal", "text_table"]
 
 
 def render(leaderboards: Leaderboards, form: str) -> str:
@@ -22,3 +35,195 @@ def render(leaderboards: Leaderboards, form: str) -> str:
     if entry.with_notes:
         text += "".join(f"{note}\n" for note in leaderboards.notes)
     return text
+
+
+# Terminal ------------------------------------------------------------------------------------------------------------
+
+
+def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: bool = True) -> str:
+    """Render tables for a terminal; where it can, the best value of a column is bold and the second underlined.
+
+    Args:
+        leaderboards: what is shown.
+        width: in characters; the terminal's own where not given.
+        whole: whether columns that do not fit stand in further parts; else they are left out.
+    """
+    stream = io.StringIO()
+    console = console_of(stream, width)
+    for table in leaderboards.tables:
+        text_table(grid_of(table)).print(console, whole=whole)
+        for footnote in under_table(table):
+            console.print(Text(f"  {one_line(footnote)}"))
+        console.print()
+    return stream.getvalue()
+
+
+def text_table(grid: Grid) -> TextTable:
+    """Return a leaderboard as a table of texts; where it is split, the primary column is its first value."""
+    values = list(range(len(FIXED), len(grid.headings)))
+    values.sort(key=lambda place: metric_name(grid.headings[place]) != grid.table.primary)
+    repeated = 2 if _needs_backbone(grid) else 1
+    rows = []
+    for line in grid.lines:
+        style = "" if line.ours else "dim"
+        cells = [_styled(cell, style) for cell in line.shown(grid.table.columns)]
+        rows.append(TextRow([Text(one_line(line.indented), style=style), *cells], is_optional=not line.ours))
+    order = [*range(repeated, len(FIXED)), *values]
+    return TextTable(one_line(grid.table.title), grid.headings, rows, labels=2, repeated=repeated, order=order)
+
+
+def _needs_backbone(grid: Grid) -> bool:
+    """Return whether only the backbone tells two rows apart, of ours or of the papers below one of ours."""
+    ours, papers = set[str](), set[str]()
+    for line in grid.lines:
+        if line.ours:
+            papers = set()
+        labels = ours if line.ours else papers
+        if line.label in labels:
+            return True
+        labels.add(line.label)
+    return False
+
+
+def _styled(cell: GridCell, style: str) -> Text:
+    style = "bold" if cell.best else "underline" if cell.second else style
+    return Text(one_line(cell.whole) + "†" * cell.differs, style=style)
+
+
+# Markdown ------------------------------------------------------------------------------------------------------------
+
+
+def markdown(leaderboards: Leaderboards) -> str:
+    """Render tables as Markdown, with the notes on all of them below; the best value of a column is bold."""
+    parts = []
+    for table in leaderboards.tables:
+        grid = grid_of(table)
+        rows = [[escaped(line.indented), *map(_markdown_cell, line.shown(table.columns))] for line in grid.lines]
+        lines = "\n".join(markdown_table(list(map(escaped, grid.headings)), rows, texts=2))
+        footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
+        parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
+    notes = "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
+    return "\n".join(parts) + notes
+
+
+def _markdown_cell(cell: GridCell) -> str:
+    text = escaped(cell.whole)
+    return (f"**{text}**" if cell.best else text) + "†" * cell.differs
+
+
+# LaTeX ---------------------------------------------------------------------------------------------------------------
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": "{-}",
+    "±": r"$\pm$",
+    "†": r"$^\dagger$",
+    "·": r"$\cdot$",
+}
+"""Hyphens stand apart, so that none joins into a dash."""
+
+
+def latex(leaderboards: Leaderboards) -> str:
+    r"""Render booktabs tables; needs `\usepackage{booktabs,textcomp}` and nothing else.
+
+    The best value of a column is bold and the second underlined; a dagger marks significant differences.
+    """
+    return "\n".join(map(_latex_table, leaderboards.tables))
+
+
+def latex_escaped(text: str) -> str:
+    """Return a text that stands for itself in LaTeX.
+
+    >>> latex_escaped("50 % of $x_1$")
+    '50 \\\\% of \\\\$x\\\\_1\\\\$'
+    """
+    return "".join(SPECIAL.get(c, c) for c in one_line(text))
+
+
+def _latex_table(table: Table) -> str:
+    grid = grid_of(table)
+    rows = [[_latex_label(line), *map(_latex_cell, line.shown(table.columns))] for line in grid.lines]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_escaped(table.title)}}}",
+            rf"\begin{{tabular}}{{ll{'r' * (len(grid.headings) - 2)}}}",
+            r"\toprule",
+            _latex_row(map(latex_escaped, grid.headings)),
+            r"\midrule",
+            *map(_latex_row, rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(rf"\par\footnotesize {latex_escaped(footnote)}" for footnote in under_table(table)),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _latex_label(line: Line) -> str:
+    return latex_escaped(line.label) if line.ours else rf"\quad {latex_escaped(line.label)}"
+
+
+def _latex_cell(cell: GridCell) -> str:
+    text = latex_escaped(cell.whole)
+    if cell.best:
+        text = rf"\textbf{{{text}}}"
+    elif cell.second:
+        text = rf"\underline{{{text}}}"
+    return text + SPECIAL["†"] * cell.differs
+
+
+# CSV -----------------------------------------------------------------------------------------------------------------
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+OF_TABLE = ("task", "split", "rows", "preset", "watermark")
+OF_ROW = ("method", "settings", "backbone", "decoding")
+OF_VALUE = ("mean", "half", "p", "p_items", "difference", "low", "high")
+
+
+def comma_separated(leaderboards: Leaderboards) -> str:
+    """Render tables as CSV: a line for each row and column, unrounded, with seeds, tests and signature."""
+    out = io.StringIO()
+    last = ("seeds", "by_seed", "signature", "why_none", "controls", "untuned", "remark")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*OF_TABLE, *OF_ROW, "column", *OF_VALUE, *last])
+    for table in leaderboards.tables:
+        of_table = [table.task, table.split, table.n, table.preset, table.watermark]
+        for row in (*table.rows, *table.human):
+            of_row = [getattr(row, name) for name in OF_ROW]
+            about = [" ".join(row.controls), row.untuned, row.remark]
+            for column, value in row.values.items():
+                numbers = [getattr(value, name) for name in OF_VALUE]
+                seeds = [value.n, json.dumps(dict(sorted(value.by_seed.items()))), value.signature, value.why_none]
+                writer.writerow(map(_harmless, [*of_table, *of_row, column, *numbers, *seeds, *about]))
+    return out.getvalue()
+
+
+def _harmless(field: object) -> object:
+    """Return a field; a text without control characters, so that no spreadsheet takes it for a formula."""
+    if not isinstance(field, str):
+        return field
+    text = printable(field)
+    return f"'{text}" if text.startswith(FORMULA) else text

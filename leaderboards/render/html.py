@@ -1,22 +1,23 @@
-"""The page: a board as one HTML file that needs no network, complete without JavaScript (`page/` holds its parts)."""
+"""Page: a board as one HTML file that needs no network, complete without JavaScript (`page/` holds its parts)."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import html
+import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import write_atomic
-from bench.base.redaction import one_line, redacted
-from bench.leaderboards.render.page.budget import with_few_curves, within_budget, without_hidden_seeds
-from bench.leaderboards.render.page.data import deflated, packed
-from bench.leaderboards.sections.around_tables import around_tables
-from bench.leaderboards.sections.markup import table_anchor
+from bench.base.redaction import redacted
+from bench.leaderboards.render.extras import even_points
+from bench.leaderboards.sections import NOT_FOR_SCRIPTS, around_tables, escaped, table_anchor
+from bench.leaderboards.statistics.value_statistics import ALPHA
 
 STYLES = ("page.css", "sections.css")
 SCRIPTS = (
@@ -65,7 +66,7 @@ def page(board: Mapping[str, Any]) -> str:
         "before": before,
         "behind": behind,
         "static": "".join(static_table(table) for table in board["tables"]),
-        "notes": "".join(f"<li>{_text(note)}</li>" for note in board["notes"]),
+        "notes": "".join(f"<li>{escaped(note)}</li>" for note in board["notes"]),
         "board": packed(within_budget(with_few_curves(without_hidden_seeds(board)))),
         "script": deflated(script),
         "loader": loader,
@@ -78,17 +79,17 @@ def static_table(table: Mapping[str, Any]) -> str:
     shown = [column for column in table["columns"] if column["shown"]]
     names = [column["name"] for column in shown]
     ways = [f"{column['name']}{WAYS[column['higher_is_better']]}" for column in shown]
-    heads = "".join(f"<th scope=col>{_text(name)}" for name in ("Method", "Backbone", "Seeds", *ways))
+    heads = "".join(f"<th scope=col>{escaped(name)}" for name in ("Method", "Backbone", "Seeds", *ways))
     mark, cue, remarks = "", "", ""
     if table["watermark"]:
-        mark = f"<p class=mark>Not comparable with published numbers: {_text(table['watermark'])}</p>"
+        mark = f"<p class=mark>Not comparable with published numbers: {escaped(table['watermark'])}</p>"
     if len(names) > 1:
         cue = f"<p class=sideways>{len(names)} columns: scroll the table sideways →</p>"
     if table["remarks"]:
-        remarks = f"<ul class=remarks>{''.join(f'<li>{_text(remark)}' for remark in table['remarks'])}</ul>"
-    title = _text(table["title"])
+        remarks = f"<ul class=remarks>{''.join(f'<li>{escaped(remark)}' for remark in table['remarks'])}</ul>"
+    title = escaped(table["title"])
     return (
-        f"<section class=board id={table_anchor(table['id'])}><h2>{_text(table['name'])}"
+        f"<section class=board id={table_anchor(table['id'])}><h2>{escaped(table['name'])}"
         f"<small>{title}</small></h2>{mark}{cue}{_legend(table)}"
         f'<div class=scroll tabindex=0 role=group aria-label="Table that scrolls"><table aria-label="{title}">'
         f"<thead><tr>{heads}<tbody>{''.join(_static_lines(table, names))}</table></div>"
@@ -100,7 +101,7 @@ def _legend(table: Mapping[str, Any]) -> str:
     """Return what the marks of a table mean, above it."""
     if not table["legend"]:
         return ""
-    return f"<p class=legend-line>{_text(' · '.join(table['legend']))}</p>"
+    return f"<p class=legend-line>{escaped(' · '.join(table['legend']))}</p>"
 
 
 def _static_lines(table: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -117,20 +118,20 @@ def _static_lines(table: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 
 def _static_row(tag: str, row: Mapping[str, Any], names: Sequence[str]) -> str:
     cells = "".join(f"<td>{_static_value(row['values'].get(name))}" for name in names)
-    backbone, seeds = _text(row["backbone"]), _text(row["seeds_text"])
-    return f"{tag}<th scope=row>{_text(row['label'])}<td>{backbone}<td>{seeds}{cells}"
+    backbone, seeds = escaped(row["backbone"]), escaped(row["seeds_text"])
+    return f"{tag}<th scope=row>{escaped(row['label'])}<td>{backbone}<td>{seeds}{cells}"
 
 
 def _static_paper(paper: Mapping[str, Any], names: Sequence[str]) -> str:
-    cells = "".join(f"<td>{_text(paper['texts'].get(name, ''))}" for name in names)
-    label = _text(paper["name"])
-    return f"<tr class=paper><th scope=row>{label}<td>{_text(paper['backbone'])}<td>{cells}"
+    cells = "".join(f"<td>{escaped(paper['texts'].get(name, ''))}" for name in names)
+    label = escaped(paper["name"])
+    return f"<tr class=paper><th scope=row>{label}<td>{escaped(paper['backbone'])}<td>{cells}"
 
 
 def _static_value(value: Mapping[str, Any] | None) -> str:
     if value is None:
         return ""
-    text = _text(value["text"])
+    text = escaped(value["text"])
     if value["best"]:
         text = f"<b>{text}</b>"
     elif value["second"]:
@@ -138,14 +139,10 @@ def _static_value(value: Mapping[str, Any] | None) -> str:
     if value["differs"]:
         text += "<i>†</i>"
     if value["interval"]:
-        text += f" ±{_text(value['interval'])}"
+        text += f" ±{escaped(value['interval'])}"
     if value["fewer"]:
-        text += f" ({_text(value['fewer'])})"
+        text += f" ({escaped(value['fewer'])})"
     return text
-
-
-def _text(text: str) -> str:
-    return html.escape(one_line(text))
 
 
 def _part(name: str) -> str:
@@ -176,3 +173,152 @@ def _tight(text: str) -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+# What the page has room for ------------------------------------------------------------------------------------------
+
+
+CHARACTERS = 60_000
+"""Of all samples of a page together. Deflated and in base64 they take about half as many bytes."""
+POINTS = 7
+"""Of a curve."""
+SEEDS = 3
+"""Of a row that have a curve; `charts.js` says so."""
+
+
+def within_budget(board: Mapping[str, Any], characters: int = CHARACTERS) -> dict[str, Any]:
+    """Return a board with as many samples as fit: the same first ones of every table, at least one of each.
+
+    Args:
+        board: as `board.schema.json` says.
+        characters: of prompts, references and texts together.
+
+    Returns:
+        The board; of every table `samples` is cut, and `samples_left_out` says by how many.
+    """
+    most = max((len(table["samples"]) for table in board["tables"]), default=0)
+    kept = 1
+    while kept < most and _characters(board, kept + 1) <= characters:
+        kept += 1
+    tables = []
+    for table in board["tables"]:
+        samples = table["samples"][:kept]
+        tables.append({**table, "samples": samples, "samples_left_out": len(table["samples"]) - len(samples)})
+    return {**board, "tables": tables}
+
+
+def without_hidden_seeds(board: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board whose values by seed are those of the columns that are shown at first.
+
+    Where many metrics are hidden, their values by seed are a fifth of the page; mean and interval stay.
+    """
+    tables = []
+    for table in board["tables"]:
+        hidden = {column["name"] for column in table["columns"] if not column["shown"]}
+        rows = {name: [_without_seeds(row, hidden) for row in table[name]] for name in ("methods", "human")}
+        tables.append({**table, **rows})
+    return {**board, "tables": tables}
+
+
+def with_few_curves(board: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a board with the curves of the first `SEEDS` seeds of a row, each of at most `POINTS` points.
+
+    First and last points stay.
+    """
+    tables = []
+    for table in board["tables"]:
+        of_row: Counter[str] = Counter()
+        curves = []
+        for curve in sorted(table["curves"], key=lambda curve: curve["seed"]):
+            of_row[curve["id"]] += 1
+            if of_row[curve["id"]] <= SEEDS:
+                lines = {name: even_points(curve[name], POINTS) for name in ("points", "validation") if name in curve}
+                curves.append({**curve, **lines})
+        rows = [curve["id"] for curve in table["curves"]]
+        tables.append({**table, "curves": sorted(curves, key=lambda curve: rows.index(curve["id"]))})
+    return {**board, "tables": tables}
+
+
+def _without_seeds(row: Mapping[str, Any], columns: Set[str]) -> dict[str, Any]:
+    """Return a row whose values in these columns have none by seed, but for a conflict, which is of one seed."""
+    values = {}
+    for name, value in row["values"].items():
+        if name in columns and not value["conflict"] and len(row["seeds"]) > 1:
+            value = {**value, "by_seed": {}}
+        values[name] = value
+    return {**row, "values": values}
+
+
+def _characters(board: Mapping[str, Any], kept: int) -> int:
+    """Return how many characters so many samples of every table have."""
+    total = 0
+    for table in board["tables"]:
+        for sample in table["samples"][:kept]:
+            total += len(sample["prompt"]) + len(sample["reference"]) + sum(map(len, sample["texts"].values()))
+    return total
+
+
+# The board as text in the page ---------------------------------------------------------------------------------------
+
+
+DECIMALS = {"mean": 2, "half": 2}
+"""Of numbers that the page shows with so many."""
+DIGITS, OTHER_DIGITS = {"mean": 4, "half": 3, "difference": 5, "p": 3, "p_items": 3, "points": 3, "validation": 3}, 4
+"""Significant ones of numbers in the page, more where `DECIMALS` gives more. The JSON report has all."""
+
+
+def packed(board: Mapping[str, Any]) -> str:
+    """Return a board as text for the page: its JSON, rounded, deflated.
+
+    So a page with samples and curves stays one that can be sent.
+    """
+    for_scripts = {name: part for name, part in board.items() if name not in NOT_FOR_SCRIPTS}
+    return deflated(json.dumps(_rounded(for_scripts), allow_nan=False, separators=(",", ":")))
+
+
+def unpacked(text: str) -> dict[str, Any]:
+    """Return the board of `packed`.
+
+    >>> unpacked(packed({"tables": [], "mean": 1 / 3}))
+    {'tables': [], 'mean': 0.3333}
+    """
+    return dict(json.loads(inflated(text)))
+
+
+def deflated(text: str) -> str:
+    """Return a text deflated (RFC 1950), in base64 on one line; `loader.js` has the inverse."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def inflated(text: str) -> str:
+    """Return the text of `deflated`.
+
+    >>> inflated(deflated("let a = 1;"))
+    'let a = 1;'
+    """
+    return zlib.decompress(base64.b64decode(text)).decode()
+
+
+def _rounded(content: Any, name: str = "") -> Any:
+    """Return a copy with as many digits as `DIGITS` says; what papers print stays as printed."""
+    if name == "published":
+        return content
+    if isinstance(content, float):
+        return _short(content, name)
+    if isinstance(content, Mapping):
+        return {key: _rounded(value, key) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_rounded(value, name) for value in content]
+    return content
+
+
+def _short(value: float, name: str) -> float:
+    short = float(f"{value:.{DIGITS.get(name, OTHER_DIGITS)}g}")
+    if name in DECIMALS:
+        finer = round(value, DECIMALS[name])
+        short = min(short, finer, key=lambda rounded: abs(rounded - value))
+    if name == "p" and (short <= ALPHA) != (value <= ALPHA):  # a dagger is of the number as it is
+        return value
+    if short.is_integer():
+        return int(short)
+    return short

@@ -9,7 +9,7 @@ from bench.leaderboards.published.paper_files import read
 from bench.leaderboards.published.reproduction import reproduce
 from bench.leaderboards.render import reproduction
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.markdown import markdown
+from bench.leaderboards.render.formats import markdown
 from bench.leaderboards.statistics.intervals import seed_mean
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean

@@ -1,7 +1,7 @@
 """Names of tables: the task as published, and what parts tables of one task."""
 
+from bench.leaderboards.render.board import table_names
 from bench.leaderboards.table import tables, task_title
-from bench.leaderboards.table_names import table_names
 from bench.store.store import Store
 from bench.tasks import KNOWN_TEXTS, TASKS
 from tests.leaderboards.handmade import manifest, ready, scored, trained

@@ -7,8 +7,7 @@ import pytest
 
 from bench.base.keys import canonical, sha256
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.extras import extras_of
-from bench.leaderboards.training_costs import RATIO, SECONDS
+from bench.leaderboards.render.extras import RATIO, SECONDS, extras_of
 from bench.store.store import CellFolder, Store
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
 from tests.leaderboards.render.test_board import fits

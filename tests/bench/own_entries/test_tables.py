@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench.leaderboards.render.page.data import unpacked
+from bench.leaderboards.render.html import unpacked
 from tests.bench.own_entries.asked import BUILT_IN, RUN, board, key
 from tests.bench.own_files import FILES, METRIC, TASK, forget, write, write_all
 from tests.conftest import call, forget_data

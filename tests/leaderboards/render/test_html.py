@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 
 from bench.leaderboards.render import html
-from bench.leaderboards.render.html import SCRIPTS, page, static_table, write_page
-from bench.leaderboards.render.page.budget import (
+from bench.leaderboards.render.html import (
     POINTS,
+    SCRIPTS,
+    inflated,
+    packed,
+    page,
+    static_table,
+    unpacked,
     with_few_curves,
     within_budget,
     without_hidden_seeds,
+    write_page,
 )
-from bench.leaderboards.render.page.data import inflated, packed, unpacked
 from tests.leaderboards import boards
 
 PARTS = Path(html.__file__).parents[1] / "page"

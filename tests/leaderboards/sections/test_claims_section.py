@@ -3,7 +3,7 @@
 from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.claim.judge import judge
 from bench.leaderboards.claim.report import content
-from bench.leaderboards.sections.claims import claims_section
+from bench.leaderboards.sections import claims_section
 from tests.leaderboards import boards
 from tests.leaderboards.claim.test_judge import THEIRS, claim, paper, two
 

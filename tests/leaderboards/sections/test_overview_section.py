@@ -3,9 +3,7 @@
 import pytest
 
 from bench.leaderboards.render.board import board
-from bench.leaderboards.sections.markup import anchor, link
-from bench.leaderboards.sections.overview import overview_section
-from bench.leaderboards.sections.table_index import index_section
+from bench.leaderboards.sections import anchor, index_section, link, overview_section
 from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.handmade import leaderboards_of, scored, trained

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
+from bench.leaderboards.render.formats import text_table
 from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
-from bench.leaderboards.render.terminal import text_table
 from bench.leaderboards.render.text.text_table import TextRow, TextTable, broken, console_of, short, width_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables

@@ -1,8 +1,11 @@
-"""leaderboards/render/tuning.py: what a search was, and what of a gain it may explain, stand under the table."""
+"""Footnotes: what a reader must know of the numbers of a table stands under it."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -11,12 +14,67 @@ from typing import Any
 
 import pytest
 
+from bench.leaderboards.render.footnotes import expected_best, one_gradient, tuning
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.tuning import expected_best, tuning_remarks
 from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.table import Table, tables_and_left_out
 from bench.store.store import CellFolder, Store
 from tests.leaderboards.handmade import PROVENANCE, leaderboards_of, manifest, scored, trained
+
+SMOOTHED = "likelihoods are of (p + 1e-06) / (1 + 1e-06 V)"
+
+
+def oneline(text: str) -> str:
+    """Return a text without line breaks, which a terminal puts where its width ends, and without backslashes."""
+    return " ".join(text.replace("\\", "").split())
+
+
+def test_a_published_row_shows_its_decoding_and_a_remark_shows_ours(tmp_path: Path) -> None:
+    scored(trained(tmp_path, "mle", task="wikitext103"), {"kld": 2.0}, decoding="topk=3+max_new_tokens=64")
+    boards = leaderboards_of(Store(tmp_path))
+    for form in ("markdown", "terminal", "latex"):
+        shown = oneline(render(boards, form))
+        assert "F2{-}Softmax Table 2, greedy" in shown or "F2-Softmax Table 2, greedy" in shown, form
+        assert "F2-Softmax Table 1, topk=3".replace("-", "{-}" if form == "latex" else "-") in shown
+        assert "decoding of our rows: topk=3" in shown
+    scored(trained(tmp_path, "mle", task="wikitext103"), {"kld": 2.5}, decoding="greedy")
+    assert "decoding of our rows" not in render(leaderboards_of(Store(tmp_path)), "markdown"), "each row says its own"
+
+
+@pytest.mark.parametrize(("rep", "alike"), [(5.0, True), (5.000001, False)])
+def test_methods_with_the_same_numbers_are_named(tmp_path: Path, rep: float, alike: bool) -> None:
+    """Such as a method that needs dropout where nothing is dropped."""
+    others = {"mle": {"rep": 5.0}, "histalign": {"rep": rep}, "trime": {"rep": 5.0, "bleu-1": 1.0}}
+    for method, own in others.items():
+        for seed in (0, 1):
+            scored(trained(tmp_path, method, seed), {"bleu-1": 30.0 + seed, "bleu-2": 25.0, "bleu-3": 20.0} | own)
+    shown = oneline(render(leaderboards_of(Store(tmp_path)), "markdown"))
+    assert ("the same number in every column: histalign, mle;" in shown) == alike
+
+
+def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:
+    """Two seeds and two decodings of one method are one line; seeds that say something else say both."""
+    for seed in (0, 1):
+        cell = trained(tmp_path, "entmax", seed, remarks=[SMOOTHED])
+        for decoding in ("greedy", "sample"):
+            scored(cell, {"bleu-3": 20.0}, decoding=decoding)
+        scored(cell, {"ppl/word": 30.0}, kind="likelihood", decoding=None)
+        scored(trained(tmp_path, "loss_truncation", seed, remarks=[f"saw {seed} rows"]), {"bleu-3": 20.0})
+    scored(trained(tmp_path, "mle"), {"bleu-3": 21.0})
+    boards = leaderboards_of(Store(tmp_path))
+    for form in ("markdown", "terminal", "latex"):
+        text = render(boards, form)
+        assert text.count("entmax: likelihoods are of") == 1, form
+        assert "mle: " not in text
+    (said,) = [line for line in render(boards, "markdown").splitlines() if line.startswith("*loss\\_truncation: ")]
+    assert set(said.strip("*").partition(": ")[2].split("; ")) == {"saw 0 rows", "saw 1 rows"}
+    rows = json.loads(render(boards, "json"))["tables"][0]["methods"]
+    assert {row["method"]: row["remark"] for row in rows}["entmax"] == SMOOTHED
+    lines = csv.DictReader(io.StringIO(render(boards, "csv")))
+    assert {line["method"]: line["remark"] for line in lines}["entmax"] == SMOOTHED
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
 
 VALID = {name: manifest(name, "official") for name in ("train", "test", "valid")}
 
@@ -41,7 +99,7 @@ def test_the_expected_best_of_fewer_trials(tmp_path: Path) -> None:
     scored(searched(trained(tmp_path, "mle"), [2.0, 2.1]), {"bleu-3": 20.0})
     scored(searched(trained(tmp_path, "trime"), [1.0, 4.0]), {"bleu-3": 21.0})
     scored(searched(trained(tmp_path, "bigram"), [3.0, 3.0]), {"bleu-3": 1.0})
-    lines = tuning_remarks(one(tmp_path))
+    lines = tuning(one(tmp_path))
     assert "optim.lr picked from 2 combinations by validation NLL: trime, mle, bigram" in lines
     (curves,) = [line for line in lines if line.startswith("expected best")]
     assert "1 to 2 trials on small-encdec" in curves
@@ -64,7 +122,7 @@ def test_a_tie_break_is_stated_and_its_runs_are_no_table(tmp_path: Path) -> None
     table = one(tmp_path)
     assert table.rows[0].tie_break_losses == (2.0, 2.0)
     said = "picked among 2 of these at full length, since they were within 0.01 nats of the best: mle"
-    assert said in tuning_remarks(table)
+    assert said in tuning(table)
 
 
 def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> None:
@@ -73,7 +131,7 @@ def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> Non
         cell = scored(trained(tmp_path, method), {"bleu-3": 20.0})
         tried = [{"sets": [f"{method}:optim.lr={rate}", f"{method}:method.alpha=1"], "nll": 2.0} for rate in (1, 2)]
         cell.write_grid("aa", {"tried": tried, **content}, PROVENANCE)
-    lines = tuning_remarks(one(tmp_path))
+    lines = tuning(one(tmp_path))
     text = "optim.lr, method.alpha picked from 2 combinations by validation NLL"
     assert f"{text}: histalign" in lines
     assert f"{text}, options of the method (method.*) by validation rouge-l: label_smoothing" in lines
@@ -82,7 +140,7 @@ def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> Non
 def test_a_method_that_was_tuned_more_than_its_baseline_is_named(tmp_path: Path) -> None:
     scored(trained(tmp_path, "mle"), {"bleu-3": 20.0})
     scored(searched(trained(tmp_path, "trime"), [1.0, 2.0, 3.0]), {"bleu-3": 25.0})
-    (line,) = [line for line in tuning_remarks(one(tmp_path)) if "by chance alone" in line]
+    (line,) = [line for line in tuning(one(tmp_path)) if "by chance alone" in line]
     assert line.startswith("trime was picked from 3 combinations and its baseline from 1:")
 
 
@@ -116,3 +174,44 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     tables, _ = tables_and_left_out(Store(tmp_path))
     assert sorted(table.split for table in tables) == ["test", "valid"], "other cells are on it too"
+
+
+# One gradient --------------------------------------------------------------------------------------------------------
+
+DFT = {"form": "tailr", "gamma": 1.0, "floor": 0.0, "eta": 0.3, "k": 1.0, "q": 0.1}
+POWER = {**DFT, "form": "power", "gamma": 0.8, "floor": 0.2}
+SAID = "one gradient under 2 names, so one method: {} (p times that of -log p)"
+
+
+def cell(root: Path, method: str, options: dict[str, Any], **changes: Any) -> None:
+    """Store a cell with a score."""
+    scored(trained(root, method, method_options=options, **changes), {"bleu-3": float(len(method))})
+
+
+def gradients(root: Path) -> list[str]:
+    """The footnotes on gradients of the only table."""
+    return list(one_gradient(one(root).rows))
+
+
+@pytest.mark.parametrize("form", ["markdown", "terminal"])
+def test_a_table_says_that_two_names_are_one_method(tmp_path: Path, form: str) -> None:
+    cell(tmp_path, "mle", {})
+    cell(tmp_path, "tailr", {**DFT, "gamma": 0.8, "floor": 0.2})
+    cell(tmp_path, "tailr.power", POWER)
+    assert gradients(tmp_path) == []
+    cell(tmp_path, "tailr.dft", DFT)
+    assert gradients(tmp_path) == [SAID.format("tailr.power, tailr.dft")]
+    text = render(leaderboards_of(Store(tmp_path)), form).replace("\\", "")
+    assert "one gradient under 2 names, so one method" in " ".join(text.split())
+
+
+def test_settings_that_were_typed_count_as_names_do(tmp_path: Path) -> None:
+    cell(tmp_path, "tailr.dft", DFT)
+    cell(tmp_path, "tailr.mixce", {**DFT, "form": "mixce", "eta": 0.0})
+    assert gradients(tmp_path) == [SAID.format("tailr.mixce, tailr.dft")]
+
+
+def test_rows_of_other_trainings_are_other_rows(tmp_path: Path) -> None:
+    cell(tmp_path, "tailr.dft", DFT)
+    cell(tmp_path, "tailr.power", POWER, trainer__lr=0.1)
+    assert gradients(tmp_path) == []

@@ -1,0 +1,217 @@
+"""Footnotes: what stands under a table besides its numbers, and what the marks of its numbers mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.base.ties import TIE
+from bench.leaderboards.names import short_decoding
+from bench.leaderboards.render.grid import Grid
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
+from bench.leaderboards.statistics.value_statistics import ALPHA
+from bench.leaderboards.table import MIN_SEEDS, Table
+from bench.models import METHODS
+
+__all__ = ["expected_best", "footnotes", "of_marks", "one_gradient", "tuning", "under_table"]
+
+INTERVAL = "± half the 95 % t interval over seeds"
+DIFFERS = (
+    f"† differs from {BASELINE} of its backbone and decoding (t test paired by seed, p <= {ALPHA:g} after Holm over "
+    "the rows of the column)"
+)
+MIN_ALIKE = 3
+"""Columns in which two methods have the same number before a footnote says so."""
+OF_METHOD = ("method", "method_options", "code")
+"""The parts of a configuration that say which method it is."""
+
+
+def under_table(table: Table) -> list[str]:
+    """Return the lines of text formats under a table: watermark, meaning of marks, footnotes."""
+    lines = []
+    if table.watermark:
+        lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
+    values = [value for row in table.rows for value in row.values.values()]
+    if any(value.half is not None for value in values):
+        sampled = any(row.sampling_note for row in table.rows)
+        lines.append(f"{INTERVAL}, or over sampling seeds where a note says so" if sampled else INTERVAL)
+    if any(value.differs for value in values):
+        lines.append(DIFFERS)
+    return lines + footnotes(table)
+
+
+def of_marks(grid: Grid) -> list[str]:
+    """Return what each mark means that the shown columns of a table have."""
+    cells = [cell for line in grid.rows for column, cell in line.cells.items() if column in grid.table.columns]
+    meanings = {
+        INTERVAL: any(cell.interval for cell in cells),
+        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": any(cell.best for cell in cells),
+        DIFFERS: any(cell.differs for cell in cells),
+        "Δ ours minus published": any(grid.deltas),
+    }
+    return [text for text, is_there in meanings.items() if is_there]
+
+
+def footnotes(table: Table) -> list[str]:
+    """Return the footnotes on decoding, published rows, missing values, hub copies, tuning and controls."""
+    rows = table.rows
+    decodings = {row.decoding for row in rows if row.decoding}
+    lines = []
+    if table.published and len(decodings) == 1:  # of several, the label of each row has its own
+        lines.append(f"decoding of our rows: {short_decoding(decodings.pop())}")
+    lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
+    lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in rows if row.remark)
+    lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in rows if row.sampling_note)
+    lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
+    lines += [*one_gradient(rows), *_alike(rows), *_without_value(table)]
+    lines += sorted({f"unpinned: {copy}" for row in rows for copy in row.unpinned})
+    return [*lines, *tuning(table), *_controls(rows)]
+
+
+def one_gradient(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Yield which rows of one configuration are one method under several names: their losses have the same gradient."""
+    groups: dict[tuple[str, str], dict[str, str]] = {}  # by gradient and configuration: a method and its options: name
+    for row in rows:
+        entry, options = METHODS.get(row.method.partition(".")[0]), row.config.get("method_options", {})
+        if entry is not None and (gradient := entry.gradient(options)):
+            rest = {name: value for name, value in row.config.items() if name not in OF_METHOD}
+            groups.setdefault((gradient, key_of(rest)), {})[key_of([row.method, options])] = row.method
+    for (gradient, _), names in groups.items():
+        if len(names) > 1:
+            yield f"one gradient under {len(names)} names, so one method: {', '.join(names.values())} ({gradient})"
+
+
+def _alike(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Yield which methods have the same number in every column, to the last bit: they trained the same thing."""
+    groups: dict[tuple[Any, ...], dict[str, None]] = {}
+    for row in rows:
+        numbers = tuple((name, tuple(value.by_seed.items())) for name, value in row.values.items() if value.by_seed)
+        if len(numbers) >= MIN_ALIKE and not row.imported:
+            groups.setdefault((row.backbone, row.decoding, numbers), {})[row.method] = None
+    for methods in groups.values():
+        if len(methods) > 1:
+            yield (
+                f"the same number in every column: {', '.join(methods)}; look whether they differ in what is trained "
+                "at all"
+            )
+
+
+def _without_value(table: Table) -> Iterator[str]:
+    """Yield why columns have no value in some rows, and which columns are left out."""
+    columns: dict[str, dict[str, None]] = {}
+    for row in table.rows:
+        for column in table.columns:
+            if column in row.values and (reason := row.values[column].why_none):
+                columns.setdefault(reason, {})[column] = None
+    for reason, names in columns.items():
+        yield f"n/a: {', '.join(names)}: {reason}"
+    for column, reason in table.lacking.items():
+        yield f"left out: {column}: {reason}; then bench score"
+
+
+def _controls(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Yield which rows are controls of which others; of methods, those that have a row here."""
+    there = {row.method.partition(".")[0] for row in rows if not row.controls}
+    controls: dict[str, str] = {}
+    of_others: dict[str, None] = {}
+    for row in rows:
+        if controlled := [method for method in row.controls if method in there]:
+            controls[row.method] = f"{row.method} for {', '.join(controlled)}"
+        elif row.controls:
+            of_others[row.method] = None
+    if controls:
+        yield f"Controls, which would explain a gain away: {'; '.join(controls.values())}"
+    if of_others:
+        yield f"Controls of methods that are not in this table: {', '.join(of_others)}"
+
+
+# Tuning --------------------------------------------------------------------------------------------------------------
+
+
+def tuning(table: Table) -> list[str]:
+    """Return what each method was picked from and by, what fewer trials would have given, and what was not tuned."""
+    tuned = sorted((row for row in table.rows if row.tried), key=lambda row: -row.tried)
+    lines = []
+    for text in dict.fromkeys(row.picked for row in tuned):
+        lines.append(f"{text}: {', '.join(dict.fromkeys(row.method for row in tuned if row.picked == text))}")
+    repeated = {row.method: len(row.tie_break_losses) for row in table.rows if row.tie_break_losses}
+    lines += [
+        f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
+        for n, methods in by_number(repeated)
+    ]
+    lines += [*_expected_best(table.rows), *_more_tuned(table)]
+    if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
+        lines.append(
+            f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
+            f"--grid tunes each on the validation split"
+        )
+    return lines
+
+
+def by_number(number_of: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Yield each number with the methods that have it, the largest first.
+
+    >>> list(by_number({"mle": 3, "face": 18, "trime": 3}))
+    [(18, 'face'), (3, 'mle, trime')]
+    """
+    for number in sorted(set(number_of.values()), reverse=True):
+        yield number, ", ".join(method for method, n in number_of.items() if n == number)
+
+
+def _expected_best(rows: Sequence[TableRow]) -> Iterator[str]:
+    """Yield the expected best of 1 to n trials of each method of a backbone: how it does under a smaller budget."""
+    for backbone in dict.fromkeys(row.backbone for row in rows):
+        trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and _is_tuned(row)}
+        most = max(map(len, trials.values()), default=0)
+        if most < 2:
+            continue
+        where = f"on {backbone}" if backbone else "without a backbone"
+        curves = []
+        for method, losses in trials.items():
+            best = [expected_best(losses, k) for k in range(1, len(losses) + 1)]
+            curves.append(f"{method} {' '.join('-' if math.isinf(loss) else f'{loss:.3f}' for loss in best)}")
+        yield (
+            f"expected best validation NLL of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
+            f"{'; '.join(curves)}"
+        )
+
+
+def expected_best(losses: Sequence[float | None], k: int) -> float:
+    """Return the expected lowest of k losses that are drawn, with replacement, from those of n trials.
+
+    sum over i of loss_(i) * (((n - i + 1) / n)^k - ((n - i) / n)^k), with loss_(1) <= ... <= loss_(n): Dodge,
+    Gururangan, Card, Schwartz and Smith 2019, eq. 7, for a loss in place of a score.
+
+    Args:
+        losses: validation NLL of each trial; None for one that diverged or failed, which is infinitely bad.
+        k: how many are drawn, 1 or more.
+
+    >>> expected_best([3.0, 1.0], 1), expected_best([3.0, 1.0], 2)
+    (2.0, 1.5)
+    """
+    ordered = sorted(math.inf if loss is None else loss for loss in losses)
+    n, total = len(ordered), 0.0
+    for place, loss in enumerate(ordered):
+        total += loss * (((n - place) / n) ** k - ((n - place - 1) / n) ** k)
+    return total
+
+
+def _is_tuned(row: TableRow) -> bool:
+    """Return whether settings were tried and make a difference: those of a bigram do not."""
+    return len(row.trial_losses) == 1 or len(set(row.trial_losses)) > 1
+
+
+def _more_tuned(table: Table) -> list[str]:
+    """Return which methods were picked from more combinations than their baseline."""
+    lines: dict[str, str] = {}
+    for row in table.rows:
+        place = baseline_of(table, row)
+        if place is not None and row.tried > max(1, table.rows[place].tried):
+            lines[row.method] = (
+                f"{row.method} was picked from {row.tried} combinations and its baseline from "
+                f"{max(1, table.rows[place].tried)}: the best of more is higher by chance alone"
+            )
+    return list(lines.values())

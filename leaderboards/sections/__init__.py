@@ -1,1 +1,0 @@
-"""Sections of the page around its tables, as markup that needs no scripts."""
