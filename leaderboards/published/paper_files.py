@@ -1,4 +1,4 @@
-"""Paper files: the tables of one paper as data (`papers/*.toml`), every key and name checked.
+"""Paper files: the tables of one paper as data (`papers/*.toml`), every key checked.
 
 A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]`, `[[training]]` and, at its
 end, `[search]`. A setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of
@@ -6,34 +6,22 @@ them makes its cells not comparable. A row's `values` are as printed, between wh
 cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `method` is what made
 the printed numbers; where paper and released code have different objectives, `variant` names the other one, whose
 numbers stand beside ours, and where their decodings differ, `released_decoding` names that of the code. `level` and
-`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is what the
-text says of it (`bench.leaderboards.published.checks`).
+`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is a number
+that the text of the paper gives, and no table of it (`Check`). Tests hold the names of tasks, methods and backbones.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from bench.base.entries import all_names
 from bench.errors import DataError
-from bench.leaderboards.published.checks import Check, checks
-from bench.leaderboards.published.searches import (
-    PublishedSearch,
-    check_keys,
-    check_methods,
-    check_name,
-    published_search,
-)
-from bench.leaderboards.published.training_times import TrainingTime, training_times
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
-from bench.models import METHODS
-from bench.models.backbones import BACKBONES
-from bench.tasks import TASKS
 
 SIGNED = tuple(pattern for metric in METRICS.values() for pattern in metric.columns)
 """Patterns of the columns that our metrics make, each with a sign for which way is better."""
@@ -46,29 +34,21 @@ LEVELS = {
     "barred": "what it takes cannot be had",
 }
 """How near our rows can come to a table, and what it means."""
-LEVEL = ("level", "level_why")
-REQUIRED = {
-    "paper": ("name", "short", "citation", "table"),
-    "table": ("name", "title", "about", "columns"),
-    "part": ("label", "rows"),
-    "column": ("label",),
-    "row": ("label", "values"),
-    "samples": ("name", "title", "task", "methods", "backbone", "prompts"),
-    "inconsistency": ("id", "where", "says", "printed", "computed"),
+PLACED = ("level", "level_why", *SETTINGS)
+CHECK_RELATIONS = ("is", "at most", "above")
+KEYS = {
+    "paper": {"name", "short", "citation", "table", "samples", "inconsistency", "training", "search"},
+    "table": {"name", "title", "about", "columns", "note", "rows", "part", "check", "sampling_seeds", *PLACED},
+    "part": {"label", "rows", *PLACED},
+    "column": {"label", "metric", "higher_is_better", *SETTINGS},
+    "row": {"label", "values", "method", "variant", "released_decoding", "than", "spreads", *SETTINGS},
+    "samples": {"name", "title", "task", "methods", "backbone", "prompts", "decoding", "modes"},
+    "inconsistency": {"id", "where", "says", "printed", "computed", "counted"},
 }
-"""Keys that must be there."""
-OPTIONAL = {
-    "paper": {"samples", "inconsistency", "training", "search"},
-    "table": {"note", "rows", "part", "check", "sampling_seeds", *LEVEL, *SETTINGS},
-    "part": {*LEVEL, *SETTINGS},
-    "column": {"metric", "higher_is_better", *SETTINGS},
-    "row": {"method", "variant", "released_decoding", "than", "spreads", *SETTINGS},
-    "samples": {"decoding", "modes"},
-    "inconsistency": {"counted"},
-}
-"""Keys that may be there."""
+"""Keys that each part of a file may have."""
 UNSURE = "the copy of the paper that was read is damaged here"
 NO_NUMBER = "the paper prints no number here"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -161,6 +141,53 @@ class Level:
 
 
 @dataclass(frozen=True)
+class Check:
+    """One sentence of a paper about a number that stands beside a table.
+
+    Args:
+        where: its section.
+        quote: the sentence, or what of it is about the number.
+        row: of the table that it stands beside, as printed.
+        relation: of `RELATIONS`.
+        value: that a number is, or is compared with.
+        backbone: of the row; empty where one row has the label.
+        column: of the table; empty where it has none for it.
+        metric: column of ours, where the table has none.
+        other: why no cell of the row is the one that is meant; empty if one is.
+    """
+
+    where: str
+    quote: str
+    row: str
+    relation: str
+    value: float
+    backbone: str = ""
+    column: str = ""
+    metric: str = ""
+    other: str = ""
+
+    @property
+    def name(self) -> str:
+        """What of ours it is about.
+
+        >>> Check("6.1", "...", "GPT2-Small", "at most", 768, "gpt2", "Full Rank").name
+        'GPT2-Small (gpt2), Full Rank at most 768'
+        """
+        backbone = ""
+        if self.backbone:
+            backbone = f" ({self.backbone})"
+        return f"{self.row}{backbone}, {self.column or self.metric} {self.relation} {self.value:g}"
+
+    def holds_for(self, number: float) -> bool:
+        """Return whether a number keeps to a bound; a rounded `is` is for others to decide."""
+        if self.relation == "at most":
+            return number <= self.value
+        if self.relation == "above":
+            return number > self.value
+        return number == self.value
+
+
+@dataclass(frozen=True)
 class PublishedTable:
     """One table of a paper, its cells row by row and column by column in the paper's order.
 
@@ -187,6 +214,118 @@ class PublishedTable:
     checks: tuple[Check, ...] = ()
 
 
+# Searches and training times -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SearchAxis:
+    """One setting and the values a paper tried for it.
+
+    Args:
+        setting: ours where we have it, such as `optim.lr`, else as the paper calls it.
+        values: as printed.
+        methods: ours, that have the setting.
+        where: section or table of the paper.
+        chosen_on: the method whose validation numbers chose the value for all of them; empty where each had its own
+            choice.
+    """
+
+    setting: str
+    values: tuple[str, ...]
+    methods: tuple[str, ...]
+    where: str
+    chosen_on: str = ""
+
+    def tried_for(self, method: str) -> int:
+        """Return how many values were tried for a method, or the method of a variant, by its own numbers."""
+        base = method.partition(".")[0]
+        if base not in self.methods or self.chosen_on not in ("", base):
+            return 1
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class PublishedSearch:
+    """What a paper tried.
+
+    Args:
+        paper: its name.
+        where: section of the paper.
+        baseline: our name of the method the others are compared with.
+        chosen_by: what a setting was chosen by.
+        axes: the settings, each with its values.
+        note: what the paper leaves open; may be empty.
+    """
+
+    paper: str
+    where: str
+    baseline: str
+    chosen_by: str
+    axes: tuple[SearchAxis, ...]
+    note: str = ""
+
+    def settings_of(self, method: str) -> int:
+        """Return how many combinations were open to a method, if all values of its settings were tried together."""
+        return math.prod(axis.tried_for(method) for axis in self.axes)
+
+    @property
+    def methods(self) -> list[str]:
+        """Methods that had a choice."""
+        return list(dict.fromkeys(method for axis in self.axes for method in axis.methods))
+
+    @property
+    def text(self) -> str:
+        """The search in one sentence."""
+        said = []
+        for axis in self.axes:
+            on = f" on {axis.chosen_on}" if axis.chosen_on else ""
+            said.append(f"{axis.setting} {' '.join(axis.values)} ({', '.join(axis.methods)}{on}; {axis.where})")
+        note = f". {self.note}" if self.note else ""
+        return f"search of {self.paper} ({self.where}), by {self.chosen_by}: {'; '.join(said)}{note}"
+
+
+@dataclass(frozen=True)
+class TrainingTime:
+    """What a paper says of the hours and hardware of one training.
+
+    Args:
+        paper: its name.
+        task, method, backbone: ours.
+        where: section of the paper.
+        hours: of training; None where the paper gives none.
+        device: as the paper calls it; empty where it names none.
+        count: how many of them; 0 where the paper does not say.
+        note: what is not stated, or how it is meant; may be empty.
+    """
+
+    paper: str
+    task: str
+    method: str
+    backbone: str
+    where: str
+    hours: float | None = None
+    device: str = ""
+    count: int = 0
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The hours and hardware for people."""
+        said = "hours not stated"
+        if self.hours is not None and self.hours < 1:
+            said = f"{self.hours * 60:.0f} min"
+        elif self.hours is not None:
+            said = f"{self.hours:g} h"
+        if self.device:
+            said += f" on {self.count or 'a number of'} {self.device}"
+        if self.note:
+            said += f" ({self.note})"
+        return said
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper's tables, plans of its samples, where it contradicts itself, what training took and what was tuned."""
@@ -205,23 +344,63 @@ def read(text: str, file: str) -> Paper:
     """Read one paper's file.
 
     Raises:
-        DataError: a key or name that is not known, a wrong number of values, or a cell that neither compares nor says
-            why; the message names file, table and row.
+        DataError: a key that is not known or missing, a wrong number of values, or a cell that neither compares nor
+            says why; the message names file, table and row.
     """
     data = tomllib.loads(text)
     _check("paper", data, file)
-    tables = tuple(_table(data["short"], table, f"{file}, {table.get('name')}") for table in data["table"])
-    samples, inconsistencies = tuple(data.get("samples", ())), tuple(data.get("inconsistency", ()))
-    for plan in samples:
-        where = f"{file}, {plan.get('name')}"
-        _check("samples", plan, where)
-        check_name("task", plan["task"], TASKS, where)
-        check_methods(plan["methods"], where)
-    for inconsistency in inconsistencies:
-        _check("inconsistency", inconsistency, f"{file}, inconsistency '{inconsistency.get('id')}'")
-    training = training_times(data["name"], data.get("training", ()), file)
-    search = published_search(data["name"], data.get("search"), file)
-    return Paper(data["name"], data["short"], data["citation"], tables, samples, inconsistencies, training, search)
+    name, short = data["name"], data["short"]
+    for kind in ("samples", "inconsistency"):
+        for entry in data.get(kind, ()):
+            _check(kind, entry, f"{file}, {kind}")
+    return _made(
+        Paper,
+        file,
+        name=name,
+        short=short,
+        citation=data["citation"],
+        tables=tuple(_table(short, table, f"{file}, {table.get('name')}") for table in data["table"]),
+        samples=tuple(data.get("samples", ())),
+        inconsistencies=tuple(data.get("inconsistency", ())),
+        training=tuple(_training(name, data.get("training", ()), file)),
+        search=_search(name, data["search"], f"{file}, search") if "search" in data else None,
+    )
+
+
+def _made(kind: type[T], where: str, /, **fields: Any) -> T:
+    """Return a record, or raise DataError for a key that is missing or unknown."""
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise DataError(f"{where}: {str(error).rpartition('() ')[2]}") from error
+
+
+def _training(paper: str, entries: Iterable[Mapping[str, Any]], file: str) -> Iterator[TrainingTime]:
+    """Yield a training time for each method of each entry."""
+    for number, entry in enumerate(entries, 1):
+        rest = {name: value for name, value in entry.items() if name != "methods"}
+        for method in entry["methods"]:
+            yield _made(TrainingTime, f"{file}, training {number}", paper=paper, method=method, **rest)
+
+
+def _search(paper: str, entry: Mapping[str, Any], where: str) -> PublishedSearch:
+    axes = tuple(
+        _made(SearchAxis, where, **{**axis, "values": tuple(axis["values"].split()), "methods": tuple(axis["methods"])})
+        for axis in entry["axes"]
+    )
+    return _made(PublishedSearch, where, **{**entry, "paper": paper, "axes": axes})
+
+
+def _checks(table: Mapping[str, Any], rows: Sequence[tuple[PublishedCell, ...]], where: str) -> Iterator[Check]:
+    """Yield the checks of a table; each is of one of its rows, and of one of its columns or of a metric of ours."""
+    places = {(row[0].row, backbone) for row in rows for backbone in ("", row[0].backbone)}
+    columns = {"", *(column["label"] for column in table["columns"])}
+    for entry in table.get("check", ()):
+        check = _made(Check, f"{where}, check", **entry)
+        is_placed = (check.row, check.backbone) in places and check.column in columns
+        if not is_placed or check.relation not in CHECK_RELATIONS or bool(check.column) == bool(check.metric):
+            raise DataError(f"{where}, check '{check.quote[:40]}': it names no row, column or relation of the table")
+        yield check
 
 
 def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
@@ -242,7 +421,7 @@ def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
         columns=columns,
         rows=tuple(rows),
         levels=tuple(_levels(table, where)),
-        checks=tuple(checks(table.get("check", ()), [(row[0].row, row[0].backbone) for row in rows], columns, where)),
+        checks=tuple(_checks(table, rows, where)),
     )
 
 
@@ -255,9 +434,8 @@ def _levels(table: Mapping[str, Any], where: str) -> Iterable[Level]:
     for place in (table, *table.get("part", ())):
         if "level" not in place and "level_why" not in place:
             continue
-        check_name("level", place.get("level", ""), LEVELS, where)
-        if not place.get("level_why"):
-            raise DataError(f"{where}: 'level' needs 'level_why', a sentence on what it takes or what is in the way")
+        if place.get("level") not in LEVELS or not place.get("level_why"):
+            raise DataError(f"{where}: expected a 'level' of {', '.join(LEVELS)}, and 'level_why'")
         label = ""
         if place is not table:
             label = place["label"]
@@ -298,10 +476,6 @@ def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread:
     task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
     method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
     variant = row.get("variant", "")
-    check_name("task", task.removeprefix("human/"), ["", *TASKS], where)
-    check_name("backbone", backbone, ["", *BACKBONES], where)
-    for name in (method, than, variant):
-        check_name("method", name, ["", *all_names(METHODS)], where)
     higher_is_better = _direction(task, column, where)
     why_not = _why_not(levels, printed)
     if not (task and method and metric) and not why_not:
@@ -398,5 +572,6 @@ def number(printed: str) -> float | None:
 
 
 def _check(of: str, content: Mapping[str, Any], where: str) -> None:
-    """Raise DataError for a key that is unknown or missing in a `paper`, `table`, ... of a file."""
-    check_keys(content, REQUIRED[of], OPTIONAL[of], where)
+    """Raise DataError for an unknown key of a `paper`, `table`, ... of a file."""
+    if unknown := sorted(set(content) - KEYS[of]):
+        raise DataError(f"{where}: unknown key {', '.join(unknown)}; expected some of {', '.join(sorted(KEYS[of]))}")

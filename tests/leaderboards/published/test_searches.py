@@ -1,16 +1,12 @@
-"""leaderboards/published/searches.py: what papers tried, and what of a gain that alone may be."""
+"""What papers tried for their methods and baselines, how long their trainings took, and where a reader meets it."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import pytest
 
-from bench.errors import DataError
+from bench.leaderboards.published.paper_files import PublishedSearch
 from bench.leaderboards.published.papers import paper_table, papers
-from bench.leaderboards.published.reproduction import reproduce
-from bench.leaderboards.published.searches import PublishedSearch, published_search, selection_notes
+from bench.leaderboards.published.reproduction import reproduce, selection_notes
 
 
 def search_of(short: str) -> PublishedSearch:
@@ -38,32 +34,26 @@ def test_adadec_and_its_baselines_had_the_same() -> None:
     assert search.baseline == "seq2seq"
 
 
-def test_every_paper_has_one() -> None:
-    assert all(paper.search is not None for paper in papers())
-
-
 def test_who_had_more_settings_than_the_baseline_stands_under_a_reproduction() -> None:
     notes = reproduce(paper_table("histalign/table1"), [], "small").notes
     (line,) = [note for note in notes if note.startswith("histalign.released had 18 settings to choose from and mle 3")]
     assert "bench run --trials histalign.released=18,mle=18" in line
 
 
-GOOD: dict[str, Any] = {
-    "where": "A", "baseline": "mle", "chosen_by": "loss",
-    "axes": [{"setting": "optim.lr", "values": "1 2", "methods": ["mle"], "where": "A"}],
-}  # fmt: skip
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("task", "method", "backbone", "said"),
     [
-        ({"baseline": "mel"}, "unknown method 'mel'"),
-        ({"who": "we"}, "unknown key 'who'"),
-        ({"axes": [{"setting": "optim.lr", "values": "1"}]}, "missing methods, where"),
-        ({"axes": [{**GOOD["axes"][0], "chosen_on": "mel"}]}, "unknown method 'mel'"),
+        ("ambiguous_template", "mle", "gpt2-large", "30 min on 4 RTX A6000 (48 GB)"),
+        ("ambiguous_template", "histalign.released", "gpt2-large", "1 h on 4 RTX A6000 (48 GB) (around an hour)"),
+        ("writingprompts", "histalign", "gpt2-large", "11.5 h on 2 A100 (80 GB)"),
+        ("xsum", "trime", "bart-large", "5 h on 4 RTX A6000 (48 GB)"),
+        ("cnndm", "mle", "bart-large", "4 h on 4 RTX A6000 (48 GB)"),
+        ("logicnlg", "histalign", "bart-large", "5 h on 2 A100 (80 GB)"),
+        ("wikitext103", "mle", "f2-decoder", "hours not stated on 1 GPU (24 GB) (its model is not named)"),
+        ("gigaword", "adadec", "bilstm", "hours not stated (nor is hardware)"),
     ],
 )
-def test_a_wrong_entry_is_one_clear_line(change: dict[str, Any], message: str) -> None:
-    assert published_search("Paper", GOOD, "papers/x.toml") is not None
-    with pytest.raises(DataError, match=re.escape(message)):
-        published_search("Paper", {**GOOD, **change}, "papers/x.toml")
+def test_papers_state_hours_and_hardware(task: str, method: str, backbone: str, said: str) -> None:
+    wanted = task, method.partition(".")[0], backbone
+    times = [time for paper in papers() for time in paper.training]
+    assert [time.text for time in times if (time.task, time.method, time.backbone) == wanted] == [said]
