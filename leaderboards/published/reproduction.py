@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from bench.base.departure import Departure
-from bench.leaderboards.published.nearest import differences, nearest, size_of
 from bench.leaderboards.published.needs import Key, key_of_cell, needs
-from bench.leaderboards.published.paper_files import Check, PublishedSearch
-from bench.leaderboards.published.papers import PublishedCell, PublishedTable, paper_of
-from bench.leaderboards.published.tolerance import half_digit, tolerance
+from bench.leaderboards.published.paper_files import Check, PublishedCell, PublishedSearch
+from bench.leaderboards.published.papers import PublishedTable, paper_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
+from bench.metrics.columns import is_named
+from bench.models.backbones import is_pretrained
+from bench.tasks.core.stated import as_text
 
 VERDICTS = ("within interval", "off", "other run", "not run", "not comparable")
 WITHIN, OFF, ANOTHER, NOT_RUN, NOT_COMPARABLE = VERDICTS
@@ -259,7 +261,7 @@ class OurTables:
         if not is_planned:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
             planned = self.settings.get(key_of_cell(cell, self.preset), {})
-            unlike_planned = differences(cell, table, row, self.preset, planned)
+            unlike_planned = unlike_plan(cell, table, row, self.preset, planned)
             other = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
             reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{other}", *unlike_planned]))
             return Reproduced(cell, verdict, reason, ours, value.by_seed, row, is_planned)
@@ -403,3 +405,157 @@ def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str
                 "tunes both alike"
             )
     return lines
+
+
+# The nearest stored run ----------------------------------------------------------------------------------------------
+
+
+SEARCHES = ("greedy", "beam=")
+"""How the names of decodings begin that search for the most probable text."""
+
+
+def nearest(cell: PublishedCell, tables: Iterable[Table], preset: str) -> tuple[Table, TableRow] | None:
+    """Return the stored row that is nearest to the planned run of a published number, with its table; None without one.
+
+    The same preset counts first, then the backbone, the decoding, and the number of rows, of seeds and of steps. Texts
+    that were sampled never stand in for texts that were searched for, nor for those of another sampling.
+    """
+    found = [
+        (table, row)
+        for table in tables
+        if (table.task, table.split) == (cell.task, cell.split)
+        for row in table.rows
+        if row.method == cell.method and (cell.metric.startswith("ppl/") or is_alike(row.decoding, cell.decoding))
+    ]
+
+    def nearness(one: tuple[Table, TableRow]) -> tuple[float, ...]:
+        table, row = one
+        alike = (table.preset == preset, row.backbone == cell.backbone, row.decoding == cell.decoding)
+        return (*alike, table.n, len(row.seeds), row.config.get("trainer", {}).get("steps") or 0)
+
+    return max(found, key=nearness, default=None)
+
+
+def is_alike(decoding: str, other: str) -> bool:
+    """Return whether two decodings write texts in one way: both search for the most probable text, or sample alike.
+
+    >>> is_alike("greedy", "beam=5+gnmt=1.0"), is_alike("topk=3+max_new_tokens=64", "topk=3+max_new_tokens=100")
+    (True, True)
+    >>> is_alike("topk=3", "greedy"), is_alike("topk=3", "topk=20")
+    (False, False)
+    """
+    first, second = decoding.partition("+")[0], other.partition("+")[0]
+    return first == second or (first.startswith(SEARCHES) and second.startswith(SEARCHES))
+
+
+def unlike_plan(cell: PublishedCell, table: Table, row: TableRow, preset: str, planned: Mapping[str, Any]) -> list[str]:
+    """Return how a stored row was tuned, and its decoding, preset and options of the method that are unlike the plan.
+
+    Its other settings are compared with the paper's, and not with those of the plan.
+
+    Args:
+        cell: the published number that it stands beside.
+        table: of the row.
+        row: ours.
+        preset: that was planned; the settings of another one are not compared.
+        planned: the method's settings that were planned.
+    """
+    found = [tuning_of(row)] if row.tried else []
+    trainer = row.config.get("trainer", {})
+    if trainer.get("select"):
+        found.append(f"of its steps the one with the best {trainer['select']} of validation is kept")
+    if row.decoding and cell.decoding and row.decoding != cell.decoding:
+        found.append(f"decoding {row.decoding} in place of {cell.decoding}")
+    if table.preset != preset:
+        return [*found, f"preset {table.preset}"]
+    stored = row.config.get("method_options", {})
+    return found + [
+        f"method.{name}={as_text(stored[name])} in place of {as_text(value)}"
+        for name, value in planned.items()
+        if name in stored and stored[name] != value
+    ]
+
+
+def tuning_of(row: TableRow) -> str:
+    """Return which settings of a row were picked, from how many trials, and how long these were, for people."""
+    names = row.picked.partition(" picked from ")[0].replace("optim.lr", "learning rate")
+    verb = "are" if ", " in names else "is"
+    text = f"its {names} {verb} the best of {row.tried} by validation loss"
+    steps = row.config.get("trainer", {}).get("steps")
+    if row.trial_steps and steps:
+        share = Fraction(row.trial_steps)
+        text += f" after {round(share * steps if share <= 1 else share):,} steps of one seed"
+    return text
+
+
+def size_of(row: TableRow) -> str:
+    """Return backbone, number of parameters, pretrained or not, and length of training of a row, for people."""
+    if not row.backbone:
+        return "nothing is trained"
+    parameters, start = "", row.config.get("start")
+    if row.parameters:
+        parameters = f" of {row.parameters:,} parameters"
+    begun = "pretrained" if is_pretrained(row.backbone) else "from scratch"
+    after = ""
+    if start:
+        after = f" after {length_of(start)} of {start['method']}"
+    return f"{row.backbone}{parameters} {begun}, {length_of(row.config)}{after}"
+
+
+def length_of(config: Mapping[str, Any]) -> str:
+    """Return how long a run trains, for people."""
+    trainer = config.get("trainer", {})
+    if trainer.get("steps"):
+        return f"{trainer['steps']:,} steps of {trainer.get('batch_size', 'some')} rows"
+    return f"{trainer.get('epochs', 0):g} epochs"
+
+
+# Tolerance -----------------------------------------------------------------------------------------------------------
+
+
+TOLERANCES: tuple[tuple[str, float, float], ...] = (
+    ("acc@*", 3.0, 0.0),
+    ("rouge-*", 0.5, 0.0),
+    ("bleu*", 0.5, 0.0),
+    ("ppl/*", 0.0, 0.02),
+    ("kld*", 0.0, 0.05),
+    ("ms-jaccard-*", 1.0, 0.0),
+    ("self-bleu-*", 1.0, 0.0),
+    ("distinct-*", 1.0, 0.0),
+    ("rep", 0.5, 0.0),
+    ("uniq", 0.0, 0.03),
+    ("mauve", 1.5, 0.0),
+    ("ngram-diversity", 0.5, 0.0),
+    ("coherence", 1.0, 0.0),
+    ("*-acc", 1.0, 0.0),
+    ("factcc", 1.0, 0.0),
+    ("dae*", 1.0, 0.0),
+    ("p_ent*", 1.0, 0.0),
+    ("*", 0.0, 0.05),
+)
+"""By pattern of a metric's name, how far the mean of one or two seeds may be off: in the metric's unit, and as a share
+of the published number; the larger counts. The first pattern that fits a metric decides."""
+
+
+def tolerance(metric: str, published: float) -> float:
+    """Return how far a mean of fewer than three seeds may be off.
+
+    >>> tolerance("rouge-l", 34.7), tolerance("ppl/token", 25.0), tolerance("acc@2/full", 50.0)
+    (0.5, 0.5, 3.0)
+    """
+    for pattern, absolute, share in TOLERANCES:
+        if is_named(metric, pattern):
+            return max(absolute, share * abs(published))
+    raise AssertionError("the last pattern fits every metric")
+
+
+def half_digit(printed: str) -> float:
+    """Return half a unit of the last digit printed.
+
+    >>> half_digit("24.7"), half_digit("8.48k"), half_digit("762"), half_digit("9,706")
+    (0.05, 5.0, 0.5, 0.5)
+    """
+    text = printed.rstrip("?").replace(",", "")
+    exponent = {"k": 3, "m": 6}.get(text[-1:].lower(), 0)
+    decimals = len(text.rstrip("kKmM").partition(".")[2])
+    return float(f"5e{exponent - decimals - 1}")

@@ -15,10 +15,11 @@ from bench.leaderboards.published.reproduction import (
     NOT_COMPARABLE,
     NOT_RUN,
     OFF,
+    TOLERANCES,
     WITHIN,
     reproduce,
+    tolerance,
 )
-from bench.leaderboards.published.tolerance import TOLERANCES, tolerance
 from bench.leaderboards.render.reproduction import content, markdown, terminal
 from bench.leaderboards.table import tables
 from bench.store.store import Store
