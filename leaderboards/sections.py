@@ -10,7 +10,7 @@ from urllib.parse import quote
 from bench.base.redaction import one_line
 from bench.leaderboards.claim.judge import WORDS
 from bench.leaderboards.names import short_decoding
-from bench.leaderboards.render.grid import number, signed
+from bench.leaderboards.render.shown import number, signed
 from bench.leaderboards.table import metric_name
 
 # Markup --------------------------------------------------------------------------------------------------------------

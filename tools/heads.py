@@ -29,7 +29,7 @@ from bench.base.entries import split_names
 from bench.base.seeds import seed_torch
 from bench.config.reference import reference_of
 from bench.config.resolve import find_method, method_names
-from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text_table import aligned
 from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
 from bench.models.backbones.causal import strictly_past

@@ -28,7 +28,7 @@ from bench.config.decoding import parse
 from bench.config.reference import reference_of
 from bench.config.resolve import find_method
 from bench.generation.generation import generate
-from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text_table import aligned
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext

@@ -60,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
 def import_answers(given: argparse.Namespace) -> int:
     """Print what raters said of each method, and how far they agree."""
     from bench.leaderboards.human import read_answers, read_key, results
-    from bench.leaderboards.render.text.aligned import aligned
+    from bench.leaderboards.render.text_table import aligned
 
     key = read_key(given.key)
     found = results(read_answers(given.answers, key), key)

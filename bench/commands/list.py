@@ -265,7 +265,7 @@ def list_data(given: argparse.Namespace) -> int:
 def list_places(given: argparse.Namespace) -> None:
     """Print where the rows of every task are, without reading them."""
     from bench.cells.splits import SPLITS, where
-    from bench.leaderboards.render.text.aligned import aligned
+    from bench.leaderboards.render.text_table import aligned
 
     rows: list[dict[str, Any]] = []
     for name, entry in TASKS.items():

@@ -144,7 +144,7 @@ def status_line(run: Mapping[str, Any]) -> str:
 
 def show_sizes(given: argparse.Namespace) -> int:
     """Print how many bytes the files of each task and method take; return 0."""
-    from bench.leaderboards.render.text.aligned import aligned
+    from bench.leaderboards.render.text_table import aligned
     from bench.store.disk_use import disk_use
 
     Store(Path(given.results)).files.check_writable()

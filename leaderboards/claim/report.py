@@ -12,7 +12,7 @@ from bench.leaderboards.claim.judge import WORDS, Paper, Verdict
 from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, paper_text, verdict_text
 from bench.leaderboards.claim.scale import scale_of
 from bench.leaderboards.render.markdown_table import markdown_table
-from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text_table import aligned
 
 __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 

@@ -13,7 +13,17 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
 from bench.leaderboards.render.extras import RATIO, SECONDS, SIGNATURES
 from bench.leaderboards.render.footnotes import footnotes, of_marks
-from bench.leaderboards.render.grid import Grid, GridCell, Line, grid_of, printed_values
+from bench.leaderboards.render.shown import (
+    Line,
+    Shown,
+    all_columns,
+    deltas,
+    our_lines,
+    paper_lines,
+    people_lines,
+    printed_values,
+    why_not,
+)
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import Table, table_ids, task_title
@@ -47,7 +57,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     ids = table_ids(leaderboards.tables)
     names = table_names(leaderboards.tables)
     for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
-        content = _table(name, names[place], grid_of(table))
+        content = _table(name, names[place], table)
         for part in ("curves", "samples"):
             content[part] = list(extras.get(part, {}).get(name, ()))
         if note := extras.get("samples_note", {}).get(name):
@@ -72,11 +82,10 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _table(table_id: str, name: str, grid: Grid) -> dict[str, Any]:
-    table = grid.table
+def _table(table_id: str, name: str, table: Table) -> dict[str, Any]:
     ids = [row.id for row in table.rows]
-    lines = [*zip(ids, table.rows, grid.rows, strict=True)]
-    people = [*zip(_human_ids(table.human), table.human, grid.human, strict=True)]
+    lines = [*zip(ids, table.rows, our_lines(table), strict=True)]
+    people = [*zip(_human_ids(table.human), table.human, people_lines(table), strict=True)]
     return {
         "id": table_id,
         "name": name,
@@ -87,12 +96,12 @@ def _table(table_id: str, name: str, grid: Grid) -> dict[str, Any]:
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
-        "legend": of_marks(grid),
+        "legend": of_marks(table, [line for _, _, line in lines]),
         "remarks": footnotes(table),
-        "columns": _columns(grid),
+        "columns": _columns(table),
         "methods": [_row(*line, ids, table.task) for line in lines],
         "human": [_row(*line, ids, table.task) for line in people],
-        "published": _published(grid, ids),
+        "published": _published(table),
     }
 
 
@@ -111,7 +120,7 @@ def _add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[i
             value = Value(dict(costs.get(row["id"], {}).get(column, {})), None, SIGNATURES[column])
             if value.by_seed:
                 fewer = f"n={value.n}" if value.n < row["n_seeds"] else ""
-                cell = GridCell(f"{value.mean:.{decimals}f}", fewer=fewer)
+                cell = Shown(f"{value.mean:.{decimals}f}", fewer=fewer)
                 row["values"][column] = _value(value, cell, ())
 
 
@@ -119,15 +128,14 @@ def _human_ids(rows: Sequence[TableRow]) -> list[str]:
     return [HUMAN, *(f"{HUMAN}-{number}" for number in range(2, len(rows) + 1))][: len(rows)]
 
 
-def _columns(grid: Grid) -> list[dict[str, Any]]:
+def _columns(table: Table) -> list[dict[str, Any]]:
     """Return name and direction of every column, and whether it is shown."""
     directions: dict[str, bool | None] = {}
-    for row in grid.table.rows:
+    for row in table.rows:
         directions |= {column: value.higher_is_better for column, value in row.values.items()}
-    shown = grid.table.columns
     return [
-        {"name": column, "higher_is_better": directions.get(column), "shown": column in shown}
-        for column in grid.columns
+        {"name": column, "higher_is_better": directions.get(column), "shown": column in table.columns}
+        for column in all_columns(table)
     ]
 
 
@@ -141,7 +149,7 @@ def _row(row_id: str, row: TableRow, line: Line, ids: Sequence[str], task: str) 
         "id": row_id,
         **{name: getattr(row, name) for name in OF_ROW},
         "label": line.label,
-        "marks": list(line.marks),
+        "marks": row.marks,
         "seeds": sorted(row.seeds),
         "n_seeds": row.n,
         "seeds_text": line.seeds,
@@ -153,7 +161,7 @@ def _row(row_id: str, row: TableRow, line: Line, ids: Sequence[str], task: str) 
     }
 
 
-def _value(value: Value, cell: GridCell, ids: Sequence[str]) -> dict[str, Any]:
+def _value(value: Value, cell: Shown, ids: Sequence[str]) -> dict[str, Any]:
     """Return a value with its statistics and what is shown of it."""
     content = {
         **vars(cell),
@@ -171,18 +179,18 @@ def _value(value: Value, cell: GridCell, ids: Sequence[str]) -> dict[str, Any]:
     return content
 
 
-def _published(grid: Grid, ids: Sequence[str]) -> list[dict[str, Any]]:
+def _published(table: Table) -> list[dict[str, Any]]:
     """Return the published rows, their values and ours less theirs by our columns."""
     return [
         {
             **{name: getattr(paper, name) for name in ("paper", "table", "name", "method", "backbone", "note")},
-            "values": printed_values(paper, grid.columns),
+            "values": printed_values(paper, table),
             "texts": {column: cell.text for column, cell in line.cells.items()},
-            "deltas": {ids[place]: dict(texts) for place, texts in deltas.items()},
-            "comparable": not grid.why_not,
-            "why_not": grid.why_not,
+            "deltas": deltas(table, paper),
+            "comparable": not why_not(table),
+            "why_not": why_not(table),
         }
-        for paper, line, deltas in zip(grid.table.published, grid.papers, grid.deltas, strict=True)
+        for paper, line in zip(table.published, paper_lines(table), strict=True)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.base.ties import TIE
 from bench.leaderboards.names import short_decoding
-from bench.leaderboards.render.grid import Grid
+from bench.leaderboards.render.shown import Line, deltas
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.value_statistics import ALPHA
@@ -43,14 +43,14 @@ def under_table(table: Table) -> list[str]:
     return lines + footnotes(table)
 
 
-def of_marks(grid: Grid) -> list[str]:
-    """Return what each mark means that the shown columns of a table have."""
-    cells = [cell for line in grid.rows for column, cell in line.cells.items() if column in grid.table.columns]
+def of_marks(table: Table, ours: Sequence[Line]) -> list[str]:
+    """Return what each mark means that the shown columns of our lines of a table have."""
+    cells = [cell for line in ours for column, cell in line.cells.items() if column in table.columns]
     meanings = {
         INTERVAL: any(cell.interval for cell in cells),
         f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": any(cell.best for cell in cells),
         DIFFERS: any(cell.differs for cell in cells),
-        "Δ ours minus published": any(grid.deltas),
+        "Δ ours minus published": any(deltas(table, paper) for paper in table.published),
     }
     return [text for text, is_there in meanings.items() if is_there]
 

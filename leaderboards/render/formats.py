@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -14,9 +14,9 @@ from bench.errors import UsageError
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render import find_format
 from bench.leaderboards.render.footnotes import under_table
-from bench.leaderboards.render.grid import FIXED, Grid, GridCell, Line, grid_of
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.shown import FIXED, Line, Shown, headings, shown_lines
+from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = ["comma_separated", "latex", "latex_escaped", "markdown", "render", "terminal", "text_table"]
@@ -51,31 +51,32 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
     stream = io.StringIO()
     console = console_of(stream, width)
     for table in leaderboards.tables:
-        text_table(grid_of(table)).print(console, whole=whole)
+        text_table(table).print(console, whole=whole)
         for footnote in under_table(table):
             console.print(Text(f"  {one_line(footnote)}"))
         console.print()
     return stream.getvalue()
 
 
-def text_table(grid: Grid) -> TextTable:
+def text_table(table: Table) -> TextTable:
     """Return a leaderboard as a table of texts; where it is split, the primary column is its first value."""
-    values = list(range(len(FIXED), len(grid.headings)))
-    values.sort(key=lambda place: metric_name(grid.headings[place]) != grid.table.primary)
-    repeated = 2 if _needs_backbone(grid) else 1
+    titles, lines = headings(table), shown_lines(table)
+    values = list(range(len(FIXED), len(titles)))
+    values.sort(key=lambda place: metric_name(titles[place]) != table.primary)
+    repeated = 2 if _needs_backbone(lines) else 1
     rows = []
-    for line in grid.lines:
+    for line in lines:
         style = "" if line.ours else "dim"
-        cells = [_styled(cell, style) for cell in line.shown(grid.table.columns)]
+        cells = [_styled(cell, style) for cell in line.shown(table.columns)]
         rows.append(TextRow([Text(one_line(line.indented), style=style), *cells], is_optional=not line.ours))
     order = [*range(repeated, len(FIXED)), *values]
-    return TextTable(one_line(grid.table.title), grid.headings, rows, labels=2, repeated=repeated, order=order)
+    return TextTable(one_line(table.title), titles, rows, labels=2, repeated=repeated, order=order)
 
 
-def _needs_backbone(grid: Grid) -> bool:
+def _needs_backbone(lines: Sequence[Line]) -> bool:
     """Return whether only the backbone tells two rows apart, of ours or of the papers below one of ours."""
     ours, papers = set[str](), set[str]()
-    for line in grid.lines:
+    for line in lines:
         if line.ours:
             papers = set()
         labels = ours if line.ours else papers
@@ -85,7 +86,7 @@ def _needs_backbone(grid: Grid) -> bool:
     return False
 
 
-def _styled(cell: GridCell, style: str) -> Text:
+def _styled(cell: Shown, style: str) -> Text:
     style = "bold" if cell.best else "underline" if cell.second else style
     return Text(one_line(cell.whole) + "†" * cell.differs, style=style)
 
@@ -97,16 +98,17 @@ def markdown(leaderboards: Leaderboards) -> str:
     """Render tables as Markdown, with the notes on all of them below; the best value of a column is bold."""
     parts = []
     for table in leaderboards.tables:
-        grid = grid_of(table)
-        rows = [[escaped(line.indented), *map(_markdown_cell, line.shown(table.columns))] for line in grid.lines]
-        lines = "\n".join(markdown_table(list(map(escaped, grid.headings)), rows, texts=2))
+        rows = [
+            [escaped(line.indented), *map(_markdown_cell, line.shown(table.columns))] for line in shown_lines(table)
+        ]
+        lines = "\n".join(markdown_table(list(map(escaped, headings(table))), rows, texts=2))
         footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
         parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
     notes = "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
     return "\n".join(parts) + notes
 
 
-def _markdown_cell(cell: GridCell) -> str:
+def _markdown_cell(cell: Shown) -> str:
     text = escaped(cell.whole)
     return (f"**{text}**" if cell.best else text) + "†" * cell.differs
 
@@ -156,16 +158,15 @@ def latex_escaped(text: str) -> str:
 
 
 def _latex_table(table: Table) -> str:
-    grid = grid_of(table)
-    rows = [[_latex_label(line), *map(_latex_cell, line.shown(table.columns))] for line in grid.lines]
+    rows = [[_latex_label(line), *map(_latex_cell, line.shown(table.columns))] for line in shown_lines(table)]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{latex_escaped(table.title)}}}",
-            rf"\begin{{tabular}}{{ll{'r' * (len(grid.headings) - 2)}}}",
+            rf"\begin{{tabular}}{{ll{'r' * (len(headings(table)) - 2)}}}",
             r"\toprule",
-            _latex_row(map(latex_escaped, grid.headings)),
+            _latex_row(map(latex_escaped, headings(table))),
             r"\midrule",
             *map(_latex_row, rows),
             r"\bottomrule",
@@ -185,7 +186,7 @@ def _latex_label(line: Line) -> str:
     return latex_escaped(line.label) if line.ours else rf"\quad {latex_escaped(line.label)}"
 
 
-def _latex_cell(cell: GridCell) -> str:
+def _latex_cell(cell: Shown) -> str:
     text = latex_escaped(cell.whole)
     if cell.best:
         text = rf"\textbf{{{text}}}"

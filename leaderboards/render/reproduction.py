@@ -26,9 +26,9 @@ from bench.leaderboards.published.reproduction import (
     Reproduced,
     Reproduction,
 )
-from bench.leaderboards.render.grid import number
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.text.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.shown import number
+from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}

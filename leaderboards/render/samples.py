@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.base.redaction import one_line
-from bench.leaderboards.render.text.text_table import broken, console_of
+from bench.leaderboards.render.text_table import broken, console_of
 from bench.leaderboards.samples import Sample, marked
 
 __all__ = ["shown"]

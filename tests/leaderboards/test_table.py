@@ -5,7 +5,7 @@ import pytest
 from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.grid import grid_of
+from bench.leaderboards.render.shown import our_lines
 from bench.leaderboards.table import metric_name, tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
@@ -121,7 +121,7 @@ def test_a_trained_row_needs_three_seeds_to_be_marked_and_controls_alone_are_not
     table = one(tmp_path)
     marked = [[table.rows[i].method for i in places] for places in table.best_and_second("bleu-3", 3)]
     assert marked == [["lead"], ["trime"]]
-    cells = {line.label.partition(" ")[0]: line.cells["bleu-3"] for line in grid_of(table).rows}
+    cells = {line.label.partition(" ")[0]: line.cells["bleu-3"] for line in our_lines(table)}
     assert [name for name, cell in cells.items() if cell.best] == ["lead"]
 
 

@@ -15,7 +15,7 @@ from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.formats import latex, render, terminal
-from bench.leaderboards.render.grid import GridCell, grid_of, number
+from bench.leaderboards.render.shown import Shown, number, our_lines
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 from bench.store.store import Store
@@ -238,8 +238,7 @@ def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> 
     table = Table("pairs", "test", 9, {}, [row, other], ["rouge-l", "chrf"], (), "small", True)
     assert table.best("rouge-l") == set()
     leaderboards = with_statistics([table])
-    grid = grid_of(table)
-    assert [line.cells["rouge-l"] for line in grid.rows] == [GridCell("n/a")] * 2
+    assert [line.cells["rouge-l"] for line in our_lines(table)] == [Shown("n/a")] * 2
     for form in ("terminal", "markdown", "csv", "json"):
         text = render(leaderboards, form)
         assert "drops 97 % of the references" in text.replace("\n", " ")

@@ -6,7 +6,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,8 +14,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
-
-__all__ = ["TextRow", "TextTable", "broken", "console_of", "short", "width_of"]
 
 NARROWEST = 60
 """Characters that a table is laid out for at least."""
@@ -235,3 +233,27 @@ def fit(widths: list[int], places: Sequence[int], room: int) -> None:
         share = room // (len(places) - done)
         widths[place] = min(widths[place], max(share, NARROWEST_LABEL))
         room -= widths[place]
+
+
+def aligned(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1, width: int | None = None
+) -> list[str]:
+    """Return the lines of a table: texts to the left, numbers to the right, in parts where the line is too short.
+
+    Every part has the first column. Nothing is cut: a text goes on in the next line, and a number that is wider than
+    the line makes its own line longer.
+
+    Args:
+        headings: of each column.
+        rows: cells, one for each heading.
+        texts: how many columns, from the left, are text.
+        width: characters of a line; those of the terminal by default, 200 without one.
+
+    >>> aligned(["rung", "steps"], [["1M", "7"], ["10M", "12"]])
+    ['rung  steps', '1M        7', '10M      12']
+    """
+    lines = [TextRow([Text(cell) for cell in row]) for row in rows]
+    stream = io.StringIO()
+    plain = Console(file=stream, force_terminal=False, color_system=None, width=width or width_of(), highlight=False)
+    TextTable("", headings, lines, labels=texts, repeated=1, framed=False).print(plain)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.leaderboards.render.samples import shown
-from bench.leaderboards.render.text.aligned import aligned
+from bench.leaderboards.render.text_table import aligned
 from bench.leaderboards.samples import Sample
 
 HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")

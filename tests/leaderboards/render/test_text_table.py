@@ -12,8 +12,8 @@ from rich.text import Text
 from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import text_table
-from bench.leaderboards.render.grid import FIXED, Grid, GridCell, grid_of
-from bench.leaderboards.render.text.text_table import TextRow, TextTable, broken, console_of, short, width_of
+from bench.leaderboards.render.shown import FIXED, Shown, headings, our_lines, shown_lines
+from bench.leaderboards.render.text_table import TextRow, TextTable, broken, console_of, short, width_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
@@ -23,13 +23,9 @@ WIDTHS = [60, 80, 100, 120, 150, 200]
 
 
 @pytest.fixture(scope="module")
-def grids() -> list[Grid]:
+def boards() -> list[Table]:
     """Every table of the snapshots."""
-    found: list[Grid] = []
-    for path in snapshots():
-        leaderboards = with_statistics(tables(Store(path))[0], rounds=20)
-        found += map(grid_of, leaderboards.tables)
-    return found
+    return [table for path in snapshots() for table in with_statistics(tables(Store(path))[0], rounds=20).tables]
 
 
 def printed(table: TextTable, width: int) -> list[str]:
@@ -58,29 +54,29 @@ def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
     return columns
 
 
-def shown(cell: GridCell) -> str:
+def shown(cell: Shown) -> str:
     """Return what a terminal shows of a value."""
     return one_line(cell.whole) + "†" * cell.differs
 
 
 @pytest.mark.parametrize("width", [60, 120, 200, *(pytest.param(w, marks=pytest.mark.slow) for w in (80, 100, 150))])
-def test_the_snapshots_are_shown_whole_at_every_width(grids: list[Grid], width: int) -> None:
-    for grid in grids:
-        lines = printed(text_table(grid), width)
+def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Table], width: int) -> None:
+    for board in boards:
+        lines = printed(text_table(board), width)
         assert max(map(len, lines)) <= width
         columns = columns_of(lines)
         names = [heading for heading, _ in columns if heading not in ("method", "backbone")]
-        assert sorted(names) == sorted(short(name).replace("\n", "") for name in grid.headings[2:])
-        for name in grid.table.columns:
-            values = [shown(line.cells[name]) for line in grid.lines if name in line.cells]
+        assert sorted(names) == sorted(short(name).replace("\n", "") for name in headings(board)[2:])
+        for name in board.columns:
+            values = [shown(line.cells[name]) for line in shown_lines(board) if name in line.cells]
             (cells,) = (cells for heading, cells in columns if heading == short(name).replace("\n", ""))
             assert [cell for cell in cells if cell] == [value for value in values if value]
         for heading, cells in columns:
             if heading == "method":
                 joined = " ".join(cells)
-                assert all(line.label.split()[0] in joined.split() for line in grid.rows)
+                assert all(line.label.split()[0] in joined.split() for line in our_lines(board))
                 whole = joined.replace(" ", "")
-                for line in grid.rows:
+                for line in our_lines(board):
                     label = line.label.replace(" ", "")
                     assert label in whole
                     whole = whole.partition(label)[2]
@@ -89,7 +85,7 @@ def test_the_snapshots_are_shown_whole_at_every_width(grids: list[Grid], width: 
 LONG = "facebook/bart-large-distilled-cnn-12-6-v2"
 
 
-def with_long_labels(backbones: list[str]) -> Grid:
+def with_long_labels(backbones: list[str]) -> Table:
     """Rows whose methods start from tuned ones, so that their settings are long and have no place to break."""
     rows = []
     for method, rate, backbone in itertools.product(("ul_token_seq", "mle"), ("0.00131", "0.00262"), backbones):
@@ -99,22 +95,22 @@ def with_long_labels(backbones: list[str]) -> Grid:
         rows.append(row)
     columns = ["bleu-1", "sentence-bleu-1", "ppl/word"]
     table = Table("logicnlg", "test", 9, {}, rows, columns, (), "small", True, primary="bleu-1")
-    return grid_of(with_statistics([table], rounds=20).tables[0])
+    return with_statistics([table], rounds=20).tables[0]
 
 
 @pytest.mark.parametrize("backbones", [["small-encdec"], ["small-encdec", "bilstm"], [LONG], ["bilstm", LONG]])
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) -> None:
-    grid = with_long_labels(backbones)
-    lines = printed(text_table(grid), width)
+    board = with_long_labels(backbones)
+    lines = printed(text_table(board), width)
     assert max(map(len, lines)) <= width
     columns = columns_of(lines)
     whole = "".join(cells_of(columns, "method"))
-    for line in grid.rows:
+    for line in our_lines(board):
         assert line.label.replace(" ", "") in whole.replace(" ", "")
     assert all(backbone in "".join(cells_of(columns, "backbone")) for backbone in backbones)
-    for name in grid.table.columns:
-        shown_values = [shown(line.cells[name]) for line in grid.lines]
+    for name in board.columns:
+        shown_values = [shown(line.cells[name]) for line in shown_lines(board)]
         assert [cell for cell in cells_of(columns, short(name).replace("\n", "")) if cell] == shown_values
 
 
@@ -124,24 +120,24 @@ def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_first_part_has_the_primary_column(grids: list[Grid], width: int) -> None:
-    for grid in grids:
-        lines = printed(text_table(grid), width)
+def test_the_first_part_has_the_primary_column(boards: list[Table], width: int) -> None:
+    for board in boards:
+        lines = printed(text_table(board), width)
         is_split = lines[0].startswith("part 1 of ")
         values = [heading for heading, _ in columns_of(lines) if heading not in FIXED]
-        order = [name for name in grid.table.columns if metric_name(name) == grid.table.primary]
+        order = [name for name in board.columns if metric_name(name) == board.primary]
         if not is_split or not order:
-            order = grid.table.columns
+            order = board.columns
         assert values[0] == short(order[0]).replace("\n", "")
 
 
-def test_every_part_tells_its_rows_apart(grids: list[Grid]) -> None:
-    for grid in grids:
-        named = [(line.label, line.backbone) for line in grid.rows]
+def test_every_part_tells_its_rows_apart(boards: list[Table]) -> None:
+    for board in boards:
+        named = [(line.label, line.backbone) for line in our_lines(board)]
         if len({label for label, _ in named}) == len(named):
             continue
         parts = [
-            heading for heading, _ in columns_of(printed(text_table(grid), 60)) if heading in ("method", "backbone")
+            heading for heading, _ in columns_of(printed(text_table(board), 60)) if heading in ("method", "backbone")
         ]
         assert parts == ["method", "backbone"] * (len(parts) // 2)
 
@@ -178,15 +174,15 @@ def test_the_width_is_that_of_columns_or_wide_without_a_terminal(monkeypatch: py
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_after_a_run_only_what_fits_is_shown(grids: list[Grid], width: int) -> None:
+def test_after_a_run_only_what_fits_is_shown(boards: list[Table], width: int) -> None:
     """The labels and the primary column are there, no line is longer, and what is left out is counted."""
-    for grid in grids:
-        table, stream = text_table(grid), io.StringIO()
+    for board in boards:
+        table, stream = text_table(board), io.StringIO()
         table.print(console_of(stream, width), whole=False)
         lines = stream.getvalue().splitlines()
         assert max(map(len, lines)) <= width
         shown = len(columns_of(lines))
-        assert 2 < shown <= len(grid.headings)
-        assert any(line.startswith(f"  {len(grid.headings) - shown} more columns") for line in lines) == (
-            shown < len(grid.headings)
+        assert 2 < shown <= len(headings(board))
+        assert any(line.startswith(f"  {len(headings(board)) - shown} more columns") for line in lines) == (
+            shown < len(headings(board))
         )

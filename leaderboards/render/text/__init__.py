@@ -1,1 +1,0 @@
-"""Tables and reports as text for a terminal of any width."""
