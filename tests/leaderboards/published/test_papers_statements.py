@@ -274,36 +274,3 @@ def test_the_printed_numbers_keep_to_what_the_text_says_of_them():
     assert min(at("histalign/table2", "LLaMA2-7B", f"Acc@{k}") for k in (2, 5, 10)) == 0
     assert max(at("histalign/table2", "TRIME", f"Acc@{k}") for k in (2, 5, 10)) == 0
     assert min(at("histalign/table2", HIST, f"Acc@{k}") for k in (2, 5, 10, 25)) == 100
-
-
-# A note on HistAlign goes round with other numbers; where it contradicts the paper's tables, the tables are right.
-NOTE = {
-    "accuracy of the first two, HistAlign": (76.6, T1, "Acc@2"),
-    "accuracy of the first two, baseline": (60.3, T1, "Acc@2"),
-}
-
-
-@pytest.mark.parametrize("said", NOTE)
-def test_a_number_of_the_note_is_nowhere_in_the_table(said):
-    value, address, column = NOTE[said]
-    cells = [c for row in paper_table(address).rows for c in row if c.column.endswith(column)]
-    assert len(cells) == 12
-    assert min(abs(c.value - value) for c in cells) > 0.5
-
-
-def test_the_note_has_gains_of_factcc_that_the_table_has_not():
-    gains = [gain(T5, HIST, BART, f"{data} FactCC") for data in ("XSum", "CNN/DM")]
-    assert gains == pytest.approx([0.91, 2.30])
-    assert max(gains) < 3.4
-
-
-def test_the_note_says_that_nothing_falls_but_six_columns_fall():
-    lower = {(T5, "XSum Rouge-L"), (T5, "CNN/DM Rouge-L"), (T7, "SA")}
-    assert all(gain(address, HIST, BART, column) < 0 for address, column in lower)
-    assert gain(T3, HIST, "TRIME", "MAUVE", **LARGE) < 0
-    assert gain(T3, HIST, "TRIME", "diversity", **LARGE) < 0
-    assert gain(T1, HIST, "TRIME", "Cache-Only Acc@25", **SMALL) < 0
-
-
-def test_the_note_knows_no_model_above_774_million_parameters():
-    assert {c.backbone for row in paper_table("histalign/table2").rows for c in row} == {"llama2-7b"}
