@@ -83,8 +83,8 @@ def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
     found: dict[int, dict[str, Value]] = defaultdict(dict)
     for line in frame.drop_duplicates(place).itertuples():
         cell = line.row, line.column
-        conflict, why = cell in conflicts, reasons.get(cell, "")
-        found[line.row][line.column] = Value({}, line.higher_is_better, line.signature, conflict, why)
+        conflict, reason = cell in conflicts, reasons.get(cell, "")
+        found[line.row][line.column] = Value({}, line.higher_is_better, line.signature, conflict, reason)
     for (row, column, seed), number in by_seed.items():
         found[row][column].by_seed[seed] = number
     samples = by_sampling_seed.groupby([*place, "seed"]).transform("size").groupby(place).transform("max")

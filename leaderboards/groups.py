@@ -19,7 +19,7 @@ from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 from bench.tasks import KNOWN_TEXTS
 
-WHY_NOT = "|not applicable: "
+NOT_APPLICABLE = "|not applicable: "
 """What parts the signature of a metric without a value from the reason."""
 OF_TRAINING = ("trainer", "backbone", "backbone_options")
 """The parts of a configuration that a cell without a model has and does not use."""
@@ -319,7 +319,7 @@ def _put(
     sums: StoredSums | None = None,
 ) -> None:
     """Add the line of one stored value."""
-    signature, _, reason = value["signature"].partition(WHY_NOT)
+    signature, _, reason = value["signature"].partition(NOT_APPLICABLE)
     about = (id(group), id(row), group.shared["task"], group.shared["split"], row.method, row.backbone, row.decoding)
     number = (value["name"], signature, value["value"], value["higher_is_better"], reason, sums)
     group.lines.append((*about, seed, sampling_seed, *number))

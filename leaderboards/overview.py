@@ -249,7 +249,7 @@ def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
 def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
     """Return the cell of a row."""
     if value.mean is None or base.mean is None:
-        why = value.why_none
+        why = value.missing_reason
         if value.conflict:
             why = "conflict"
         elif row.diverged:

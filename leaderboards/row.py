@@ -52,7 +52,7 @@ class Value:
         higher_is_better: None where neither way is better.
         signature: everything that the number depends on.
         conflict: whether one seed has two different numbers.
-        why: why there is no value, as the metric says.
+        reason: why there is no value, as the metric says.
         sums: the sufficient statistics of each seed that has them; not of a mean over sampling seeds.
         by_sampling_seed: where texts of a training were sampled more than once, each training's number by that seed.
         half: half the width of the 95 % interval over seeds; None with fewer than three seeds.
@@ -69,7 +69,7 @@ class Value:
     higher_is_better: bool | None
     signature: str
     conflict: bool = False
-    why: str = ""
+    reason: str = ""
     sums: dict[int, StoredSums] = field(default_factory=dict)
     by_sampling_seed: dict[int, dict[int, float]] = field(default_factory=dict)
     half: float | None = None
@@ -104,9 +104,9 @@ class Value:
         return statistics.fmean(self.by_seed.values())
 
     @property
-    def why_none(self) -> str:
+    def missing_reason(self) -> str:
         """Why the metric has no value, or nothing."""
-        return "" if self.by_seed else self.why or "undefined"
+        return "" if self.by_seed else self.reason or "undefined"
 
     @property
     def n(self) -> int:

@@ -14,6 +14,7 @@ from bench.leaderboards.groups import Group, add_cell, add_diverged, add_importe
 from bench.leaderboards.names import name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.value_statistics import MIN_SEEDS
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
 from bench.store.fields import is_imported
@@ -23,8 +24,6 @@ from bench.tasks import TASKS
 
 FORGETTING = ("forgetting/nll", "forgetting/kl")
 """Columns that every task shows of fine-tuned models."""
-MIN_SEEDS = 3
-"""Seeds that a row has to be ranked, and that most rows of a table have where it comes first."""
 LeftOut = Mapping[str, Mapping[str, int]]
 """By task, how many cells are in no table, by reason."""
 
@@ -42,7 +41,7 @@ class Table:
         published: rows of papers for this task.
         whole: whether these are all examples of the split.
         human: what people wrote, a row for each tokenizer.
-        lacking: columns left out, and what they need.
+        missing: columns left out, and what they need.
         primary: the metric that rows are sorted by; empty where the task names none.
         data_title: name of a user's own data; empty where it has none, and for published data.
     """
@@ -57,7 +56,7 @@ class Table:
     preset: str
     whole: bool
     human: Sequence[TableRow] = ()
-    lacking: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
     primary: str = ""
     data_title: str = ""
 
@@ -328,7 +327,7 @@ def _table(group: Group, columns: str) -> Table:
     wanted: Sequence[str] = ()
     if preferred:
         wanted = [*preferred, *FORGETTING, *group.own_metrics]
-    shown, lacking = _shown_columns(wanted, rows, columns)
+    shown, missing = _shown_columns(wanted, rows, columns)
     first = _primary_column(primary, rows, shown)
     rows = _in_blocks(rows, first)
     name_settings(rows)
@@ -349,7 +348,7 @@ def _table(group: Group, columns: str) -> Table:
         shared["preset"],
         group.whole,
         [row for row in human if row.n],
-        lacking,
+        missing,
         primary,
         group.title,
     )
@@ -393,8 +392,8 @@ def _shown_columns(wanted: Sequence[str], rows: Sequence[TableRow], columns: str
         preferred += [column for column in alike if column not in preferred]
     if columns != "default" or not preferred:
         return [*preferred, *(column for column in there if column not in preferred)], {}
-    lacking = {column: why for column in preferred if (why := _need_of(rows, column))}
-    return [column for column in preferred if column not in lacking], lacking
+    missing = {column: why for column in preferred if (why := _need_of(rows, column))}
+    return [column for column in preferred if column not in missing], missing
 
 
 def _primary_column(primary: str, rows: Sequence[TableRow], shown: Sequence[str]) -> str:
@@ -407,7 +406,7 @@ def _primary_column(primary: str, rows: Sequence[TableRow], shown: Sequence[str]
 
 def _need_of(rows: Sequence[TableRow], column: str) -> str:
     """Return what a column needs that was nowhere there when its rows were scored, or nothing."""
-    reasons = {row.values[column].why_none for row in rows if column in row.values}
+    reasons = {row.values[column].missing_reason for row in rows if column in row.values}
     if all(reason.startswith("needs ") for reason in reasons):
         return min(reasons)
     return ""

@@ -360,7 +360,7 @@ def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
     if values[0].conflict:
         return "two stored numbers of one seed contradict each other"
     if values[0].mean is None:
-        return values[0].why_none
+        return values[0].missing_reason
     return values[0]
 
 

@@ -168,7 +168,7 @@ def _value(value: Value, cell: Shown, ids: Sequence[str]) -> dict[str, Any]:
         **{name: getattr(value, name) for name in OF_VALUE},
         "n_seeds": value.n,
         "by_seed": {str(seed): number for seed, number in sorted(value.by_seed.items())},
-        "why": value.why_none,
+        "why": value.missing_reason,
         "against": value.against if value.against in ids else "",
     }
     if value.by_sampling_seed:

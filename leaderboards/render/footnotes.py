@@ -12,8 +12,8 @@ from bench.leaderboards.names import short_decoding
 from bench.leaderboards.render.shown import Line, deltas
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
-from bench.leaderboards.statistics.value_statistics import ALPHA
-from bench.leaderboards.table import MIN_SEEDS, Table
+from bench.leaderboards.statistics.value_statistics import ALPHA, MIN_SEEDS
+from bench.leaderboards.table import Table
 from bench.models import METHODS
 
 __all__ = ["expected_best", "footnotes", "of_marks", "one_gradient", "tuning", "under_table"]
@@ -104,11 +104,11 @@ def _without_value(table: Table) -> Iterator[str]:
     columns: dict[str, dict[str, None]] = {}
     for row in table.rows:
         for column in table.columns:
-            if column in row.values and (reason := row.values[column].why_none):
+            if column in row.values and (reason := row.values[column].missing_reason):
                 columns.setdefault(reason, {})[column] = None
     for reason, names in columns.items():
         yield f"n/a: {', '.join(names)}: {reason}"
-    for column, reason in table.lacking.items():
+    for column, reason in table.missing.items():
         yield f"left out: {column}: {reason}; then bench score"
 
 

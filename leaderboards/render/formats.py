@@ -217,7 +217,12 @@ def comma_separated(leaderboards: Leaderboards) -> str:
             about = [" ".join(row.controls), row.untuned, row.remark]
             for column, value in row.values.items():
                 numbers = [getattr(value, name) for name in OF_VALUE]
-                seeds = [value.n, json.dumps(dict(sorted(value.by_seed.items()))), value.signature, value.why_none]
+                seeds = [
+                    value.n,
+                    json.dumps(dict(sorted(value.by_seed.items()))),
+                    value.signature,
+                    value.missing_reason,
+                ]
                 writer.writerow(map(_harmless, [*of_table, *of_row, column, *numbers, *seeds, *about]))
     return out.getvalue()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bench.base.keys import key_of
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.intervals import SMALLEST
+from bench.leaderboards.statistics.value_statistics import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = ["BASELINE", "NO_CHOICE", "Choice", "baseline_of", "baseline_row", "choices", "rows_beside"]
@@ -114,7 +114,7 @@ def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     def preferred(pair: tuple[TableRow, str]) -> tuple[bool, int, int, int]:
         row, column = pair
         beside = {other.method for other in rows_beside(table, row)}
-        return row.values[column].n < SMALLEST, -row.tried, -row.values[column].n, -len(beside)
+        return row.values[column].n < MIN_SEEDS, -row.tried, -row.values[column].n, -len(beside)
 
     return min(found, key=preferred)  # the first of equals
 
@@ -153,7 +153,7 @@ def _choice(rows: Sequence[TableRow], base: TableRow, column: str) -> Choice:
     most_seeds = max(row.values[column].n for row in rows)
     trainer = base.config.get("trainer")
     rules: Sequence[tuple[str, Callable[[TableRow], bool]]] = (
-        (f"with {SMALLEST} seeds", lambda row: row.values[column].n >= SMALLEST),
+        (f"with {MIN_SEEDS} seeds", lambda row: row.values[column].n >= MIN_SEEDS),
         ("picked on validation", lambda row: row.tried > 0),
         (f"tuned as {BASELINE} was", lambda row: row.tried == base.tried),
         ("picked from most combinations", lambda row: row.tried == most_tried),

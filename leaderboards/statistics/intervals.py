@@ -14,20 +14,18 @@ from functools import lru_cache
 
 import numpy as np
 
+from bench.leaderboards.statistics.value_statistics import LEVEL, MIN_SEEDS
 from bench.metrics.sums import Form, Sums, values_of
 
-__all__ = ["LEVEL", "SMALLEST", "Interval", "SeedMean", "bootstrap", "seed_mean"]
+__all__ = ["Interval", "SeedMean", "bootstrap", "seed_mean"]
 
-LEVEL = 0.95
 ROUNDS = 2000
 """Bootstrap samples: the ends of a 95 % interval are then good to about a twentieth of its width."""
-SMALLEST = 3
-"""Fewer seeds give no interval."""
 
 
 @dataclass(frozen=True)
 class SeedMean:
-    """Mean over seeds; `half` is half the width of its interval, None under `SMALLEST` seeds."""
+    """Mean over seeds; `half` is half the width of its interval, None under `MIN_SEEDS` seeds."""
 
     mean: float
     half: float | None
@@ -58,7 +56,7 @@ def seed_mean(values: Sequence[float], level: float = LEVEL) -> SeedMean:
     if not values or not all(map(math.isfinite, values)):
         raise ValueError(f"expected one finite value or more, got {list(values)}")
     n, mean = len(values), statistics.fmean(values)
-    if n < SMALLEST:
+    if n < MIN_SEEDS:
         return SeedMean(mean, None, n)
     return SeedMean(mean, _student_t(n - 1, level) * statistics.stdev(values) / math.sqrt(n), n)
 

@@ -13,12 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards.statistics.intervals import Interval
+from bench.leaderboards.statistics.value_statistics import LEVEL, MIN_SEEDS
 
 __all__ = ["MIN_SEEDS", "SeedEffect", "holm", "paired_difference", "seed_effect", "unpaired_difference"]
-
-LEVEL = 0.95
-MIN_SEEDS = 3
-"""Fewer seeds give no interval."""
 
 
 @dataclass(frozen=True)

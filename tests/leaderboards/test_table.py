@@ -79,7 +79,7 @@ def test_a_mean_over_fewer_seeds_than_the_row_says_so(tmp_path):
 def test_a_value_that_is_not_defined_is_no_number(tmp_path):
     scored(trained(tmp_path), {"bleu-1": 30.0, "bleu-3": None})
     values = one(tmp_path).rows[0].values
-    assert {name: (value.mean, value.n, value.why_none) for name, value in values.items()} == {
+    assert {name: (value.mean, value.n, value.missing_reason) for name, value in values.items()} == {
         "bleu-1": (30.0, 1, ""), "bleu-3": (None, 0, "undefined")}  # fmt: skip
 
 
@@ -466,5 +466,5 @@ def test_a_column_that_one_method_lacks_stays(tmp_path):
     table = one(tmp_path)
     assert table.columns == ["bleu-3", "tapas-acc"], "one column: a reason is no other definition"
     assert row(table, "mle").values["tapas-acc"].by_seed == {0: 50.0}
-    assert row(table, "trime").values["tapas-acc"].why_none == "needs owner/tapas: bench doctor"
+    assert row(table, "trime").values["tapas-acc"].missing_reason == "needs owner/tapas: bench doctor"
     assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render(with_statistics([table]), "terminal")

@@ -231,7 +231,7 @@ def test_every_form_of_no_tables_is_valid(form):
 
 
 def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:
-    none = Value({}, True, "rouge", why="it drops 97 % of the references' letters")
+    none = Value({}, True, "rouge", reason="it drops 97 % of the references' letters")
     assert (none.mean, none.n) == (None, 0)
     row = TableRow("mle", "small-encdec", "greedy", {}, values={"rouge-l": none, "chrf": Value({0: 3.0}, True, "chrf")})
     other = TableRow("face", "small-encdec", "greedy", {}, values={"rouge-l": none})
