@@ -14,7 +14,7 @@ from bench.leaderboards.claim.judge import Paper
 from bench.leaderboards.claim.report import content
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.extras import Asked, extras_of
+from bench.leaderboards.render.extras import Prompts, extras_of
 from bench.leaderboards.render.html import write_page
 from bench.leaderboards.table import Table
 from bench.store.reading import readable, readable_rows
@@ -22,7 +22,7 @@ from bench.store.snapshot import is_snapshot
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
-__all__ = ["NAME", "Known", "asked_of", "page_of"]
+__all__ = ["NAME", "Known", "prompts_of", "page_of"]
 
 NAME = "leaderboard.html"
 
@@ -49,30 +49,30 @@ def page_of(
         claims: of papers, with their verdicts.
     """
     store, leaderboards = store or Store(results), leaderboards.for_readers()
-    asked = asked_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
+    prompts = prompts_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
     try:
         records = results.resolve().relative_to(path.resolve().parent).as_posix()
     except ValueError:
         records = ""  # no link that would name this machine's folders
     if is_snapshot(results):
         records = ""  # its records are no files to open
-    extras = extras_of(store, leaderboards.tables, asked, records)
+    extras = extras_of(store, leaderboards.tables, prompts, records)
     write_page(path, board(leaderboards, {**extras, "claims": content(claims)}))
     return path
 
 
-def asked_of(store: Store, tables: Sequence[Table], task_of: TaskOf) -> Asked:
+def prompts_of(store: Store, tables: Sequence[Table], task_of: TaskOf) -> Prompts:
     """Return prompt and reference of the generated rows, by task and split; without the data, those that rows carry."""
-    asked: dict[str, dict[str, tuple[str, str]]] = {}
+    prompts: dict[str, dict[str, tuple[str, str]]] = {}
     for table in tables:
         name = f"{table.task}/{table.split}"
-        if name in asked:
+        if name in prompts:
             continue
-        asked[name] = {}
+        prompts[name] = {}
         for stored, record in _generated(store, table):
-            asked[name] |= _of_rows(stored, record, task_of)
+            prompts[name] |= _of_rows(stored, record, task_of)
             break
-    return asked
+    return prompts
 
 
 def _generated(store: Store, table: Table) -> list[tuple[StoredRows, Mapping[str, Any]]]:

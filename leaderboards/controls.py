@@ -52,7 +52,7 @@ def diversity(row: TableRow) -> dict[str, float]:
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Of a sweep of decodings keep, for each row it is to meet, the one nearest in `DIVERSITY`; say so in its remark.
+    """Of a sweep of decodings keep, for each row it is to meet, the one nearest in `DIVERSITY`; named in its remark.
 
     A sweep with nothing to meet is left out.
     """
@@ -69,7 +69,7 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
 
 
 def _nearest(sweep: Sequence[tuple[int, TableRow]], goal: TableRow) -> Iterator[TableRow]:
-    """Yield, for each signature of a row's diversity, the nearest row of its sweep; its remark says so.
+    """Yield, for each signature of a row's diversity, the nearest row of its sweep, with a remark that names it.
 
     Args:
         sweep: rows that are to meet rows of the goal's method, each after its place.

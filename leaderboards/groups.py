@@ -37,7 +37,7 @@ class Group:
         rows: by the key of everything that decides a number but the seed.
         human: what people wrote, by tokenizer and longest text.
         lines: the numbers of all these rows.
-        own_task: what a record says of a task of the user's own: `columns` and `primary`; nothing of a built-in one.
+        own_task: `columns` and `primary` of a task of the user's own, from a record; empty for a built-in one.
         own_metrics: columns of metrics of the user's own.
         title: name of a user's own data; empty where it has none, and for published data.
     """
@@ -57,7 +57,7 @@ def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) ->
     """Return what all cells of one table share: task, preset, training data and the split they are evaluated on."""
     config, train = trained["config"], trained["data"]["train"]
     data = {"train": [train["status"], train["sha256"]], split: [status, sha256]}
-    if is_imported(trained):  # nobody knows what it was trained on
+    if is_imported(trained):  # its training data are unknown
         del data["train"]
     return {
         "task": config["task"],
@@ -296,7 +296,7 @@ def title_of(record: Mapping[str, Any]) -> str:
 
 
 def own_part(record: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """Return what a record says of a task or backbone of the user's own; nothing of a built-in one."""
+    """Return the entry of a record on a task or backbone of the user's own; empty for a built-in one."""
     found: Mapping[str, Any] = record.get("own", {}).get(part, {})
     return found
 
@@ -396,7 +396,7 @@ def versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
 
 
 def difference(versions: Mapping[str, int], newer: Mapping[str, int]) -> str:
-    """Say which versions differ, for people.
+    """Return which versions differ, as text.
 
     >>> difference({"code": 2, "start.code": 1}, {"code": 3, "start.code": 1})
     'version 2 where version 3 stands too'

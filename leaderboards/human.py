@@ -238,14 +238,14 @@ def results(judgements: Sequence[Judgement], key: Mapping[str, Any]) -> dict[str
     units: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # by question and item
     for one in judgements:
         row, methods = key["items"][one.item]["row"], key["items"][one.item]["methods"]
-        said: Any = one.answer
+        answer: Any = one.answer
         if pairs:
-            said = TIE if one.answer == TIE else methods["AB".index(str(one.answer))]
+            answer = TIE if one.answer == TIE else methods["AB".index(str(one.answer))]
             for name in names:
-                by_place[one.question, name][row].append(100.0 * (name == said))
+                by_place[one.question, name][row].append(100.0 * (name == answer))
         else:
             by_place[one.question, methods[0]][row].append(float(one.answer))
-        units[one.question][one.item].append(said)
+        units[one.question][one.item].append(answer)
     found, agreement = [], []
     for question in (name for name in key["questions"] if name in units):
         found += [_result(question, name, by_place, first) for name in names if by_place[question, name]]

@@ -20,7 +20,7 @@ HIDDEN = "rows of other methods are not shown; tests are those of whole tables"
 
 @dataclass(frozen=True)
 class Leaderboards:
-    """What every renderer is given.
+    """The tables of a store, with what is shown around them.
 
     Args:
         tables: in the order they are shown, with statistics.
@@ -45,7 +45,7 @@ class Leaderboards:
         return [*self._damage(), *notes_of(self.left_out)]
 
     def _damage(self) -> list[str]:
-        """Say which damaged files were passed over."""
+        """Return a note on the damaged files that were passed over."""
         if not self.damaged:
             return []
         named = ", ".join(self.damaged[:NAMED])
@@ -54,7 +54,7 @@ class Leaderboards:
         return [f"damaged files are left out: {named}; bench store status says what is wrong with each and what to do"]
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
-        """Return the leaderboards of some tasks; only what is said over several tasks is made again."""
+        """Return the leaderboards of some tasks; the overview over tasks is computed again."""
         if all(table.task in tasks for table in self.tables) and all(task in tasks for task in self.left_out):
             return self
         kept = [table for table in self.tables if table.task in tasks]

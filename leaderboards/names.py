@@ -10,7 +10,7 @@ from bench.leaderboards.row import TableRow
 
 
 def name_settings(rows: Sequence[TableRow]) -> None:
-    """Say of each row what differs from other rows of its method and backbone."""
+    """Set the settings of each row: what differs from other rows of its method and backbone."""
     alike: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
     for row in rows:
         alike[row.method, row.backbone].append(row)

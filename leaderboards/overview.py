@@ -291,7 +291,7 @@ def _order(row: OverviewRow) -> tuple[bool, bool, int, int, str]:
 
 
 def _notes(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> list[str]:
-    """Say which settings stand for a method, which tasks have no column, and which methods stand beside no baseline."""
+    """Return notes: the settings that stand for a method, tasks without a column, methods without a baseline."""
     notes = [f"{column.title} shows {'; '.join(column.chosen.values())}" for column in columns if column.chosen]
     shown = set[str]().union(*(column.cells for column in columns))
     beside = f"beside the {BASELINE} row of a task, of its backbone and decoding"

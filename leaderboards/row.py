@@ -140,7 +140,7 @@ class TableRow:
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
         parameters: of its model; None where it has none, or the record does not say.
-        unpinned: hub copies of backbones and rows that were asked for by a branch, and what to do, for people.
+        unpinned: hub copies of backbones and rows that were requested by a branch, and what to do, for people.
     """
 
     method: str
@@ -191,7 +191,7 @@ class TableRow:
 
     @property
     def untuned(self) -> str:
-        """Settings that decide the row's place and that no grid was given for, or nothing."""
+        """Settings that decide the row's place and that were not tuned, or nothing."""
         entry = METHODS.get(self.method) or METHODS.get(self.method.partition(".")[0])
         if entry is None or self.tried:
             return ""

@@ -240,12 +240,12 @@ def _about(table: Mapping[str, Any]) -> str:
     """Return how many methods a table has, and under how many seeds."""
     methods = len({row["method"] for row in table["methods"]})
     seeds = sorted({row["n_seeds"] for row in table["methods"]})
-    said = _counted(methods, "method")
+    about = _counted(methods, "method")
     if seeds and seeds[-1] != seeds[0]:
-        said += f", {seeds[0]} to {seeds[-1]} seeds"
+        about += f", {seeds[0]} to {seeds[-1]} seeds"
     elif seeds:
-        said += f", {_counted(seeds[0], 'seed')}"
-    return f" <span class=soft>{said}</span>"
+        about += f", {_counted(seeds[0], 'seed')}"
+    return f" <span class=soft>{about}</span>"
 
 
 def _counted(n: int, what: str) -> str:
@@ -263,7 +263,7 @@ def _counted(n: int, what: str) -> str:
 
 
 NOT_FOR_SCRIPTS = ("overview", "claims")
-"""Of a board, what only these sections show: the page's scripts are not given it."""
+"""Of a board, what only these sections show: the page's scripts do not get it."""
 
 
 def around_tables(board: Mapping[str, Any]) -> tuple[str, str]:

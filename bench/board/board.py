@@ -175,10 +175,10 @@ class Board:
         from bench.leaderboards.render.board import board
         from bench.leaderboards.render.extras import extras_of
         from bench.leaderboards.render.html import write_page
-        from bench.page import asked_of
+        from bench.page import prompts_of
 
         shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]}).for_readers()
-        extras = extras_of(self._store, shown.tables, asked_of(self._store, shown.tables, Tasks(import_own=False).of))
+        extras = extras_of(self._store, shown.tables, prompts_of(self._store, shown.tables, Tasks(import_own=False).of))
         write_page(Path(path), reduce(filtered, self._filters, board(shown, extras)))
         return Path(path)
 

@@ -1,1 +1,1 @@
-"""The papers' own tables beside ours."""
+"""The tables that papers publish, and how ours compare with them."""

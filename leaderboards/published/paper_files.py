@@ -276,12 +276,12 @@ class PublishedSearch:
     @property
     def text(self) -> str:
         """The search in one sentence."""
-        said = []
+        axes = []
         for axis in self.axes:
             on = f" on {axis.chosen_on}" if axis.chosen_on else ""
-            said.append(f"{axis.setting} {' '.join(axis.values)} ({', '.join(axis.methods)}{on}; {axis.where})")
+            axes.append(f"{axis.setting} {' '.join(axis.values)} ({', '.join(axis.methods)}{on}; {axis.where})")
         note = f". {self.note}" if self.note else ""
-        return f"search of {self.paper} ({self.where}), by {self.chosen_by}: {'; '.join(said)}{note}"
+        return f"search of {self.paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
 
 
 @dataclass(frozen=True)
@@ -311,16 +311,16 @@ class TrainingTime:
     @property
     def text(self) -> str:
         """The hours and hardware for people."""
-        said = "hours not stated"
+        text = "hours not stated"
         if self.hours is not None and self.hours < 1:
-            said = f"{self.hours * 60:.0f} min"
+            text = f"{self.hours * 60:.0f} min"
         elif self.hours is not None:
-            said = f"{self.hours:g} h"
+            text = f"{self.hours:g} h"
         if self.device:
-            said += f" on {self.count or 'a number of'} {self.device}"
+            text += f" on {self.count or 'a number of'} {self.device}"
         if self.note:
-            said += f" ({self.note})"
-        return said
+            text += f" ({self.note})"
+        return text
 
 
 # Reading -------------------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def paper_table(address: str) -> PublishedTable:
 
 
 def paper_of(table: PublishedTable) -> Paper | None:
-    """Return the paper that a table is of; None for a table of nobody's file."""
+    """Return the paper that a table is of; None for a table that no file has."""
     short = table.address.partition("/")[0]
     return next((paper for paper in papers() if paper.short == short), None)
 

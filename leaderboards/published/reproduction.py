@@ -193,7 +193,7 @@ def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Depar
 
 
 def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Checked:
-    """Return whether our number is as a sentence of the paper says; a number that is stated has its usual tolerance."""
+    """Return the verdict on a sentence of the paper about a number; a number that it states has the usual tolerance."""
     rows = [row for row in table.rows if row[0].row == check.row and check.backbone in ("", row[0].backbone)]
     printed, cell = None, rows[0][0]
     if check.column:
@@ -207,7 +207,7 @@ def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Check
         replace(cell, metric=metric, printed=stated, value=check.value, spread=None, why_not="")
     )
     verdict = found.verdict
-    if verdict == ANOTHER:  # the check is of the paper's model: its bound says nothing of another one
+    if verdict == ANOTHER:  # the check is of the paper's model, and its bound does not apply to another one
         return Checked(check, verdict, found.reason, printed)
     if verdict in (WITHIN, OFF):
         assert found.ours is not None

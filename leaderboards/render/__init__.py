@@ -49,7 +49,7 @@ def find_format(name: str) -> Loaded:
     return replace(loaded, value=FormatEntry(loaded.code["class"], "a format of one's own"))
 
 
-def check_format(asked: str, value: Any) -> None:
+def check_format(name: str, value: Any) -> None:
     """Refuse what is no function of leaderboards.
 
     Raises:
@@ -58,7 +58,7 @@ def check_format(asked: str, value: Any) -> None:
     if isinstance(value, FormatEntry):
         value = value.load()
     if inspect.isclass(value) or not callable(value) or len(inspect.signature(value).parameters) != 1:
-        raise UsageError(f"'{asked}' is neither a function (leaderboards) -> str nor a FormatEntry of one")
+        raise UsageError(f"'{name}' is neither a function (leaderboards) -> str nor a FormatEntry of one")
 
 
 __all__ = ["FORMATS", "PAGE", "FormatEntry", "check_format", "find_format"]

@@ -21,27 +21,29 @@ LONGEST = 600
 POINTS = 24
 """Of a curve."""
 
-Asked = Mapping[str, Mapping[str, tuple[str, str]]]
+Prompts = Mapping[str, Mapping[str, tuple[str, str]]]
 """Prompt and reference by `task/split` and row id: the store holds what models wrote, the data what they read."""
 
 
-def extras_of(store: Store, tables: Sequence[Table], asked: Asked | None = None, records: str = "") -> dict[str, Any]:
+def extras_of(
+    store: Store, tables: Sequence[Table], prompts: Prompts | None = None, records: str = ""
+) -> dict[str, Any]:
     """Return what a board shows beside its tables, for `board(..., extras=)`.
 
     Args:
         store: where the tables are from.
         tables: as they are shown.
-        asked: prompts and references, for the samples to be read beside them; rows that are cut from running text
+        prompts: prompts and references, for the samples to be read beside them; rows that are cut from running text
             have none.
         records: the store's folder, relative to the page, for links; empty for none.
 
     Damaged files are passed over and noted in the store.
     """
-    asked = asked or {}
+    prompts = prompts or {}
     curves, samples, costs = {}, {}, {}
     for name, table in zip(table_ids(tables), tables, strict=True):
         curves[name] = curves_of(store, table)
-        samples[name] = samples_of(store, table, asked.get(f"{table.task}/{table.split}", {}))
+        samples[name] = samples_of(store, table, prompts.get(f"{table.task}/{table.split}", {}))
         costs[name] = costs_of(store, table)
     return {"records": records or None, "curves": curves, "samples": samples, "costs": costs}
 
@@ -82,7 +84,7 @@ def thinned(points: Sequence[Sequence[float]]) -> list[list[float]]:
     return [[int(step), float(f"{loss:.4g}")] for step, loss in even_points(points, POINTS)]
 
 
-def samples_of(store: Store, table: Table, asked: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
+def samples_of(store: Store, table: Table, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
     """Return texts side by side, the same ids for every row that has texts, each of its first seed with any."""
     texts: dict[str, dict[str, str]] = {}
     for row in table.rows:
@@ -91,7 +93,7 @@ def samples_of(store: Store, table: Table, asked: Mapping[str, tuple[str, str]])
             texts[row.id] = written
     content = []
     for name in _shared_ids(list(texts.values())):
-        prompt, reference = asked.get(name, ("", ""))
+        prompt, reference = prompts.get(name, ("", ""))
         content.append(
             {
                 "id": name,

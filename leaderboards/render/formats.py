@@ -16,7 +16,7 @@ from bench.leaderboards.render import find_format
 from bench.leaderboards.render.footnotes import under_table
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.shown import FIXED, Line, Shown, headings, shown_lines
-from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.text_table import TextTable, console_of
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = ["comma_separated", "latex", "latex_escaped", "markdown", "render", "terminal", "text_table"]
@@ -68,9 +68,10 @@ def text_table(table: Table) -> TextTable:
     for line in lines:
         style = "" if line.ours else "dim"
         cells = [_styled(cell, style) for cell in line.shown(table.columns)]
-        rows.append(TextRow([Text(one_line(line.indented), style=style), *cells], is_optional=not line.ours))
+        rows.append([Text(one_line(line.indented), style=style), *cells])
     order = [*range(repeated, len(FIXED)), *values]
-    return TextTable(one_line(table.title), titles, rows, labels=2, repeated=repeated, order=order)
+    optional = {place for place, line in enumerate(lines) if not line.ours}
+    return TextTable(one_line(table.title), titles, rows, labels=2, repeated=repeated, order=order, optional=optional)
 
 
 def _needs_backbone(lines: Sequence[Line]) -> bool:

@@ -25,7 +25,7 @@ def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, tex
 
     Args:
         heading: of each column.
-        rows: cells, escaped by whoever makes them.
+        rows: cells, already escaped.
         texts: how many columns, from the left, are text and stand to the left; the others are numbers and stand to
             the right. None: all are text.
 

@@ -28,7 +28,7 @@ from bench.leaderboards.published.reproduction import (
 )
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.shown import number
-from bench.leaderboards.render.text_table import TextRow, TextTable, console_of
+from bench.leaderboards.render.text_table import TextTable, console_of
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
@@ -241,14 +241,13 @@ def terminal(reproductions: Sequence[Reproduction], width: int | None = None) ->
 
 def text_table(reproduction: Reproduction) -> TextTable:
     """Return a reproduction as a table of texts; a wide table repeats the labels of rows and lines in every part."""
-    rows = []
     made = lines(reproduction)
-    for place, (label, cells) in enumerate(made):
-        texts = [Text(one_line(cell), style=STYLES.get(cells[0], "")) for cell in cells]
-        is_last_of_row = place + 1 == len(made) or bool(made[place + 1][0])
-        rows.append(TextRow([Text(one_line(label)), *texts], ends_section=is_last_of_row))
+    rows = []
+    for label, cells in made:
+        rows.append([Text(one_line(label)), *(Text(one_line(cell), style=STYLES.get(cells[0], "")) for cell in cells)])
+    last = {place for place in range(len(made)) if place + 1 == len(made) or made[place + 1][0]}
     headings = ["", "", *reproduction.table.columns]
-    return TextTable(one_line(title(reproduction)), headings, rows, labels=2, repeated=2)
+    return TextTable(one_line(title(reproduction)), headings, rows, labels=2, repeated=2, underlined=last)
 
 
 def content(reproduction: Reproduction) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,41 +74,30 @@ def broken(label: str, width: int) -> str:
 
 
 @dataclass(frozen=True)
-class TextRow:
-    """A row of a table.
-
-    Args:
-        cells: of all columns.
-        ends_section: whether a line is drawn below it.
-        is_optional: whether it is left out of the parts in which it has no value.
-    """
-
-    cells: Sequence[Text]
-    ends_section: bool = False
-    is_optional: bool = False
-
-
-@dataclass(frozen=True)
 class TextTable:
     """A table of texts.
 
     Args:
         title: stands above it.
         headings: of the columns.
-        rows: in order.
+        rows: in order, with the cells of all columns.
         labels: how many of the first columns are labels, on the left; they are broken where the table is too wide.
         repeated: how many of the first columns stand in every part of a table that is split.
         order: of the other columns where the table is split; that of the headings where none is given.
         framed: whether lines are drawn around cells; else two spaces are between columns.
+        underlined: the places of rows with a line below them.
+        optional: the places of rows that are left out of the parts in which they have no value.
     """
 
     title: str
     headings: Sequence[str]
-    rows: Sequence[TextRow]
+    rows: Sequence[Sequence[Text]]
     labels: int
     repeated: int
     order: Sequence[int] = ()
     framed: bool = True
+    underlined: Collection[int] = ()
+    optional: Collection[int] = ()
 
     def print(self, console: Console, *, whole: bool = True) -> None:
         """Print it; where it is too wide its labels are broken, then it is split into parts by columns.
@@ -153,7 +142,7 @@ class TextTable:
         """The characters that each column needs so that nothing is broken."""
         widths = []
         for place, heading in enumerate(self.headings):
-            texts = [*short(heading).split("\n"), *(row.cells[place].plain for row in self.rows)]
+            texts = [*short(heading).split("\n"), *(row[place].plain for row in self.rows)]
             widths.append(max(map(cell_len, texts)))
         return widths
 
@@ -169,7 +158,7 @@ class TextTable:
         """
         widths = list(self.natural)
         for place in range(self.labels):
-            pieces = [piece for row in self.rows for piece in broken(row.cells[place].plain, 0).split("\n")]
+            pieces = [piece for row in self.rows for piece in broken(row[place].plain, 0).split("\n")]
             longest = max(map(cell_len, [self.headings[place], *pieces]))
             widths[place] = min(widths[place], max(longest, width // 3), width // 2)
         left = width - self.total(self.columns[: self.repeated + 1], [0] * len(widths))
@@ -208,16 +197,16 @@ class TextTable:
             else:
                 table.add_column(heading, width=widths[place], justify="right", no_wrap=True)
         values = columns[self.repeated :]
-        for row in self.rows:
-            if row.is_optional and not any(row.cells[place].plain for place in values):
+        for number, row in enumerate(self.rows):
+            if number in self.optional and not any(row[place].plain for place in values):
                 continue
             cells = []
             for place in columns:
-                cell = row.cells[place]
+                cell = row[place]
                 if place < self.labels:
                     cell = Text(broken(cell.plain, widths[place]), style=cell.style)
                 cells.append(cell)
-            table.add_row(*cells, end_section=row.ends_section)
+            table.add_row(*cells, end_section=number in self.underlined)
         return table
 
 
@@ -252,7 +241,7 @@ def aligned(
     >>> aligned(["rung", "steps"], [["1M", "7"], ["10M", "12"]])
     ['rung  steps', '1M        7', '10M      12']
     """
-    lines = [TextRow([Text(cell) for cell in row]) for row in rows]
+    lines = [[Text(cell) for cell in row] for row in rows]
     stream = io.StringIO()
     plain = Console(file=stream, force_terminal=False, color_system=None, width=width or width_of(), highlight=False)
     TextTable("", headings, lines, labels=texts, repeated=1, framed=False).print(plain)

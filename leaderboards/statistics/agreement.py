@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 __all__ = ["alpha", "coincidences"]
 
 Units = Iterable[Sequence[Hashable]]
-"""For each rated unit the answers it got, whoever gave them; missing ones are left out."""
+"""For each rated unit the answers of all raters; missing ones are left out."""
 
 
 def alpha(units: Units, order: Sequence[Hashable], level: Literal["nominal", "ordinal"] = "nominal") -> float | None:

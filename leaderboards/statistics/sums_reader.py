@@ -66,7 +66,7 @@ class SumsReader:
                 self.files, self.size = {}, 0
             try:
                 file = stored.file()
-            except DamagedError:  # whoever reads the store lists it
+            except DamagedError:  # the reader of the store lists it
                 return None
             self.files[key] = file
             if file is not None:

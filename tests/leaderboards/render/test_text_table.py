@@ -13,7 +13,7 @@ from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import text_table
 from bench.leaderboards.render.shown import FIXED, Shown, headings, our_lines, shown_lines
-from bench.leaderboards.render.text_table import TextRow, TextTable, broken, console_of, short, width_of
+from bench.leaderboards.render.text_table import TextTable, broken, console_of, short, width_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
@@ -144,13 +144,13 @@ def test_every_part_tells_its_rows_apart(boards: list[Table]) -> None:
 
 def test_a_value_wider_than_the_terminal_keeps_its_digits() -> None:
     number = "1234567890" * 8
-    table = TextTable("t", ["method", "ppl"], [TextRow([Text("mle"), Text(number)])], labels=1, repeated=1)
+    table = TextTable("t", ["method", "ppl"], [[Text("mle"), Text(number)]], labels=1, repeated=1)
     assert any(number in line for line in printed(table, 60))
 
 
 def test_a_name_without_a_place_to_break_it_is_folded_and_not_cut() -> None:
     name = "x" * 100
-    table = TextTable("t", ["method", "ppl"], [TextRow([Text(name), Text("1.00")])], labels=1, repeated=1)
+    table = TextTable("t", ["method", "ppl"], [[Text(name), Text("1.00")]], labels=1, repeated=1)
     lines = printed(table, 60)
     assert max(map(len, lines)) <= 60
     assert "".join(columns_of(lines)[0][1]) == name

@@ -95,6 +95,12 @@ def test_the_bootstrap_of_a_difference_covers_what_it_says_and_is_narrower_than_
     assert np.mean(apart) < 0.55 * 2 * 1.96 * math.sqrt(2 * 5 / 80)
 
 
+def test_the_bootstrap_of_a_mean_is_as_wide_as_its_standard_error_says():
+    values = np.random.default_rng(1).normal(size=2000)
+    found = bootstrap(counted(values))
+    assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / math.sqrt(2000), rel=0.08)
+
+
 def test_the_same_call_gives_the_same_interval():
     items = of_bleu(np.random.default_rng(0), 40)
     assert bootstrap(items) == bootstrap(items)
