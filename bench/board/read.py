@@ -14,18 +14,7 @@ from bench.store.store import Store
 if TYPE_CHECKING:
     from bench.leaderboards.leaderboards import Leaderboards
 
-__all__ = ["leaderboards_of", "refuse_empty", "stored_leaderboards"]
-
-
-def stored_leaderboards(
-    results: Path, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
-) -> Leaderboards:
-    """Return the leaderboards of a results folder or snapshot.
-
-    Raises:
-        MissingError: when the store holds nothing to show.
-    """
-    return leaderboards_of(Store(results), tasks, columns, limited)
+__all__ = ["leaderboards_of", "refuse_empty"]
 
 
 def leaderboards_of(

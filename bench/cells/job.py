@@ -30,27 +30,20 @@ def content_of(cell: Cell) -> dict[str, Any]:
     return {
         **ancestry_of(cell),
         "evaluations": {key: evaluation_content(what) for key, what in cell.evaluations.items()},
-        "data": {"folder": text_of(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
+        "data": {"folder": source.folder and str(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
     }
 
 
 def ancestry_of(cell: Cell) -> dict[str, Any]:
     """Return what a run is, and the runs it needs, without evaluations and data."""
-    parent, reference, donor = None, None, None
-    if cell.parent is not None:
-        parent = ancestry_of(cell.parent)
-    if cell.reference is not None:
-        reference = ancestry_of(cell.reference)
-    if cell.donor is not None:
-        donor = cell.donor.path
     return {
         "key": cell.key,
         "method": cell.method.asked,
         "config": {**asdict(cell.config), "decodings": [decoding.asked for decoding in cell.config.decodings]},
         "folder": str(cell.folder.path),
-        "parent": parent,
-        "reference": reference,
-        "donor": text_of(donor),
+        "parent": cell.parent and ancestry_of(cell.parent),
+        "reference": cell.reference and ancestry_of(cell.reference),
+        "donor": cell.donor and str(cell.donor.path),
     }
 
 
@@ -63,7 +56,7 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
     config, data = config_of(content["config"]), content["data"]
     kind: type[Task] = find_task(config.asked("task")).value
     task = kind(**config.task_options)
-    source = Source(path_of(data["folder"]), data["why"])
+    source = Source(data["folder"] and Path(data["folder"]), data["why"])
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"], on_rows=on_rows)
     evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
     cell = related_cell(content, task, evaluations)
@@ -75,14 +68,7 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
 
 
 def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
-    """Make a run behind those it needs; those want no evaluations."""
-    parent, reference, donor = None, None, None
-    if content["parent"] is not None:
-        parent = related_cell(content["parent"], task, {})
-    if content.get("reference") is not None:  # not in the queues of older programs
-        reference = related_cell(content["reference"], task, {})
-    if content["donor"] is not None:
-        donor = CellFolder(Path(content["donor"]))
+    """Make a run and those it needs, which have no evaluations."""
     config = config_of(content["config"])
     return Cell(
         config=config,
@@ -91,9 +77,9 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         key=content["key"],
         folder=CellFolder(Path(content["folder"])),
         evaluations=evaluations,
-        parent=parent,
-        donor=donor,
-        reference=reference,
+        parent=content["parent"] and related_cell(content["parent"], task, {}),
+        reference=content["reference"] and related_cell(content["reference"], task, {}),
+        donor=content["donor"] and CellFolder(Path(content["donor"])),
     )
 
 
@@ -118,9 +104,7 @@ def evaluation_content(what: Evaluation) -> dict[str, Any]:
 
 def evaluation_of(content: dict[str, Any]) -> Evaluation:
     """Return an evaluation from its content."""
-    decoding = None
-    if content["decoding"] is not None:
-        decoding = parsed(content["decoding"])
+    decoding = content["decoding"] and parsed(content["decoding"])
     return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
 
 
@@ -128,16 +112,6 @@ def parsed(text: str) -> Decoding:
     """Return the one decoding of a text."""
     (decoding,) = parse(text)
     return decoding
-
-
-def text_of(path: Path | None) -> str | None:
-    """Return a path as text, no path as None."""
-    return None if path is None else str(path)
-
-
-def path_of(text: str | None) -> Path | None:
-    """Undo `text_of`."""
-    return None if text is None else Path(text)
 
 
 def expect(cell: Cell, what: str, given: str, computed: str) -> None:

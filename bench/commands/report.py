@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bench.base.entries import split_names
 from bench.base.files import write_atomic
-from bench.board.read import leaderboards_of, stored_leaderboards
+from bench.board.read import leaderboards_of
 from bench.cli_options import say_damaged, store_options, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
@@ -137,7 +137,7 @@ def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str =
     Raises:
         MissingError: when the store holds nothing to show.
     """
-    return rendered(stored_leaderboards(results, tasks, columns), form)
+    return rendered(leaderboards_of(Store(results), tasks, columns), form)
 
 
 def rendered(leaderboards: Leaderboards, form: str) -> str:

@@ -177,7 +177,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
 
 
 def say_failed(outcome: Outcome) -> None:
-    """Name the cells that failed, and why."""
+    """Name the runs that failed, and why."""
     for label, why in outcome.failed.items():
         print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
 
@@ -188,24 +188,18 @@ def tables_of_run(plan: Any, arguments: RunArguments) -> tuple[Leaderboards, Lea
     Raises:
         BenchError: there is none, or a file of the store is damaged.
     """
-    from bench.board.read import refuse_empty, stored_leaderboards
+    from bench.board.read import leaderboards_of, refuse_empty
+    from bench.store.store import Store
 
-    leaderboards = stored_leaderboards(arguments.results_folder, limited=is_limited(plan))
+    leaderboards = leaderboards_of(Store(arguments.results_folder), limited=is_limited(plan))
     of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
     refuse_empty(of_run.tables, of_run.notes, arguments.results_folder)
     return leaderboards, of_run
 
 
 def is_limited(plan: Any) -> bool:
-    """Whether cells of a plan have a limit of rows: tables keep them apart."""
+    """Whether runs of a plan have a limit of rows: tables keep them apart."""
     return any(cell.config.trainer.limit is not None for cell in plan.cells)
-
-
-def log(of_run: Leaderboards, outcome: Outcome, arguments: RunArguments) -> None:
-    """Log the board of a run on its loggers."""
-    from bench.board.logged import log_board
-
-    log_board(of_run, arguments, outcome.loggers_off)
 
 
 def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
@@ -226,7 +220,9 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 0
     if arguments.loggers:
-        log(of_run, outcome, arguments)
+        from bench.board.logged import log_board
+
+        log_board(of_run, arguments, outcome.loggers_off)
     try:
         path = page_of(leaderboards, results, results / NAME, Known(known))
     except StoreError as error:

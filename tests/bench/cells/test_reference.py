@@ -174,7 +174,7 @@ class TestCells:
             cell.reference.key,
             cell.reference.folder,
         )
-        del content["reference"]
+        content["reference"] = None
         with pytest.raises(BenchError, match="in the job and .* in the worker"):
             cell_of(content)
 
