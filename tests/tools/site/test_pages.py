@@ -65,7 +65,7 @@ def test_a_picture_that_is_not_there_ends_the_build() -> None:
 
 @pytest.mark.parametrize(
     ("title", "anchor"),
-    [("What it says", "what-it-says"), ("`tokens.written` [n, W]", "rowswritten-n-w"), ("A: b, c?", "a-b-c")],
+    [("What it says", "what-it-says"), ("`tokens.written` [n, W]", "tokenswritten-n-w"), ("A: b, c?", "a-b-c")],
 )
 def test_anchors_are_those_of_the_generator(title: str, anchor: str) -> None:
     assert anchor_of(title) == anchor
