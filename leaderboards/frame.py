@@ -74,24 +74,27 @@ def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
 
     Two different numbers of one seed and sampling seed, or a number and none, are a conflict and are shown as one.
     """
-    place = ["row", "column"]
-    numbers = frame.groupby([*place, "seed", "sampling_seed"], sort=False)["value"]
-    conflicts = set((numbers.nunique(dropna=False) > 1).groupby(place).any().loc[lambda unlike: unlike].index)
-    by_sampling_seed = numbers.last().dropna()
+    place, key = ["row", "column"], ["row", "column", "seed", "sampling_seed"]
+    numbers = frame.drop_duplicates([*key, "value"], keep="last")
+    unlike = numbers[numbers.duplicated(key)]
+    conflicts = set(zip(unlike["row"], unlike["column"], strict=True))
+    by_sampling_seed = numbers.dropna(subset=["value"]).drop_duplicates(key, keep="last").set_index(key)["value"]
     by_seed = by_sampling_seed.groupby([*place, "seed"], sort=False).mean()
     reasons = frame[frame["reason"] != ""].groupby(place)["reason"].last().to_dict()
     found: dict[int, dict[str, Value]] = defaultdict(dict)
-    for line in frame.drop_duplicates(place).itertuples():
-        cell = line.row, line.column
-        conflict, reason = cell in conflicts, reasons.get(cell, "")
-        found[line.row][line.column] = Value({}, line.higher_is_better, line.signature, conflict, reason)
+    about = frame[[*place, "higher_is_better", "signature"]].drop_duplicates(place)
+    for row, column, higher_is_better, signature in about.itertuples(index=False):
+        cell = row, column
+        found[row][column] = Value({}, higher_is_better, signature, cell in conflicts, reasons.get(cell, ""))
     for (row, column, seed), number in by_seed.items():
         found[row][column].by_seed[seed] = number
-    samples = by_sampling_seed.groupby([*place, "seed"]).transform("size").groupby(place).transform("max")
-    for (row, column, seed, sampling_seed), number in by_sampling_seed[samples > 1].items():
-        found[row][column].by_sampling_seed.setdefault(seed, {})[sampling_seed] = number
-    for line in frame[frame["sums"].notna()].itertuples():
-        value = found[line.row][line.column]
-        if len(value.by_sampling_seed.get(line.seed, ())) < 2:  # a mean over samples has no statistics of its own
-            value.sums[line.seed] = line.sums
+    if len(by_seed) < len(by_sampling_seed):
+        several = by_sampling_seed.groupby([*place, "seed"]).transform("size").groupby(place).transform("max") > 1
+        for (row, column, seed, sampling_seed), number in by_sampling_seed[several].items():
+            found[row][column].by_sampling_seed.setdefault(seed, {})[sampling_seed] = number
+    stored = frame.loc[frame["sums"].notna(), [*place, "seed", "sums"]]
+    for row, column, seed, sums in stored.itertuples(index=False):
+        value = found[row][column]
+        if len(value.by_sampling_seed.get(seed, ())) < 2:  # a mean over samples has no statistics of its own
+            value.sums[seed] = sums
     return found
