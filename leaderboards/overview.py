@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from bench.leaderboards.controls import Gate, gate
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, rows_beside
-from bench.leaderboards.statistics.value_statistics import ALPHA
+from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.table import Table, metric_name, order_for_readers, task_title
 
 __all__ = ["MIN_TASKS", "Overview", "OverviewCell", "OverviewColumn", "OverviewRow", "overview"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
-from bench.leaderboards.statistics.value_statistics import ALPHA
+from bench.leaderboards.statistics.constants import ALPHA
 from bench.models import METHODS
 from bench.store.store import CellFolder
 

@@ -14,7 +14,7 @@ from bench.leaderboards.groups import Group, add_cell, add_diverged, add_importe
 from bench.leaderboards.names import name_settings
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.value_statistics import MIN_SEEDS
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
 from bench.store.fields import is_imported

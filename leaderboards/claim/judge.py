@@ -14,9 +14,9 @@ from typing import Literal
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile
 from bench.leaderboards.claim.evidence import PartEvidence, gather
 from bench.leaderboards.claim.scale import PAPER, Scale, at_papers_scale, off_scale, scale_of
+from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.paired import MIN_SEEDS, holm
 from bench.leaderboards.statistics.sums_reader import SumsReader
-from bench.leaderboards.statistics.value_statistics import ALPHA
 from bench.leaderboards.table import Table
 
 __all__ = ["WORDS", "Paper", "Verdict", "Word", "judge"]

@@ -8,8 +8,8 @@ from bench.leaderboards.claim.claim_files import Part
 from bench.leaderboards.claim.evidence import ControlEffect, PartEvidence, printed_effect
 from bench.leaderboards.claim.judge import Verdict
 from bench.leaderboards.claim.scale import ranged
+from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import Interval
-from bench.leaderboards.statistics.value_statistics import ALPHA
 
 __all__ = ["control_text", "evidence_lines", "here_text", "paper_text", "verdict_text"]
 

@@ -12,7 +12,7 @@ from bench.leaderboards.names import short_decoding
 from bench.leaderboards.render.shown import Line, deltas
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
-from bench.leaderboards.statistics.value_statistics import ALPHA, MIN_SEEDS
+from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.table import Table
 from bench.models import METHODS
 

@@ -17,7 +17,7 @@ from bench.base.files import write_atomic
 from bench.base.redaction import redacted
 from bench.leaderboards.render.extras import even_points
 from bench.leaderboards.sections import NOT_FOR_SCRIPTS, around_tables, escaped, table_anchor
-from bench.leaderboards.statistics.value_statistics import ALPHA
+from bench.leaderboards.statistics.constants import ALPHA
 
 STYLES = ("page.css", "sections.css")
 SCRIPTS = (

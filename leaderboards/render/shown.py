@@ -8,7 +8,7 @@ from typing import Literal
 
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.row import Value
-from bench.leaderboards.statistics.value_statistics import MIN_SEEDS
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name
 
 HUMAN = "human (the true continuations)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bench.base.keys import key_of
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.value_statistics import MIN_SEEDS
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = ["BASELINE", "NO_CHOICE", "Choice", "baseline_of", "baseline_row", "choices", "rows_beside"]

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from bench.leaderboards.statistics.value_statistics import LEVEL, MIN_SEEDS
+from bench.leaderboards.statistics.constants import LEVEL, MIN_SEEDS
 from bench.metrics.sums import Form, Sums, values_of
 
 __all__ = ["Interval", "SeedMean", "bootstrap", "seed_mean"]

@@ -12,8 +12,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.leaderboards.statistics.constants import LEVEL, MIN_SEEDS
 from bench.leaderboards.statistics.intervals import Interval
-from bench.leaderboards.statistics.value_statistics import LEVEL, MIN_SEEDS
 
 __all__ = ["MIN_SEEDS", "SeedEffect", "holm", "paired_difference", "seed_effect", "unpaired_difference"]
 
