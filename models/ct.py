@@ -10,18 +10,17 @@ Shapes: n positions of a slice, M preceding tokens.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.preceding_targets import preceding_targets
 from bench.models.core.states import TokenSlice
+from bench.models.core.target_lookup import preceding_targets
+from bench.models.functional.token_losses import contrastive_token
 
 
 class CT(Objective):
@@ -74,8 +73,7 @@ class CT(Objective):
         found = preceding_targets(tokens, min(self.window, self.length - 1), distinct=self.variant == "paper")
         at_target, at_tokens = head.at(tokens.targets), head.at(found.tokens)  # [n], [n, M]
         nll = head.lse - at_target
-        above = (at_tokens - at_target[:, None]).masked_fill(found.left_out, -math.inf)
-        contrastive = torch.cat([torch.zeros_like(nll)[:, None], above], 1).logsumexp(1)
+        contrastive = contrastive_token(at_target, at_tokens, found.left_out)
         weight = found.n_targets.to(nll.dtype) / found.n_targets.clamp_max(self.length)
         contrastive = contrastive * weight * (found.number < self.length)
         return nll + contrastive, {"mle": nll, "contrastive": contrastive}

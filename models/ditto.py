@@ -10,8 +10,8 @@ Shapes: n positions of a slice, B rows, T positions of a row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -19,12 +19,12 @@ from torch import Tensor
 
 from bench.base.options import Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.continuations import draw, scoring_batch, states_without_targets
+from bench.models.core.continuations import Written, draw, scoring_batch, special_tokens, states_without_targets, texts
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
 from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.token_losses import repetition_penalty
 
 FLOOR = 1e-20
 """Smallest argument of the logarithm, as in the released code: at most 46 nats."""
@@ -109,8 +109,8 @@ class Ditto(Objective):
         def penalties(tokens: TokenSlice, head: Head) -> Losses:
             at_target, place = head.at(tokens.targets), (tokens.start + tokens.group, tokens.position)
             probability = (at_target - head.lse).exp()
-            gap = (probability - self.decay * before[place].to(probability.dtype)).abs()
-            return -weights[place].to(gap.dtype) * (1 - gap).clamp_min(FLOOR).log(), {}
+            penalty = repetition_penalty(probability, before[place], self.decay, FLOOR)
+            return weights[place].to(penalty.dtype) * penalty, {}
 
         penalised = replace(states, targets=states.targets.masked_fill(lags == 0, IGNORED))
         loss = self.summed(penalised, penalties)
@@ -132,3 +132,52 @@ def lags_of(spans: Sequence[RepeatedSpan], targets: Tensor, *, skipped: int = 0)
         flat += [0] * free + [text.period] * (len(text.written.tokens) - free)
     lags[targets != IGNORED] = lags.new_tensor(flat)
     return lags
+
+
+@dataclass(frozen=True)
+class RepeatedSpan:
+    """A text that repeats a span of `period` tokens, behind a prompt."""
+
+    written: Written
+    period: int
+
+
+def repeated_spans(objective: Objective, batch: Batch, most: int, place: float) -> list[RepeatedSpan]:
+    """Make of each row of a batch a text that repeats a span of it, at least twice; of a row that is too short none.
+
+    Args:
+        objective: whose `run_context` has the most target tokens.
+        batch: a training batch.
+        most: tokens of a span.
+        place: in [0, 1), where in a row the span lies.
+    """
+    made = []
+    for row, front, text, has_source in split_rows(objective, batch):
+        if has_source:
+            length = objective.run_context.max_target
+            period = min(most, length // 2, len(text))
+            start = int(place * (len(text) - period + 1))
+            prefix = front
+        else:
+            period = min(most, len(text) // 3)
+            length = len(text) - period
+            start = period + int(place * (len(text) - 2 * period + 1))
+            prefix = front + text[start - period : start]
+        if period:
+            span = text[start : start + period]
+            made.append(RepeatedSpan(Written(row, prefix, (span * (length // period + 1))[:length]), period))
+    return made
+
+
+def split_rows(objective: Objective, batch: Batch) -> Iterator[tuple[int, list[int], list[int], bool]]:
+    """Yield the rows of a batch: index, tokens before the text, text without its end token, whether it has a source."""
+    ends = special_tokens(objective.backbone, "eos")
+    if objective.backbone.architecture == "encoder-decoder":
+        for row, labels in enumerate(batch["labels"].tolist()):
+            yield row, [], [token for token in labels if token != IGNORED and token not in ends], True
+        return
+    for row, tokens, start in texts(batch):
+        text = tokens[start:]
+        if start > 1 and text[-1] in ends:
+            text = text[:-1]
+        yield row, tokens[:start], text, start > 1

@@ -21,6 +21,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
+from bench.models.functional.token_losses import distances_from, earth_mover
 
 LEAST = 1e-30
 """What a loss is divided by where there is no distance: the quotient is finite in float32."""
@@ -87,7 +88,7 @@ class EMO(Objective):
         divisor = distance.clamp_min(LEAST)
         if self.variant == "released":
             divisor = distance + RELEASED_EPSILON
-        return (nll + (nll / divisor).detach() * distance) / 2, {}
+        return earth_mover(nll, distance, divisor), {}
 
     def _directions(self) -> Tensor:
         """The embedding of the backbone as it is now, each token's at length 1, [V, D]."""
@@ -99,19 +100,3 @@ class EMO(Objective):
             order = torch.randperm(len(directions), generator=generator)
             directions = directions[order.to(directions.device)]
         return directions
-
-
-@torch.no_grad()
-def distances_from(targets: Tensor, directions: Tensor) -> Tensor:
-    """Return 1 - cos(e_i, e_y) of every token and the target, [n, V]; not below 0, and exactly 0 for the target itself.
-
-    It is a product over the vocabulary, the fourth beside the three of a loss and its gradient: EMO costs at least 4/3
-    of maximum likelihood.
-
-    Args:
-        targets: [n].
-        directions: [V, D], rows of length 1.
-    """
-    with torch.autocast(device_type=directions.device.type, enabled=False):  # it would lose what is near 0
-        distances = torch.addmm(directions.new_ones(1, 1), directions[targets], directions.T, alpha=-1)  # [n, V]
-    return distances.clamp_min_(0).scatter_(1, targets[:, None], 0)

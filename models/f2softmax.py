@@ -31,7 +31,6 @@ from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice, at_positions, slices
 from bench.models.functional.class_head import ClassHead, class_head_loss, class_log_masses, posterior_log_probs
-from bench.models.functional.decoupled import decoupled_log_probs
 from bench.models.functional.least_squares import LeastSquares
 from bench.models.functional.mefmax import Classes, fixed_eq_freq, fixed_eq_token, frequency_order, mefmax
 
@@ -242,12 +241,7 @@ class F2Softmax(Objective):
 
     def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Eq. 7 as one distribution over tokens, or eq. 2, [n, V]; greedy and beam search take the best class."""
-        decoding = self.resolved(decoding)
-        log_probs = self.log_probs(tokens)
-        if decoding.distribution != "decoupled":
-            return log_probs
-        classes = self.classes.to(log_probs.device)
-        return decoupled_log_probs(log_probs, classes, **decoding.class_cut() or {})
+        return super().decode_log_probs(tokens, self.resolved(decoding))
 
     def decoding_note(self, decoding: Decoding) -> str | None:
         """Say which classes a top-k cannot cut."""

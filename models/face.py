@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone
+from bench.models.core.continuations import special_tokens
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
-from bench.models.core.special_tokens import special_tokens
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
 

@@ -29,11 +29,10 @@ from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.cpu_copy import Array, to_device
 from bench.models.core.head import Head
-from bench.models.core.memory_terms import memory_slice_size
 from bench.models.core.objective import Objective
-from bench.models.core.sliced_loss import LossSum, summed
+from bench.models.core.sliced_loss import LossSum, memory_slice_size, summed
 from bench.models.core.states import States, TokenSlice, slices
-from bench.models.core.target_entries import positive_entries
+from bench.models.core.target_lookup import positive_entries
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import ranked_hinge, released_ranking
 from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, ranks_of, unranked_last

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
+from bench.models.core.continuations import MOST_TARGETS, rows_from_everywhere
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
-from bench.models.core.validation_rows import MOST_TARGETS, rows_from_everywhere
 from bench.models.functional.interpolation import interpolated, shares_of, spread
 
 if TYPE_CHECKING:

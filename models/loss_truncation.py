@@ -10,7 +10,7 @@ Shapes: B batch rows, T positions of a row, n positions of a slice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +21,6 @@ from bench.base.options import Positive, Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.cpu_copy import to_device
-from bench.models.core.gathered import gathered
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
@@ -142,3 +141,32 @@ class LossTruncation(Objective):
     def _means(self, states: States) -> Tensor:
         """Mean of -log p over the targets of each row, [B]; 0 for a row without a target."""
         return self.target_nll(states).sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
+
+
+def gathered(parts: Sequence[Tensor], reduce: Callable[[Tensor], Tensor], rank: int, world: int) -> Tensor:
+    """Join what each rank has noted, in the order in which one process alone would have noted it.
+
+    A step has as many micro-batches on every rank; the rows of one are shared out over the ranks in order. With one
+    rank nothing is asked of a device; with several, each waits for the others.
+
+    Args:
+        parts: of this rank, one tensor [any length] for each of its micro-batches; all ranks have as many.
+        reduce: sums a tensor over ranks, as `end_of_step` is given it.
+        rank, world: this process, and how many there are.
+
+    Returns:
+        [total length], the same on every rank.
+
+    >>> gathered([torch.tensor([1.0, 2.0]), torch.tensor([3.0])], lambda tensor: tensor, 0, 1)
+    tensor([1., 2., 3.])
+    """
+    if world == 1:
+        return torch.cat(list(parts))
+    lengths = torch.zeros(len(parts), world, dtype=torch.int64, device=parts[0].device)
+    lengths[:, rank] = torch.tensor([len(part) for part in parts])
+    ends = reduce(lengths).flatten().cumsum(0).tolist()  # micro-batch by micro-batch, rank by rank
+    joined = parts[0].new_zeros(ends[-1])
+    for micro, part in enumerate(parts):
+        end = ends[micro * world + rank]
+        joined[end - len(part) : end] = part  # each rank writes what no other writes
+    return reduce(joined)

@@ -25,11 +25,11 @@ from torch import Tensor
 
 from bench.base.options import Range
 from bench.errors import UsageError
-from bench.models.core.derived import Derived
+from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import TokenSlice, slices
-from bench.models.core.validation_rows import rows_from_everywhere
 from bench.models.functional.interpolation import nearest_keys
 from bench.models.interpolated import Entries, Interpolated
+from bench.models.mle_decoded import Derived
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Backbone, Batch

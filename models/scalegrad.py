@@ -9,18 +9,17 @@ Shapes: n positions of a slice, U distinct tokens of a row, V vocabulary.
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor
 
 from bench.base.options import PositiveShare
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.preceding_targets import earlier_targets
 from bench.models.core.states import TokenSlice
+from bench.models.core.target_lookup import earlier_targets
+from bench.models.functional.token_losses import scaled_nll
 
 ADDED = 1e-8
 """What the released code adds to every probability before it divides by their sum."""
@@ -71,9 +70,5 @@ class ScaleGrad(Objective):
         log_p = at_target - head.lse
         seen_mass = ((at_tokens - head.lse[:, None]).exp() * is_seen).sum(1)  # [n] probability of all seen tokens
         is_novel = ~(is_seen & (ids == tokens.targets[:, None])).any(1)  # [n]
-        log_scaled = log_p + math.log(self.gamma) * is_novel.to(log_p)
-        mass = self.gamma + (1 - self.gamma) * seen_mass  # [n] sum of the scaled probabilities
-        if self.variant == "released":
-            log_scaled = torch.log(log_scaled.exp() + ADDED)
-            mass = mass + ADDED * self.backbone.vocabulary_size
-        return mass.log() - log_scaled, {}
+        added = ADDED if self.variant == "released" else 0.0
+        return scaled_nll(log_p, seen_mass, is_novel, self.gamma, added, self.backbone.vocabulary_size), {}

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.head import Head, sum_dtype
+from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.token_losses import pair_hinges
 
 
 class SimCTG(Objective):
@@ -80,21 +79,3 @@ class SimCTG(Objective):
         if self.variant == "released":
             hinge, pairs, n_targets = hinge.sum(), pairs.sum(), n_targets.sum()
         return {"contrastive": (hinge / pairs.clamp_min(1) * n_targets).sum()}
-
-
-def pair_hinges(hidden: Tensor, real: Tensor, margin: float) -> tuple[Tensor, Tensor]:
-    """Return the sum of max(0, margin - 1 + cos) over the ordered pairs of each row, and how many there are, [B] each.
-
-    At least in float32, also under autocast.
-
-    Args:
-        hidden: [B, T, D].
-        real: [B, T] bool: the others are in no pair.
-        margin: rho.
-    """
-    with torch.autocast(hidden.device.type, enabled=False):
-        directions = normalize(hidden.to(sum_dtype(hidden)), dim=-1)
-        cosines = directions @ directions.mT  # [B, T, T]
-    is_pair = (real[:, :, None] & real[:, None, :]).triu(1)
-    hinge = torch.relu(margin - 1 + cosines) * is_pair
-    return 2 * hinge.sum((1, 2)), 2 * is_pair.sum((1, 2))

@@ -20,7 +20,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
-from bench.models.core.target_entries import target_entries
+from bench.models.core.target_lookup import target_entries
 from bench.models.functional.cache import cache_log_probs, cache_log_sums_, cache_nll_of
 
 

@@ -18,14 +18,14 @@ from torch import Tensor
 from bench.base.options import Amount
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
+from bench.models.core.continuations import special_tokens
 from bench.models.core.cpu_copy import CpuTokens
 from bench.models.core.entry import Compatibility
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.preceding_targets import earlier_targets
 from bench.models.core.sliced_loss import LossSum
-from bench.models.core.special_tokens import special_tokens
 from bench.models.core.states import States, TokenSlice
+from bench.models.core.target_lookup import earlier_targets
 from bench.models.functional.unlikelihood import unlikelihood, with_token
 
 FLOOR = 1e-5

@@ -18,9 +18,8 @@ from bench.decodings.core.decoding import Decoding
 from bench.generation.reference_reader import new_caches
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
-from bench.models.core.history import History
 from bench.models.core.objective import Objective
-from bench.models.core.states import TokenSlice
+from bench.models.core.states import History, TokenSlice
 
 __all__ = ["Continuation", "end_tokens", "first_new", "history_of"]
 

@@ -27,8 +27,8 @@ from bench.metrics.example_rows import example_rows
 from bench.metrics.score import NOT_APPLICABLE, Score
 from bench.metrics.sums import value_of
 from bench.metrics.torch import metric_class
+from bench.models.backbones.exactness import DRAWS, cached_difference, forward_differences
 from bench.models.backbones.exactness import TOLERANCE as EXACT
-from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Encoded

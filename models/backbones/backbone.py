@@ -15,13 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bench.errors import UsageError
 from bench.models.backbones.logits import LogitRule, logit_rule
 from bench.models.backbones.lora import Lora
-from bench.models.backbones.positions import max_positions_of
 from bench.models.backbones.pretrained import Pretrained
 from bench.models.core.cpu_copy import CpuBatch, CpuTokens, kept_arrays
-from bench.models.core.history import History
-from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.core.states import IGNORED, History, States, TokenSlice
 
 
 class Batch(TypedDict, total=False):
@@ -183,3 +182,31 @@ def decoder_inputs(labels: Tensor, config: Any) -> Tensor:
     start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
     earlier = labels[:, :-1]
     return torch.cat([start, earlier.masked_fill(earlier == IGNORED, config.pad_token_id)], dim=1)
+
+
+def max_positions_of(model: Any) -> int | None:
+    """Return how many tokens of a row have a position embedding; None for a model that computes its positions."""
+    max_positions: int | None = getattr(getattr(model, "config", None), "max_position_embeddings", None)
+    for name, module in model.named_modules():
+        last = name.rpartition(".")[2]
+        if isinstance(module, nn.Embedding) and (last == "wpe" or "position" in last):
+            return max_positions
+    return None
+
+
+def refuse_longer(max_positions: int | None, length: int, what: str) -> None:
+    """Refuse a batch with more columns than a model has positions.
+
+    Args:
+        max_positions: from `max_positions_of`.
+        length: columns of the batch.
+        what: they are, for the message.
+
+    Raises:
+        UsageError: naming both numbers and the options that change them.
+    """
+    if max_positions is not None and length > max_positions:
+        raise UsageError(
+            f"a batch has {what} of {length} tokens, and the backbone has positions for {max_positions}; lower "
+            f"trainer.max_source or trainer.max_target, or give a backbone from scratch a larger backbone.context"
+        )

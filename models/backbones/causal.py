@@ -11,13 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.backbone import Backbone, Batch, Step, refuse_longer
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
-from bench.models.backbones.positions import refuse_longer
 from bench.models.core.cpu_copy import Array, CpuTokens, kept_arrays
-from bench.models.core.history import History
-from bench.models.core.states import IGNORED, States, TokenSlice, last_slice
+from bench.models.core.states import IGNORED, History, States, TokenSlice, last_slice
 
 Mask = TypeVar("Mask", Tensor, Array)
 

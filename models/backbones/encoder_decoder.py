@@ -18,13 +18,12 @@ from bench.models.backbones.backbone import (
     Step,
     decoder_inputs,
     output_embedding,
+    refuse_longer,
     source_on_cpu,
 )
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
-from bench.models.backbones.positions import refuse_longer
-from bench.models.core.history import History
-from bench.models.core.states import States, TokenSlice, last_slice
+from bench.models.core.states import History, States, TokenSlice, last_slice
 
 __all__ = ["T5", "EncoderDecoder", "start_token"]
 

@@ -1,15 +1,24 @@
-"""Exactness: a backbone is refused whose distribution is not that of its model of `transformers`."""
+"""Exactness: a backbone is refused whose distribution is not that of its model of `transformers`.
+
+It is compared without and with padding and with a cache, on a few tokens, in evaluation mode and without gradients; the
+random state of the caller stays as it was. Differences are in nats, between log-probabilities.
+
+Shapes: B rows, T positions, V vocabulary, D width of a state.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from textwrap import shorten
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone
-from bench.models.backbones.forward_check import DRAWS, NewCache, cached_difference, forward_differences
+from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.core.states import IGNORED
 
 __all__ = ["TOLERANCE", "refuse_inexact", "why_inexact"]
 
@@ -96,3 +105,202 @@ def first_line(error: Exception) -> str:
     """Name an error and what it says first."""
     said = str(error).strip() or "no message"
     return f"{type(error).__name__}: {shorten(said.splitlines()[0], 80, placeholder=' ...')}"
+
+
+LENGTH, SHORT = 6, 4
+"""Tokens of a whole row, and of the beginning of it that is padded."""
+
+DRAWS = (0, 1)
+"""Sets of tokens to compare on."""
+
+NewCache = Callable[[Any], Any]
+"""Makes the empty cache of `Step.cache` from a model's configuration."""
+
+Pair = tuple[list[int], list[int]]
+"""Tokens of a source and of its target."""
+
+
+def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
+    """Return how far `head(states)` is from the logits of the library's own forward, by situation.
+
+    The library sees every row alone and without padding. The backbone sees all rows in one batch, padded.
+
+    Args:
+        backbone: over a model of `transformers`.
+        draw: which set of tokens, 0 or 1.
+
+    Returns:
+        The largest difference of log-probabilities at a real position in nats; infinity where one is not a number.
+    """
+    with undisturbed(backbone):
+        if backbone.architecture == "encoder-decoder":
+            return _differences_of_pairs(backbone, draw)
+        return _differences_of_rows(backbone, draw)
+
+
+def cached_difference(backbone: Backbone, new_cache: NewCache, draw: int = 0) -> float:
+    """Return how far `extend`, token by token, is from `states` over the whole text.
+
+    Args:
+        backbone: any.
+        new_cache: makes the cache of generation.
+        draw: which set of tokens, 0 or 1.
+
+    Returns:
+        The largest difference of log-probabilities in nats; infinity where one is not a number.
+    """
+    cache = new_cache(backbone.model.config)
+    with undisturbed(backbone):
+        if backbone.architecture == "encoder-decoder":
+            return _cached_pairs(backbone, cache, draw)
+        return _cached_rows(backbone, cache, draw)
+
+
+@contextmanager
+def undisturbed(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards every module is in its own mode and the random state as before."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+# Decoder-only -------------------------------------------------------------------------------------------------------
+
+
+def _differences_of_rows(backbone: Backbone, draw: int) -> dict[str, float]:
+    """A whole row, and its beginning padded on either side: the whole row alone is the truth of all three."""
+    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
+    whole = torch.tensor([tokens], device=device)
+    true = log_probs(backbone.model(input_ids=whole, use_cache=False).logits[0])  # [T, V]
+    gap = LENGTH - SHORT
+    padding = tokens[-gap:]  # any tokens: the mask hides them
+    ids = torch.tensor([tokens, tokens[:SHORT] + padding, padding + tokens[:SHORT]], device=device)  # [3, T]
+    mask = torch.ones_like(ids)
+    mask[1, SHORT:] = 0
+    mask[2, :gap] = 0
+    states = backbone.states({"input_ids": ids, "attention_mask": mask, "labels": ids})
+    found = log_probs(backbone.head(states.hidden))  # [3, T-1, V]
+    return {
+        "a row without padding": largest(found[0], true[: LENGTH - 1]),
+        "a row padded on the right": largest(found[1, : SHORT - 1], true[: SHORT - 1]),
+        "a row padded on the left": largest(found[2, gap:], true[: SHORT - 1]),
+    }
+
+
+def _cached_rows(backbone: Backbone, cache: Any, draw: int) -> float:
+    """Two prompts, one of them padded on the left, continued token by token from one text."""
+    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
+    whole = torch.tensor([tokens], device=device)
+    full = backbone.states({"input_ids": whole, "attention_mask": torch.ones_like(whole), "labels": whole})
+    true = log_probs(backbone.head(full.hidden[0]))  # [T-1, V]
+    gap = LENGTH - SHORT
+    ids = torch.tensor([tokens[:-1], tokens[-gap:] + tokens[: SHORT - 1]], device=device)  # [2, T-1]
+    mask = torch.ones_like(ids)
+    mask[1, :gap] = 0
+    positions = (mask.cumsum(1) - 1).clamp_min(0)
+    worst, start = 0.0, 0
+    for stop in range(gap + 1, LENGTH):
+        new = slice(start, stop)
+        step = Step(ids=ids[:, new], cache=cache, mask=mask[:, :stop], positions=positions[:, new])
+        found = log_probs(backbone.head(backbone.extend(step).hidden))  # [2, V]
+        worst = max(worst, largest(found, true[[stop - 1, stop - 1 - gap]]))
+        start = stop
+    return worst
+
+
+# Encoder-decoder ----------------------------------------------------------------------------------------------------
+
+
+def pairs_of(backbone: Backbone, draw: int) -> tuple[Pair, Pair]:
+    """Return a long source with a short target, and a short source with a long target.
+
+    Targets end with the token that decoding starts from: a family that moves the last label to the front, as mBART
+    does, finds there what its own tokenizer would have put.
+    """
+    tokens = plain_tokens(backbone, 2 * LENGTH, draw)
+    start = backbone.model.config.decoder_start_token_id
+    return (tokens[:LENGTH], [*tokens[-SHORT:], start]), (tokens[-SHORT:], [*tokens[:LENGTH], start])
+
+
+def _differences_of_pairs(backbone: Backbone, draw: int) -> dict[str, float]:
+    """Each pair alone by the library, which moves the labels itself; both in one padded batch by the backbone."""
+    pairs, device = pairs_of(backbone, draw), backbone.embedding().device
+    states = backbone.states(padded(pairs, device))
+    found = log_probs(backbone.head(states.hidden))  # [2, T, V]
+    differences = []
+    for row, (source, target) in enumerate(pairs):
+        ids, labels = torch.tensor([source], device=device), torch.tensor([target], device=device)
+        true = log_probs(backbone.model(input_ids=ids, labels=labels, use_cache=False).logits[0])  # [T, V]
+        differences.append(largest(found[row, : len(target)], true[: len(target)]))
+    return {"a pair whose target is padded": differences[0], "a pair whose source is padded": differences[1]}
+
+
+def _cached_pairs(backbone: Backbone, cache: Any, draw: int) -> float:
+    """Two targets of one length, read token by token; one of the sources is padded."""
+    pairs = [(source, target[:SHORT]) for source, target in pairs_of(backbone, draw)]
+    batch = padded(pairs, backbone.embedding().device)
+    true = log_probs(backbone.head(backbone.states(batch).hidden))  # [2, T, V]
+    sources, mask = batch["input_ids"], batch["attention_mask"]
+    encoded = backbone.model.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True)
+    start = torch.full_like(sources[:, :1], backbone.model.config.decoder_start_token_id)
+    inputs = torch.cat([start, batch["labels"][:, :-1]], dim=1)  # [2, T]
+    worst = 0.0
+    for at in range(SHORT):
+        step = Step(ids=inputs[:, at : at + 1], cache=cache, mask=mask, source=sources, encoded=encoded)
+        found = log_probs(backbone.head(backbone.extend(step).hidden))  # [2, V]
+        worst = max(worst, largest(found, true[:, at]))
+    return worst
+
+
+def padded(pairs: tuple[Pair, ...] | list[Pair], device: torch.device) -> Batch:
+    """Collate pairs, sources and targets padded on the right; the mask hides the tokens that pad a source."""
+    longest_source = max(len(source) for source, _ in pairs)
+    longest_target = max(len(target) for _, target in pairs)
+    ids, masks, labels = [], [], []
+    for source, target in pairs:
+        gap = longest_source - len(source)
+        ids.append(source + source[:1] * gap)
+        masks.append([1] * len(source) + [0] * gap)
+        labels.append(target + [IGNORED] * (longest_target - len(target)))
+    return {
+        "input_ids": torch.tensor(ids, device=device),
+        "attention_mask": torch.tensor(masks, device=device),
+        "labels": torch.tensor(labels, device=device),
+    }
+
+
+# Tokens and numbers -------------------------------------------------------------------------------------------------
+
+
+def plain_tokens(backbone: Backbone, number: int, draw: int) -> list[int]:
+    """Return different tokens, spread over the vocabulary, that a configuration gives no special meaning.
+
+    Args:
+        backbone: with a vocabulary of a few dozen tokens at least.
+        number: how many.
+        draw: which set of them, 0 or 1; the sets have no token in common.
+    """
+    special: set[Any] = set()
+    for name, value in vars(backbone.model.config).items():
+        if name.endswith(("token_id", "token_index")):
+            special.update(value if isinstance(value, list) else [value])
+    size = min(backbone.vocabulary_size, len(backbone.embedding()))
+    plain = [token for token in range(size) if token not in special]
+    step = len(plain) // (number * len(DRAWS))
+    return plain[step * number * draw :][:: max(1, step)][:number]
+
+
+def log_probs(logits: Tensor) -> Tensor:
+    """Log-probabilities in float64, [..., V]."""
+    return logits.double().log_softmax(-1)
+
+
+def largest(found: Tensor, true: Tensor) -> float:
+    """Largest difference; infinity where it is not a number, or where one of the two alone is infinite."""
+    apart = torch.where(found == true, 0.0, (found - true).abs())
+    return float(apart.max().nan_to_num(torch.inf))

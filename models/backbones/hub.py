@@ -21,7 +21,7 @@ from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
 from bench.models.backbones.pretrained import Pretrained, resolved
-from bench.models.backbones.published_sizes import PUBLISHED, published_config
+from bench.models.backbones.scratch import PUBLISHED, published_config
 from bench.models.backbones.tensors import tensors_sha256
 
 MAIN = "main"
@@ -165,7 +165,7 @@ def without_weights(name: str, words: Callable[[int], Any], markers: int, option
         if place not in PUBLISHED:
             raise MissingError(
                 f"the sizes of '{place}' are not known: it is no folder, its configuration is not in the hub's cache, "
-                f"and it is not in the table of models/backbones/published_sizes.py"
+                f"and it is not in the table of models/backbones/scratch.py"
             ) from error
         config = published_config(place)
     kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM

@@ -12,16 +12,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from bench.base.seeds import seed_of
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Batch
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
-from bench.models.core.states import IGNORED, States
+from bench.models.core.states import IGNORED, States, TokenSlice, slices
+
+if TYPE_CHECKING:
+    from bench.models.backbones.backbone import Batch
 
 
 @dataclass(frozen=True)
@@ -252,3 +255,43 @@ def without_dropout(module: nn.Module) -> Iterator[None]:
             part.training = training
         for recurrent, rate in rates:
             recurrent.dropout = rate
+
+
+MOST_TARGETS = 50_000
+"""Targets that are enough to choose by; the batch that reaches them is read whole."""
+
+
+def rows_from_everywhere(objective: Objective, batches: Sequence[Batch], most: int) -> Iterator[TokenSlice]:
+    """Yield slices of whole batches, in an order that is drawn once for all, until there are `most` targets.
+
+    Args:
+        objective: whose states they are.
+        batches: of a split, asked for one by one.
+        most: targets that are enough.
+    """
+    order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()
+    n_targets = 0
+    for number in order:
+        for tokens in slices(objective.states(batches[number]), objective.slice_size):
+            yield tokens
+            n_targets += len(tokens)
+        if n_targets >= most:
+            return
+
+
+def special_tokens(backbone: Backbone, kind: Literal["bos", "eos", "pad"]) -> tuple[int, ...]:
+    """Return the ids of the start, end or padding tokens.
+
+    Args:
+        backbone: any; a model without a configuration has no special tokens.
+        kind: start (`bos`), end (`eos`) or padding (`pad`).
+
+    Returns:
+        No id, one id, or several: some models have more than one end token.
+    """
+    ids = getattr(getattr(backbone.model, "config", None), f"{kind}_token_id", None)
+    if ids is None:
+        return ()
+    if isinstance(ids, list | tuple):
+        return tuple(int(token) for token in ids)
+    return (int(ids),)

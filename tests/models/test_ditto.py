@@ -12,11 +12,10 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written, draw, scoring_batch
-from bench.models.core.repeated_spans import RepeatedSpan, repeated_spans
 from bench.models.core.run_context import RunContext
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
-from bench.models.ditto import Ditto, lags_of
+from bench.models.ditto import Ditto, RepeatedSpan, lags_of, repeated_spans
 from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of

@@ -13,7 +13,8 @@ from torch.nn.functional import normalize
 from bench.models.core.head import PlainHead
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
-from bench.models.emo import EMO, distances_from
+from bench.models.emo import EMO
+from bench.models.functional.token_losses import distances_from
 from bench.models.mle import MLE
 from bench.store.checkpoints import load_part
 from tests.models import still

@@ -12,8 +12,8 @@ from bench.config.resolve import find_method
 from bench.decodings.greedy import Greedy
 from bench.decodings.sample import Sample
 from bench.models import METHODS
+from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import slices
-from bench.models.core.validation_rows import rows_from_everywhere
 from bench.models.mle import MLE
 from bench.models.mle_calibrated import TEMPERATURES, MLECalibrated
 from bench.store.store import Store

@@ -13,8 +13,9 @@ from bench.errors import UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED
+from bench.models.functional.token_losses import pair_hinges
 from bench.models.mle import MLE
-from bench.models.simctg import SimCTG, pair_hinges
+from bench.models.simctg import SimCTG
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case

@@ -39,8 +39,7 @@ from bench.models.backbones.recurrent.glove import read_glove
 from bench.models.backbones.recurrent.lstm_decoder import DecoderState
 from bench.models.backbones.recurrent.lstm_encoder import ExemplarRead
 from bench.models.backbones.small import Rate, special_ids
-from bench.models.core.history import History
-from bench.models.core.states import States, TokenSlice, last_slice
+from bench.models.core.states import History, States, TokenSlice, last_slice
 
 __all__ = ["BiLSTM", "bilstm"]
 

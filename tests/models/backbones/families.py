@@ -25,8 +25,7 @@ from transformers.utils import logging
 
 from bench.generation.row_cache import new_cache
 from bench.models.backbones.backbone import Backbone
-from bench.models.backbones.exactness import TOLERANCE, why_inexact
-from bench.models.backbones.forward_check import DRAWS, cached_difference, forward_differences
+from bench.models.backbones.exactness import DRAWS, TOLERANCE, cached_difference, forward_differences, why_inexact
 from bench.models.backbones.hub import adapter_of
 from tests.models.backbones.family_sizes import NOT_TRIED, OWN, SIZES
 

@@ -19,8 +19,14 @@ from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones import backbone_factory, causal, encoder_decoder
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.encoder_decoder import T5
-from bench.models.backbones.exactness import TOLERANCE, refuse_inexact, why_inexact
-from bench.models.backbones.forward_check import cached_difference, forward_differences, undisturbed
+from bench.models.backbones.exactness import (
+    TOLERANCE,
+    cached_difference,
+    forward_differences,
+    refuse_inexact,
+    undisturbed,
+    why_inexact,
+)
 from bench.models.backbones.logits import LogitRule
 from bench.models.mle import MLE
 from bench.tasks.encode.bpe import train_bpe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.errors import UsageError
-from bench.models.backbones.positions import refuse_longer
+from bench.models.backbones.backbone import refuse_longer
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still

@@ -7,8 +7,7 @@ import torch
 
 from bench.errors import UsageError
 from bench.models.backbones import BACKBONES, scratch
-from bench.models.backbones.published_sizes import PUBLISHED, published_config
-from bench.models.backbones.scratch import SUFFIX
+from bench.models.backbones.scratch import PUBLISHED, SUFFIX, published_config
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
 

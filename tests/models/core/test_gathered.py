@@ -1,11 +1,11 @@
-"""models/core/gathered.py: what ranks have noted, in the order of one process."""
+"""models/loss_truncation.py: what ranks have noted, in the order of one process."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from bench.models.core.gathered import gathered
+from bench.models.loss_truncation import gathered
 from tests.models.together import together
 
 NOTED = {

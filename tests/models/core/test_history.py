@@ -1,4 +1,4 @@
-"""models/core/history.py: what was written before a position, in training slices and in generation alike."""
+"""models/core/states.py: what was written before a position, in training slices and in generation alike."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def test_a_backbone_that_does_not_say_is_named() -> None:
 def test_it_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that does not ask pays nothing: no operation on the tokens."""
     model = backbone("gpt2")
-    monkeypatch.setattr("bench.models.core.history.History.before", None)
-    monkeypatch.setattr("bench.models.core.history.History.prompt_end", None)
+    monkeypatch.setattr("bench.models.core.states.History.before", None)
+    monkeypatch.setattr("bench.models.core.states.History.prompt_end", None)
     states = model.states(batch_of(model, SOURCES, TARGETS))
     for index in slice_indices(states.targets):
         slice_of(states, index).take(torch.tensor([0]))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.models.core.preceding_targets import earlier_targets, preceding_targets
 from bench.models.core.states import IGNORED, States, slices
+from bench.models.core.target_lookup import earlier_targets, preceding_targets
 from tests.models import still
 from tests.models.still import KINDS
 
