@@ -320,8 +320,8 @@ def memory_terms_of(states: States, memory_terms: MemoryTerms, n_bytes: int) -> 
 
     A cache method reads its memory through a few numbers of each position, such as the log-sum-exp of the similarities.
     They do not depend on the vocabulary, so they have slices of their own, as large as the memory allows. The backward
-    pass differentiates the graphs of these slices where all of them may be kept. Else only the [N] numbers are kept, and
-    it computes the similarities again.
+    pass differentiates the graphs of these slices where all of them may be kept. Else only the [N] numbers are kept,
+    and it computes the similarities again.
 
     Args:
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
