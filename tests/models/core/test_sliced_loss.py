@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead
 from bench.models.core import head as head_module
-from bench.models.core import memory_terms as memory_module
+from bench.models.core import sliced_loss as slices_module
 from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import summed, summed_by_head
@@ -107,8 +107,8 @@ class TestEqualsPlain:
         expected = all_at_once(objective, objective.backbone.states(batch))
         wanted = gradients(objective, expected)
         monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
-        monkeypatch.setattr(memory_module, "positions_in", lambda *of: limits[1])
-        monkeypatch.setattr(memory_module, "_fits", lambda *of: kept)
+        monkeypatch.setattr(slices_module, "positions_in", lambda *of: limits[1])
+        monkeypatch.setattr(slices_module, "_fits", lambda *of: kept)
         found = objective.loss(objective.backbone.states(batch))
         torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
         for name, gradient in gradients(objective, found.total).items():
