@@ -123,7 +123,7 @@ def _controls(rows: Sequence[TableRow]) -> Iterator[str]:
         elif row.controls:
             of_others[row.method] = None
     if controls:
-        yield f"Controls, which would explain a gain away: {'; '.join(controls.values())}"
+        yield f"Controls: {'; '.join(controls.values())}"
     if of_others:
         yield f"Controls of methods that are not in this table: {', '.join(of_others)}"
 
