@@ -24,7 +24,7 @@ NOT_APPLICABLE = "|not applicable: "
 OF_TRAINING = ("trainer", "backbone", "backbone_options")
 """The parts of a configuration that a cell without a model has and does not use."""
 OTHER_CELLS = ("start", "second")
-"""Cells that a cell is made of: whose weights it starts from, and its second model."""
+"""Cells that a cell is made of: whose weights it starts from, and its reference model."""
 
 
 @dataclass

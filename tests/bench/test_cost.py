@@ -58,7 +58,7 @@ def test_every_method_is_counted(task, tmp_path):
     for cost in found.values():
         assert cost.flops == 6 * cost.parameters * cost.tokens > 0
         assert cost.tokens <= 5 * 4 * (12 + 6)
-    assert found["gold"].parameters == 2 * found["mle"].parameters, "its second model is frozen"
+    assert found["gold"].parameters == 2 * found["mle"].parameters, "its reference model is frozen"
 
 
 def test_a_published_model_is_planned_without_weights_or_data():
@@ -119,7 +119,7 @@ def test_a_dry_run_states_costs_and_sums_them(bench, tmp_path):
 
 
 def test_three_steps_are_timed_and_nothing_is_stored(bench, tmp_path):
-    """Also of a method that reads a second model, which no cell has trained."""
+    """Also of a method that reads a reference model, which no cell has trained."""
     words = ("run", "--task", "logicnlg", "--method", "mle,gold", "--preset", "small", "--limit", "8", "--results",
              str(tmp_path / "results"), "--set", *SETS, "--dry-run", "timed", "--json")  # fmt: skip
     cells = json.loads(bench(*words).out)["cost"]["cells"]

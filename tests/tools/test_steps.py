@@ -16,7 +16,7 @@ from tools.steps import Setting, measure_step, measure_texts, step_flops, step_o
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
 CPU = Setting(1, torch.device("cpu"))
 NAMES = [name for name in method_names(["all"], controls=False) if has_head(name)]
-FEW = ("mle", "histalign", "ul_seq", "tests.bench.contrast:Contrast")  # a memory, texts of its own, a second model
+FEW = ("mle", "histalign", "ul_seq", "tests.bench.contrast:Contrast")  # a memory, texts of its own, a reference model
 
 
 @pytest.mark.parametrize("name", [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES)])
