@@ -6,7 +6,7 @@ from typing import Any
 from bench.base.entries import Entry, Loaded, find
 from bench.base.own_code import load
 from bench.errors import UsageError
-from bench.metrics.faithfulness.spacy_models import MODELS
+from bench.metrics.faithfulness.spacy_models import MODELS, TAGGER, TAGGER_VARIABLE
 from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
 
 
@@ -178,7 +178,7 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; undefined for lower-case text",
         "Nan et al. 2021",
-        requires=(SPACY, SpacyModel(MODELS)),
+        requires=(SPACY, SpacyModel((TAGGER,), TAGGER_VARIABLE)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
         kind="generation",
         version=2,
@@ -200,7 +200,7 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.factcc:factcc_scores",
         "share of claims that FactCC finds consistent with the source",
         "Kryscinski et al. 2020",
-        requires=(Checkpoint("BENCH_FACTCC", ("manueldeprada/FactCC",)),),
+        requires=(Checkpoint("BENCH_FACTCC", ("manueldeprada/FactCC",), model="factcc"),),
         columns=("+factcc",),
         kind="generation",
         gold=("source",),
@@ -211,7 +211,7 @@ METRICS: dict[str, MetricEntry] = {
         "share of summaries with a dependency arc that the source does not entail; arcs of a file, or of spaCy",
         "Goyal and Durrett 2021",
         requires=(
-            Checkpoint("BENCH_DAE", holds="the folder of the authors' model"),
+            Checkpoint("BENCH_DAE", holds="the folder of the authors' model", model="dae"),
             AnyOf((Checkpoint("BENCH_DAE_ARCS", holds="a file of arcs"), SpacyModel(MODELS))),
         ),
         columns=("-dae{,[spacy]}", "=dae[no_arc]", "=dae[spacy,no_arc]"),
@@ -223,7 +223,7 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.tapex:tapex_scores",
         "share of sentences that TAPEX classifies as entailed by the table",
         "Liu et al. 2022",
-        requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",)),),
+        requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",), model="tapex"),),
         columns=("+tapex-acc",),
         kind="generation",
         gold=("table",),
@@ -233,7 +233,7 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.tapas:tapas_scores",
         "share of sentences that TAPAS classifies as entailed by the table",
         "Eisenschlos et al. 2020",
-        requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",)),),
+        requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",), model="tapas"),),
         columns=("+tapas-acc",),
         kind="generation",
         gold=("table",),
@@ -243,7 +243,9 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.nli_acc:nli_scores",
         "share of sentences that LogicNLG's verifier classifies as entailed by the linked columns of the table",
         "Chen et al. 2020",
-        requires=(Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt"),),
+        requires=(
+            Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt", model="nli"),
+        ),
         columns=("+nli-acc",),
         kind="generation",
         gold=("table", "title", "columns"),
@@ -253,7 +255,11 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.coherence:coherence_scores",
         "cosine of the sentence embeddings of prompt and continuation",
         "HistAlign section 5.3; Su et al. 2022; Gao et al. 2021",
-        requires=(Checkpoint("BENCH_SIMCSE", ("princeton-nlp/sup-simcse-bert-base-uncased",), "an encoder or folder"),),
+        requires=(
+            Checkpoint(
+                "BENCH_SIMCSE", ("princeton-nlp/sup-simcse-bert-base-uncased",), "an encoder or folder", "simcse"
+            ),
+        ),
         columns=("+coherence", "=coherence/truncated"),
         human=True,
         kind="generation",
@@ -267,7 +273,7 @@ METRICS: dict[str, MetricEntry] = {
         "Pillutla et al. 2021",
         requires=(
             MAUVE,
-            Checkpoint("BENCH_MAUVE", ("gpt2-large", "openai-community/gpt2-large"), "a model or folder"),
+            Checkpoint("BENCH_MAUVE", ("gpt2-large", "openai-community/gpt2-large"), "a model or folder", "gpt2-large"),
         ),
         columns=("+mauve", "=mauve/{sd,empty,truncated}"),
         kind="generation",

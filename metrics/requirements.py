@@ -38,17 +38,25 @@ class Package:
 
 @dataclass(frozen=True)
 class SpacyModel:
-    """One of several spaCy models, the paper's first."""
+    """One of several spaCy models, the paper's first.
+
+    Args:
+        names: of packages.
+        variable: environment variable that names another model in their place.
+    """
 
     names: tuple[str, ...]
+    variable: str = ""
 
     def __str__(self) -> str:
-        return f"a spaCy model (python -m spacy download {self.names[0]})"
+        other = f", or {self.variable} naming another" if self.variable else ""
+        return f"a spaCy model (python -m spacy download {self.names[0]}{other})"
 
     @property
     def is_installed(self) -> bool:
-        """Whether one of them is installed."""
-        return any(importlib.util.find_spec(name) is not None for name in self.names)
+        """Whether the named model is installed, or else one of the names."""
+        named = os.environ.get(self.variable)
+        return any(importlib.util.find_spec(name) is not None for name in ([named] if named else self.names))
 
 
 @dataclass(frozen=True)
@@ -59,15 +67,19 @@ class Checkpoint:
         variable: environment variable with a folder, a file or a hub id.
         hub: hub ids that are looked for in the cache if the variable is not set.
         holds: what the variable should name.
+        model: what `bench models get` calls it; empty for what no public model is.
     """
 
     variable: str
     hub: tuple[str, ...] = ()
     holds: str = "a folder"
+    model: str = ""
 
     def __str__(self) -> str:
         named = f"{self.variable} naming {self.holds}"
-        return f"{self.hub[0]} in the hub cache, or {named}" if self.hub else named
+        if self.hub:
+            named = f"{self.hub[0]} in the hub cache, or {named}"
+        return f"{named}: bench models get {self.model}" if self.model else named
 
     @property
     def is_installed(self) -> bool:

@@ -18,7 +18,6 @@ from bench.cli_options import json_option
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import describe, missing
-from bench.pretrained.catalogue import commands_for_metric
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
 
@@ -185,8 +184,7 @@ def metrics() -> list[Finding]:
         if not metric.requires:
             continue
         if lacks := missing(metric.requires):
-            how = "; ".join(commands_for_metric(name))
-            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}: {how}".removesuffix(": ")))
+            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}"))
         else:
             findings.append(Finding("ok", f"metric {name}", describe(metric.requires)))
     return findings

@@ -14,7 +14,7 @@ from typing import Any
 from bench.errors import UsageError, did_you_mean
 from bench.tasks.fetch.sources import cache_folder
 
-__all__ = ["BESIDE", "UNKNOWN", "PretrainedModel", "catalogue", "chosen_models", "commands_for_metric"]
+__all__ = ["BESIDE", "UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
 
 UNKNOWN = "unknown"
 """What stands where no reference states a fact."""
@@ -193,19 +193,6 @@ def chosen_models(wanted: Sequence[str]) -> list[PretrainedModel]:
             near = did_you_mean(name, catalogue())
             raise UsageError(f"no pretrained model '{name}'{near} (bench models list)")
     return list(chosen.values())
-
-
-def commands_for_metric(metric: str) -> list[str]:
-    """Return the commands `bench models get` that bring what a metric needs and this machine lacks.
-
-    Args:
-        metric: name of a family.
-    """
-    commands = []
-    for model in catalogue().values():
-        if f"metric {metric}" in model.uses and model.kind != "command" and not model.is_here:
-            commands.append(model.get_command)
-    return commands
 
 
 def _is_cached(repository: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.base.files import hash_of
 from bench.errors import BenchError, DataError
 
-__all__ = ["check_hash", "check_space", "extract"]
+__all__ = ["check_hash", "check_space", "extract", "extract_folder"]
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError)
 """What `zipfile` raises for an archive that is damaged, encrypted, split, or lacks a member."""
@@ -73,3 +73,29 @@ def extract(name: str, archive: Path, member: str, target: Path) -> str:
     except DAMAGE as error:
         message = str(error.args[0]) if error.args else type(error).__name__
         raise DataError(f"{name}: '{archive}' has no readable {member} ({message})") from error
+
+
+def extract_folder(name: str, archive: Path, member: str, target: Path) -> Path:
+    """Unpack one folder of a zip file below `target`, and return where it lies; `zipfile` keeps all names below it.
+
+    Args:
+        name: of the model, for messages.
+        archive: the zip file.
+        member: the folder's whole name in the archive.
+        target: an existing folder.
+
+    Raises:
+        DataError: the archive is damaged or has no such folder.
+        BenchError: the disk has too little space for it.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            inside = [info for info in opened.infolist() if info.filename.startswith(f"{member}/")]
+            if not inside:
+                raise KeyError("there is no such folder in it")
+            check_space(name, target, sum(info.file_size for info in inside))
+            opened.extractall(target, inside)
+            return target / member
+    except DAMAGE as error:
+        message = str(error.args[0]) if error.args else type(error).__name__
+        raise DataError(f"{name}: '{archive}' has no readable folder {member} ({message}); remove it") from error

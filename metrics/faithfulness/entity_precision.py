@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -82,7 +83,7 @@ def entity_precision_family(*, tagger: str | None = None) -> Family:
     Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
 
     Args:
-        tagger: spaCy model; by default the first of `spacy_models.MODELS` that is installed.
+        tagger: spaCy model; by default the one that the environment variable BENCH_NER names, else en_core_web_lg.
     """
 
     def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
@@ -94,7 +95,7 @@ def entity_precision_family(*, tagger: str | None = None) -> Family:
         return counts
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
-        name, _ = spacy_models.installed(tagger)
+        name, _ = _tagger(tagger)
         return _columns(name, counts)
 
     return Family(count, scores)
@@ -102,7 +103,7 @@ def entity_precision_family(*, tagger: str | None = None) -> Family:
 
 def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts]:
     """Return for each summary its number of entities, and at each level of those in its source; or the reason."""
-    name, reason = spacy_models.installed(tagger)
+    name, reason = _tagger(tagger)
     sources = [str(gold[row["id"]].get("source") or "") for row in rows]
     if not all(sources):
         reason = "no source text"
@@ -117,6 +118,15 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts
             matches.append(sum(is_in_source(entity, source, level, common) for entity in of_summary))
         counts.append({"entities": len(of_summary), "matches": matches, "tagger": version})
     return counts
+
+
+def _tagger(tagger: str | None) -> tuple[str, str]:
+    """Return the name of the spaCy model and "", or why it is missing; no other model takes its place."""
+    name = tagger or os.environ.get(spacy_models.TAGGER_VARIABLE) or spacy_models.TAGGER
+    name, reason = spacy_models.installed(name)
+    if name in reason and name == spacy_models.TAGGER:
+        reason += f", or {spacy_models.TAGGER_VARIABLE} naming another"
+    return name, reason
 
 
 def _columns(name: str, counts: Sequence[Counts]) -> list[Score]:

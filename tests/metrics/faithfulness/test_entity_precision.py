@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,16 +83,30 @@ def test_what_is_missing_is_no_number(monkeypatch):
         assert score.value is None
         assert score.signature.endswith("|not applicable: needs spaCy: bench doctor")
     assert set(by_name(["Aldra rose"], ["Aldra"])) == {
-        *(f"p_ent[{spacy_models.MODELS[0]},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
-        f"p_ent[{spacy_models.MODELS[0]},none]",
+        *(f"p_ent[{spacy_models.TAGGER},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
+        f"p_ent[{spacy_models.TAGGER},none]",
     }
+
+
+def test_another_model_takes_no_place_unless_it_is_named(monkeypatch):
+    there = SimpleNamespace(util=SimpleNamespace(is_package=lambda name: name == "en_core_web_sm"))
+    monkeypatch.setitem(sys.modules, "spacy", there)
+    monkeypatch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
+    monkeypatch.setattr(entity_precision, "spacy_entities", lambda texts, tagger: [["Aldra"] for _ in texts])
+    monkeypatch.setattr(entity_precision, "stop_words", set)
+    refused = by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_lg,level2,mean]"]
+    how = "python -m spacy download en_core_web_lg, or BENCH_NER naming another"
+    assert refused.signature.endswith(f"|not applicable: needs the spaCy model en_core_web_lg: {how}")
+    monkeypatch.setenv("BENCH_NER", "en_core_web_sm")
+    assert by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_sm,level2,mean]"].value == 100.0
 
 
 @tagged
 def test_no_such_tagger():
     scores = by_name(["Aldra rose"], ["Aldra"], tagger="en_no_such")
     assert scores["p_ent[en_no_such,level2,mean]"].value is None
-    assert "needs the spaCy model en_no_such: bench doctor" in scores["p_ent[en_no_such,none]"].signature
+    how = "needs the spaCy model en_no_such: python -m spacy download en_no_such"
+    assert how in scores["p_ent[en_no_such,none]"].signature
 
 
 @pytest.mark.parametrize(
