@@ -13,6 +13,9 @@ from bench.tasks.core.task import Task
 REFERENCE = "reference"
 """What stands before the colon of an override that is for the reference model of a method."""
 
+SCOPES = (REFERENCE, "second")
+"""The same, with the name that stored `config.yaml` files of version 0.2 have for it."""
+
 
 def reference_of(method: Method) -> Method | None:
     """Return the method whose frozen model a method reads along, or None.
@@ -63,14 +66,14 @@ def reference_config(
     """
     settings = {name: value for name, value in getattr(method.kind, "reference_settings", {}).items() if "." in name}
     by_method = [override(f"{reference.base}:{name}", value) for name, value in settings.items()]
-    by_user = [replace(item, scope=reference.base) for item in given if item.scope == REFERENCE]
+    by_user = [replace(item, scope=reference.base) for item in given if item.scope in SCOPES]
     for item in [*by_method, *by_user]:
         if item.section == "task":
             raise UsageError(
                 f"'{item.text}' is an option of the task, which a method and its reference model have in common; set "
                 f"it for both"
             )
-    for_all = [item for item in given if item.scope != REFERENCE]
+    for_all = [item for item in given if item.scope not in SCOPES]
     resolved = cell_config(
         task,
         reference,
@@ -89,4 +92,4 @@ def checkable(given: Iterable[Override], methods: Iterable[Method]) -> list[Over
     """Return overrides as `check_overrides` takes them: those for `reference:` are for all, where a method has one."""
     if not any(map(reference_of, methods)):
         return list(given)
-    return [replace(item, scope=None) if item.scope == REFERENCE else item for item in given]
+    return [replace(item, scope=None) if item.scope in SCOPES else item for item in given]

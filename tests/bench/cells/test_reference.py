@@ -120,6 +120,8 @@ class TestCells:
         """What is set for all, then the class, then what is set for `reference:`."""
         sets = ("trainer.steps=7", "trainer.lr=0.25", "mle:backbone.layers=3", "reference:backbone.width=8")
         reference, cell = cells(PAIR, sets=sets)
+        stored = cells(PAIR, sets=(*sets[:3], "second:backbone.width=8"))  # config.yaml of version 0.2
+        assert [run.key for run in stored] == [reference.key, cell.key]
         assert (reference.config.trainer.steps, reference.config.trainer.lr) == (2, 0.25)
         assert (reference.config.backbone_options["width"], reference.config.backbone_options["layers"]) == (8, 3)
         assert cell.config.trainer.steps == 7
