@@ -22,7 +22,7 @@ from bench.store.snapshot import is_snapshot
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
-__all__ = ["NAME", "Known", "prompts_of", "page_of"]
+__all__ = ["NAME", "Known", "page_of", "prompts_of"]
 
 NAME = "leaderboard.html"
 

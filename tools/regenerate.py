@@ -37,8 +37,9 @@ SAMPLE = RUNS / "first-screen"
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORE = "leaderboards/runs/grid"
-NOT_ON_THE_PAGE = (SAMPLE, RUNS / "ladder", RUNS / "ladder-gigaword")
-"""A sample of one seed, and the records of models of several sizes, which docs/findings.md draws on."""
+NOT_ON_THE_PAGE = (SAMPLE, *(RUNS / name for name in ("ladder", "ladder-gigaword", "mid", "published-systems")))
+"""A sample of one seed; the records of models of several sizes, which docs/findings.md draws on; a board that is not
+whole yet; and texts of other authors' systems, which `bench report` shows."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
 EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --markdown"
