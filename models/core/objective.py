@@ -89,8 +89,14 @@ class Objective(RegistryEntry, Recipe, Trainable):
     batch_invariant: bool = True  # whether the loss of a row is the same, whichever rows share its micro-batch
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """Check options before a constructor's own first line."""
+        """Check options before a constructor's own first line.
+
+        Raises:
+            UsageError: a class attribute has a name of version 0.2 that would be ignored.
+        """
         super().__init_subclass__(**named)
+        if "second" in vars(cls):
+            raise UsageError(f"{cls.__qualname__}.second is now called `reference`: rename the class attribute")
         if "token_loss" in vars(cls):
             cls.row_loss = _by_old_name(cls.token_loss)
         elif "row_loss" in vars(cls):

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.states import slices
 from bench.models.mle import MLE
@@ -43,3 +44,10 @@ def test_row_loss_can_be_called() -> None:
     with pytest.warns(DeprecationWarning, match="rename it"):
         halved = objective.row_loss(log_probs, tokens, tokens.targets)
     assert torch.equal(halved, objective.token_loss(log_probs, tokens, tokens.targets))
+
+
+def test_a_reference_model_by_its_old_name_is_refused() -> None:
+    with pytest.raises(UsageError, match="Old.second is now called `reference`"):
+
+        class Old(MLE):
+            second = "mle"
