@@ -142,7 +142,7 @@ def test_a_longer_list_of_orders_does_not_change_the_first():
 
 @pytest.mark.slow
 def test_time_is_a_small_part_of_nltks():
-    """tools/benchmarks/self_bleu.py measures it; here only that it has not become quadratic."""
+    """Time grows about linearly with the number of texts; here only that it has not become quadratic."""
     texts = zipf_texts(1000, 100, types=20_000)
     self_bleu(texts)
     times = []
