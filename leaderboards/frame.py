@@ -1,7 +1,7 @@
 """Frame: every number of a store as a line of one tidy pandas frame; the values of tables are groups of its lines.
 
 A line has the task, split, method, backbone, decoding, seed, sampling seed, metric, value and signature of one stored
-number; `table` and `row` name the group and the row that it stands in. A metric without a value has a line, too.
+number; `table` and `row` are the table and the row that it belongs to. A metric without a value has a line, too.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _cell(cell: Mapping[str, Any] | None, seeds: int) -> str:
 
     Args:
         cell: of the overview; None where the method was not run.
-        seeds: of the baseline; a cell of another number says so.
+        seeds: number of seeds of the baseline; a cell with another number shows it.
     """
     if cell is None:
         return "<td class='num blank'>"
@@ -263,11 +263,11 @@ def _counted(n: int, what: str) -> str:
 
 
 NOT_FOR_SCRIPTS = ("overview", "claims")
-"""Of a board, what only these sections show: the page's scripts do not get it."""
+"""Parts of a board that only these sections show; the scripts of the page do not receive them."""
 
 
 def around_tables(board: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what stands before the tables of a board and what stands behind them."""
+    """Return the markup before the tables of a board and the markup after them."""
     claims = claims_section(board.get("claims", ()))
     there = {"claims": "Claims by paper"} if claims else {}
     first = overview_section(board.get("overview"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,10 +46,7 @@ def run(
     on_error: Literal["raise", "keep"] = "raise",
     quiet: bool | None = None,
     trials: int | str | None = None,
-    trial_steps: float | str | Fraction | None = None,
-    trial_rows: int | None = None,
     logger: str | Iterable[str] = (),
-    log_dir: str | Path | None = None,
 ) -> Board:
     """Train, evaluate and score what is not stored yet; return the board of all stored runs of the tasks.
 
@@ -60,7 +56,7 @@ def run(
         task: names, `all`, globs, `module:Class`, or classes that can be imported.
         method: names, `papers`, `modern`, `all`, globs, `module:Class`, or classes that can be imported.
         seeds: one run each.
-        preset: `small` or `paper`.
+        preset: `small`, `mid` or `paper`.
         backbone: name, hub id or folder; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
         decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; the task's own for None.
@@ -73,14 +69,11 @@ def run(
         on_error: `raise` when a run failed, after all others were executed; or `keep` what there is, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
-        trials: try so many learning rates of every method, as `--trials` takes them: 3, "3,mle=18", or "lr=1e-5,5e-5";
-            the one with the best validation likelihood is kept.
-        trial_steps: with `trials`: share of a training that a trial is, e.g. "1/3", where ties are repeated at full
-            length; the whole for None.
-        trial_rows: with `trials`: validation rows that a trial is scored on, at most; all for None.
+        trials: try several learning rates of every method and keep the one with the best validation likelihood, as
+            `--trials` takes them: 3, "3,mle=18", "lr=1e-5,5e-5", or with a share of the steps and fewer validation
+            rows "3 steps=1/3 rows=5000".
         logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `tensorboard`, `csv`,
             `module:Name`, `file.py:Name`, or several. It changes no number (docs/loggers.md).
-        log_dir: folder of loggers that write files, as `execution.log_dir` in `set`; `logs` for None.
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
@@ -89,14 +82,13 @@ def run(
     """
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
-    logged_to = () if log_dir is None else (f"execution.log_dir={log_dir}",)
     arguments = RunArguments(
         tasks=_names(task, "task"),
         methods=_names(method, "method"),
         seeds=tuple(dict.fromkeys(seeds)) if isinstance(seeds, Iterable) else (seeds,),
         backbone=backbone,
         preset=preset,
-        sets=(*set_texts_of(set), *logged_to),
+        sets=tuple(set_texts_of(set)),
         decode=decode_text(decode),
         limit=limit,
         jobs=jobs,
@@ -106,7 +98,11 @@ def run(
     )
     if arguments.jobs != 1 or executor is not None:
         _refuse_script((*arguments.tasks, *arguments.methods))
-    search = _search(trials, trial_steps, trial_rows)
+    search = None
+    if trials is not None:
+        from bench.cells.search.trials import read_trials
+
+        search = read_trials(str(trials).split())
     if quiet is None:
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search, executor)
@@ -158,25 +154,6 @@ def planned_and_executed(
             return plan, launch(plan, arguments, progress, executor)
     finally:
         torch.set_num_threads(threads)  # the small preset computes on one
-
-
-def _search(
-    trials: int | str | None, trial_steps: float | str | Fraction | None, trial_rows: int | None
-) -> Search | None:
-    """Return the search that was asked for, or None.
-
-    Raises:
-        UsageError: the trials or their share of a training are none, or there is a share without trials.
-    """
-    words = {"steps": trial_steps, "rows": trial_rows}
-    words = {name: value for name, value in words.items() if value is not None}
-    if trials is None:
-        for name in words:
-            raise UsageError(f"trial_{name} goes with trials")
-        return None
-    from bench.cells.search.trials import read_trials
-
-    return read_trials([str(trials), *(f"{name}={value}" for name, value in words.items())])
 
 
 def _names(parts: Any, what: str) -> tuple[str, ...]:

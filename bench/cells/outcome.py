@@ -1,4 +1,4 @@
-"""Outcome: what became of the runs of a plan."""
+"""Outcome: which runs of a plan have succeeded, were stored already, have diverged or have failed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from typing import Any
 __all__ = ["Outcome"]
 
 LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
-"""What an outcome has beside why runs failed."""
+"""The fields of an outcome that are lists or sets of labels."""
 
 
 @dataclass
 class Outcome:
-    """What became of the runs of a plan, by label."""
+    """The labels of the runs of a plan, by how each run ended."""
 
     ok: list[str] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)  # nothing was missing
     diverged: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    missing: set[str] = field(default_factory=set)  # those of the failed that lacked data or a model
-    blocked: set[str] = field(default_factory=set)  # those of the failed that depend on another one
-    broken: dict[Path, str] = field(default_factory=dict)  # who failed first, by folder: a control may share it
-    loggers_off: set[str] = field(default_factory=set)  # those that have failed
+    missing: set[str] = field(default_factory=set)  # failed runs whose data or model was missing
+    blocked: set[str] = field(default_factory=set)  # failed runs that depend on another failed run
+    broken: dict[Path, str] = field(
+        default_factory=dict
+    )  # label of the run that failed first in a folder, which a control may share
+    loggers_off: set[str] = field(default_factory=set)  # loggers that have failed
 
     def add(self, other: Outcome) -> None:
         """Add another run's outcome."""
@@ -53,7 +55,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """0 when every wanted run has a number, 3 when there is none because data or models are missing, else 1."""
+        """0 if every run of the plan has a number, 3 if none has one because data or models are missing, else 1."""
         if not self.failed and not self.diverged:
             return 0
         only_missing = self.missing and set(self.failed) <= self.missing | self.blocked

@@ -1,4 +1,4 @@
-"""Reference model: the method and the configuration of the frozen model that another method reads along."""
+"""Reference model: the method and the configuration of the frozen model that another method uses in its loss."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bench.errors import UsageError
 from bench.tasks.core.task import Task
 
 REFERENCE = "reference"
-"""What stands before the colon of an override that is for the reference model of a method."""
+"""Prefix of an override for the reference model of a method: `--set reference:trainer.steps=50`."""
 
 SCOPES = (REFERENCE, "second")
-"""The same, with the name that stored `config.yaml` files of version 0.2 have for it."""
+"""The prefix, and its name in stored `config.yaml` files of version 0.2."""
 
 
 def reference_of(method: Method) -> Method | None:
-    """Return the method whose frozen model a method reads along, or None.
+    """Return the method whose frozen model another method uses, or None.
 
     Raises:
         UsageError: it is no method that is trained from scratch and alone.
@@ -36,7 +36,7 @@ def reference_of(method: Method) -> Method | None:
 
 
 def reference_backbone(method: Method) -> str:
-    """Return the backbone that a method wants for its reference model, empty for its own one."""
+    """Return the backbone of a method's reference model; empty if it is the backbone of the method itself."""
     return str(getattr(method.kind, "reference_settings", {}).get("backbone", ""))
 
 
@@ -51,15 +51,15 @@ def reference_config(
     """Resolve the run of a method's reference model.
 
     It is the run of the reference method as it would be trained here, with two changes: the method's
-    `reference_settings` win over what the user has set for all, and what he has set for `reference:` wins over both.
+    `reference_settings` override settings for all methods, and settings with the prefix `reference:` override both.
 
     Args:
-        task: of both.
-        method: which reads along.
-        reference: whose model it reads.
-        config: of the method's cell.
+        task: the task of both.
+        method: the method that uses the reference model.
+        reference: the method that the reference model is trained by.
+        config: the configuration of the method's run.
         given: the overrides of the run.
-        decode: what was typed after --decode.
+        decode: the value of --decode.
 
     Raises:
         UsageError: for an option of the task, which both have in common.
@@ -89,7 +89,7 @@ def reference_config(
 
 
 def checkable(given: Iterable[Override], methods: Iterable[Method]) -> list[Override]:
-    """Return overrides as `check_overrides` takes them: those for `reference:` are for all, where a method has one."""
+    """Return overrides for `check_overrides`: those of `reference:` become general if a method has such a model."""
     if not any(map(reference_of, methods)):
         return list(given)
     return [replace(item, scope=None) if item.scope in SCOPES else item for item in given]

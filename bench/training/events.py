@@ -1,4 +1,4 @@
-"""Events: what happens while a run is executed, for whoever shows or logs it."""
+"""Events: what happens while a run is executed. Progress lines and loggers are made from them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["SILENT", "Events"]
 
 
 class Events:
-    """Every method takes one kind of event and does nothing with it; `Progress` and loggers override what they show."""
+    """A receiver of events that ignores them; `Progress` and loggers override the methods for what they show."""
 
     def warn(self, text: str) -> None:
-        """Something that a user should know."""
+        """A message that the user should read."""
 
     def stage(self, name: str, of: int = 0) -> None:
-        """A stage begins that has so many steps or rows; 0 where that is not known."""
+        """A stage begins. It has `of` steps or rows, or 0 if their number is unknown."""
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """A training reached a point of its curve: `values` has the loss, its parts, and the `tokens` read so far."""
@@ -27,4 +27,4 @@ class Events:
 
 
 SILENT = Events()
-"""Events that nobody is told of."""
+"""The receiver for runs that neither show nor log anything."""

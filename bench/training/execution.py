@@ -1,4 +1,4 @@
-"""Execution: how one process works on a run. The settings change speed, memory and place, and last bits only."""
+"""Execution: how one process works on a run. Its settings change speed, memory and the last bits of numbers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 @dataclass(frozen=True)
 class Execution(ExecutionConfig):
-    """The section `execution`, the options of the command that belong to it, and this process among those of the run.
+    """Settings of the section `execution`, the command options that belong to it, and the rank of this process.
 
     Args:
-        micro_batch: the rows of a micro-batch that were asked for; empty where `accumulate` was.
+        micro_batch: rows of a micro-batch as the user set it; empty if `accumulate` was set instead.
         strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it), for several processes.
-        out_of_memory: whether there are more micro-batches than asked for, because memory was short.
-        threads: CPU threads of each process; 0 for what the environment says.
+        out_of_memory: whether micro-batches were made smaller because memory was short.
+        threads: CPU threads of each process; 0 for the number that the environment sets.
         rank: of this process, which stores what was trained if it is the first, 0.
         world: number of processes that share the run.
     """
@@ -41,7 +41,7 @@ class Execution(ExecutionConfig):
 
     @staticmethod
     def of(arguments: RunArguments, **settings: Any) -> Execution:
-        """Return how a run was asked to be executed, with some settings in place of those."""
+        """Return the execution that the arguments of a command describe, with `settings` overriding it."""
         asked = {"micro_batch": arguments.micro_batch, "strategy": arguments.strategy, **asdict(arguments.execution)}
         return Execution(**{**asked, **settings})
 
@@ -53,10 +53,10 @@ class Execution(ExecutionConfig):
         return torch.device("cpu")
 
     def recorded(self, rows: int) -> dict[str, Any]:
-        """Return what the provenance of a trained run says of its execution: what is not the default.
+        """Return the settings that differ from the defaults, for the provenance of a trained run.
 
         Args:
-            rows: of an optimiser step.
+            rows: number of rows of an optimiser step.
         """
         content: dict[str, Any] = {"world": self.world, "accumulate": self.accumulate}
         if self.world > 1:
@@ -69,7 +69,7 @@ class Execution(ExecutionConfig):
 
     @contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Let torch choose algorithms as asked, for the time of a `with` block."""
+        """Use deterministic algorithms within a `with` block if the setting `deterministic` is on."""
         if not self.deterministic:
             yield
             return

@@ -1,4 +1,4 @@
-"""Footnotes: what stands under a table besides its numbers, and what the marks of its numbers mean."""
+"""Footnotes: the notes under a table, and the meaning of the marks of its numbers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DIFFERS = (
     "the rows of the column)"
 )
 MIN_ALIKE = 3
-"""Columns in which two methods have the same number before a footnote says so."""
+"""A footnote reports two methods with equal numbers if they have at least this many columns."""
 OF_METHOD = ("method", "method_options", "code")
-"""The parts of a configuration that say which method it is."""
+"""The parts of a configuration that identify the method."""
 
 
 def under_table(table: Table) -> list[str]:
@@ -44,7 +44,7 @@ def under_table(table: Table) -> list[str]:
 
 
 def of_marks(table: Table, ours: Sequence[Line]) -> list[str]:
-    """Return what each mark means that the shown columns of our lines of a table have."""
+    """Return the meaning of each mark that occurs in the shown columns of our rows."""
     cells = [cell for line in ours for column, cell in line.cells.items() if column in table.columns]
     meanings = {
         INTERVAL: any(cell.interval for cell in cells),
@@ -100,7 +100,7 @@ def _alike(rows: Sequence[TableRow]) -> Iterator[str]:
 
 
 def _without_value(table: Table) -> Iterator[str]:
-    """Yield why columns have no value in some rows, and which columns are left out."""
+    """Yield the reasons of missing values, and the columns that are left out."""
     columns: dict[str, dict[str, None]] = {}
     for row in table.rows:
         for column in table.columns:
@@ -132,7 +132,7 @@ def _controls(rows: Sequence[TableRow]) -> Iterator[str]:
 
 
 def tuning(table: Table) -> list[str]:
-    """Return what each method was picked from and by, what fewer trials would have given, and what was not tuned."""
+    """Return how the settings of methods were picked, the expected result of fewer trials, and what was not tuned."""
     tuned = sorted((row for row in table.rows if row.tried), key=lambda row: -row.tried)
     lines = []
     for text in dict.fromkeys(row.picked for row in tuned):

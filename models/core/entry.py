@@ -33,7 +33,7 @@ class Compatibility:
 
 
 class RegistryEntry:
-    """What a method is: names, sources, version, and the backbones and tasks that it fits."""
+    """The name, sources and version of a method, and the backbones and tasks that it fits."""
 
     name: ClassVar[str]
     paper: ClassVar[str]
@@ -47,11 +47,11 @@ class RegistryEntry:
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
-        """Refuse options that contradict each other, all given by name; a plan asks too, without a model."""
+        """Refuse options that contradict each other. `options` has all of them; a plan calls this without a model."""
 
     @classmethod
     def options_in_effect(cls, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that stand for another value with that value, by name; for those who compare options."""
+        """Return options whose value means another value (such as `auto`), each with that value, for comparisons."""
         return {}
 
     @classmethod
@@ -68,23 +68,23 @@ class RegistryEntry:
         return None
 
     def decoding_note(self, decoding: Decoding) -> str | None:
-        """Return one line a user should know about a decoding of this model, or None."""
+        """Return a note for the user on a decoding of this model, or None."""
         return None
 
     def training_note(self) -> str | None:
-        """Return one line a user should know before a training, or None."""
+        """Return a note for the user before training, or None."""
         return None
 
     def remarks(self) -> list[str]:
-        """Return what a reader of this model's numbers must know, a line each; stored behind its training."""
+        """Return notes for readers of this model's numbers, one per line; they are stored after training."""
         return []
 
 
 class Recipe:
-    """What a method asks of the run that it is trained in."""
+    """The settings and the other models that a method needs for its run."""
 
     settings: ClassVar[Mapping[str, Any]] = {}  # `section.name` to value: what makes it this method
-    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, where the recipe of the task says nothing
+    defaults: ClassVar[Mapping[str, Any]] = {}  # the same, unless the recipe of the task sets another value
     parent: ClassVar[str] = ""  # the method whose run of the same task, backbone and seed it is fine-tuned from
     training_free: ClassVar[bool] = False  # takes the weights of its parent as they are and trains no step
     reference: ClassVar[str] = ""  # the method whose trained model of the same task and seed it reads, frozen
@@ -94,5 +94,5 @@ class Recipe:
 
     @classmethod
     def resolved(cls, decoding: Decoding) -> Decoding:
-        """Return what a decoding is for this method, where its own distribution is not the whole posterior."""
+        """Return the decoding to use for this method; methods that do not use the full posterior override it."""
         return decoding

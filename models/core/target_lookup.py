@@ -1,4 +1,4 @@
-"""Where tokens that a loss compares a target with stand: earlier targets of its row, and memory entries that hold it.
+"""Lookup of the tokens that a loss compares a target with: earlier targets of its row, and its memory entries.
 
 `earlier_targets` gives all targets before a position, each token once, `preceding_targets` those of a window, the
 nearest first, and `target_entries` the memory entries of the target itself. All are found on the CPU, so that a loss
@@ -63,8 +63,8 @@ class Preceding(NamedTuple):
     """The preceding targets of each position of a slice."""
 
     tokens: Tensor  # [n, M] the nearest first
-    left_out: Tensor  # [n, M] bool: where there is none, or it is the position's own target or, if asked, a repetition
-    number: Tensor  # [n] how many targets stand before each position in its row
+    left_out: Tensor  # [n, M] bool: no such target, or equal to the position's own, or a repetition if `distinct`
+    number: Tensor  # [n] number of targets before each position in its row
     n_targets: Tensor  # [n] how many targets its row has
 
 
@@ -76,7 +76,7 @@ def preceding_targets(tokens: TokenSlice, window: int, *, distinct: bool) -> Pre
     Args:
         tokens: a slice of a training batch.
         window: how many targets before a position are looked at.
-        distinct: whether a token counts once, however often it stands in the window.
+        distinct: whether a token that occurs several times in the window counts once.
     """
     assert tokens.index is not None
     assert tokens.cpu is not None
@@ -93,12 +93,12 @@ def preceding_targets(tokens: TokenSlice, window: int, *, distinct: bool) -> Pre
 
 
 class TargetTable(NamedTuple):
-    """The targets of a batch without what stands between them, on its device, and of each of its N positions."""
+    """The targets of a batch without ignored positions, on its device, and counts for each of its N positions."""
 
     tokens: Tensor  # [B, K]
     again: Tensor  # [B, K] number of the next target of the row with the same token; K where there is none
     counts: Tensor  # [B] targets of each row
-    number: Tensor  # [N] how many targets stand before each in its row
+    number: Tensor  # [N] number of targets before each in its row
     steps: Tensor  # [K] 0, 1, 2, ...
     most: Array  # [N] `number` on the CPU
 
@@ -112,7 +112,7 @@ class TargetTable(NamedTuple):
         tokens[row, number] = cpu.targets[real]
         again = np.full_like(tokens, tokens.shape[1])
         group = row * tokens.shape[1] + cpu.once(distinct_targets).own[real]  # [N] one for each distinct target
-        in_groups = group.argsort(kind="stable")  # equal tokens of a row stand together, in order
+        in_groups = group.argsort(kind="stable")  # equal tokens of a row are adjacent, in order
         first, second = in_groups[:-1], in_groups[1:]
         same = group[first] == group[second]
         again[row[first[same]], number[first[same]]] = number[second[same]]
@@ -158,7 +158,7 @@ def _entries_of_targets(cpu: CpuTokens) -> tuple[Array, Array, Array]:
 def positive_entries(cpu: CpuTokens) -> tuple[Array, Array]:
     """Return the entries that hold the target of each position, [N, C], and which of them it can read, [N, C] bool.
 
-    They stand in the order of the memory; behind those of a target is filling.
+    They are in the order of the memory; rows with fewer than C entries are padded.
     """
     order, start, count = entries_of_targets(cpu)
     row, position = np.nonzero(cpu.targets != IGNORED)  # [N]

@@ -137,7 +137,7 @@ def read_trials(words: Sequence[str]) -> Trials:
     >>> read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
     Trials(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000, rates=())
     """
-    first, *others = words
+    first, *others = words or [""]
     limits = {"steps": "1", "rows": ""}
     for word in others:
         name, equals, value = word.partition("=")

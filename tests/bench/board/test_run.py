@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,9 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
 def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str]) -> None:
     """The cell and the board, once each, as `bench run --logger` does."""
     logs = tmp_path / "logs"
-    bench.run("logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, log_dir=logs)
+    bench.run(
+        "logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, set={"execution.log_dir": str(logs)}
+    )
     (cell,) = (tmp_path / "results").glob("logicnlg/lead/*")
     assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "samples").is_dir()
     (board,) = (logs / "csv" / "board").glob("board-*/version_*/board/logicnlg.*.csv")
@@ -174,7 +175,7 @@ def searches(results: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     ours, typed = tmp_path / "ours", tmp_path / "typed"
-    board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials=2, trial_steps=Fraction(1, 2))
+    board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials="2 steps=1/2")
     assert board.methods == ["mle"]
     sets = [f"{name}={value}" for name, value in SETS.items()]
     asked = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "steps=1/2"]
@@ -191,8 +192,9 @@ def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     [
         ({"trials": 0}, "--trials takes numbers from 1"),
         ({"trials": "3,nothing=2"}, "nothing"),
-        ({"trials": 2, "trial_steps": 2.0}, "share of a training above 0 and at most 1"),
-        ({"trial_steps": "1/3"}, "trial_steps goes with trials"),
+        ({"trials": "2 steps=2.0"}, "share of a training above 0 and at most 1"),
+        ({"trials": "steps=1/3"}, "--trials"),
+        ({"trials": ""}, "--trials takes numbers from 1"),
     ],
 )
 def test_trials_that_are_none_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
