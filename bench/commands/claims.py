@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.cli_options import json_option, results_option, say_damaged
+from bench.cli_options import json_option, say_damaged
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.claim.claim_files import ClaimFile, names, read
 from bench.leaderboards.table import tables
-from bench.store.store import Store
+from bench.store.store import Store, Stores
 
 if TYPE_CHECKING:
     from bench.leaderboards.claim.judge import Paper
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench claims`."""
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="histalign, f2softmax, adadec; default all")
-    results_option(parser)
-    parser.add_argument("--preset", default="small", choices=["small", "paper"], help="default small")
+    parser.add_argument(
+        "--results", action="append", metavar="DIR", help="a store or snapshot, repeatable; default 'results'"
+    )
+    parser.add_argument(
+        "--preset",
+        default="small",
+        choices=["small", "paper"],
+        help="small for the runs that the claim files name, paper for rows at the papers' settings; default small",
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
     json_option(parser)
 
@@ -35,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
         if name not in names():
             raise UsageError(f"no claims of '{name}'{did_you_mean(name, names())}; there are: {', '.join(names())}")
     files = [read(name) for name in dict.fromkeys(given.papers or names())]
-    store = Store(Path(given.results))
+    store = Stores([Path(folder) for folder in given.results or ["results"]])
     found = judged(files, store, given.preset)
     if given.json:
         print(json.dumps(content(found), indent=1))

@@ -67,6 +67,7 @@ class Run:
 
     Args:
         name, task: claims refer to it by its name.
+        preset: of its rows, `small` or `mid`.
         methods, seeds: a model is trained for each pair.
         decode: decodings as after --decode; empty for those of the task.
         decoding: the decoding that its claims read, without options; empty where nothing is generated.
@@ -79,6 +80,7 @@ class Run:
     task: str
     methods: tuple[str, ...]
     seeds: tuple[int, ...]
+    preset: str = "small"
     decode: str = ""
     decoding: str = ""
     sets: tuple[str, ...] = ()

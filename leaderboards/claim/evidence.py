@@ -182,11 +182,11 @@ def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], sums: Su
 
     Args:
         claim, part, run: of the claim, and the run that makes its rows.
-        tables: of one preset.
+        tables: of any task and preset.
         sums: reads the statistics of test items; None for no test over them.
     """
     found = PartEvidence(part, missing=f"{part.method.label}, {part.against.label}")
-    for table in (table for table in tables if table.task == run.task):
+    for table in (table for table in tables if (table.task, table.preset) == (run.task, run.preset)):
         for backbone in sorted(table.blocks, key=lambda name: name != claim.backbone):  # backbones are not compared
             rows = [table.rows[place] for place in table.blocks[backbone]]
             evidence = _Board(claim, run, replace(table, rows=rows), sums).evidence(part)

@@ -89,10 +89,9 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
     Args:
         file: claims, and the runs that make their rows.
         tables: of any tasks, with all columns.
-        preset: tables of another preset are left out.
+        preset: `paper` for tables at the papers' own settings, or `small` for those that the runs of the file name.
     """
-    tables, sums = [table for table in tables if table.preset == preset], SumsReader()
-    verdicts = []
+    verdicts, sums = [], SumsReader()
     for listed in file.claims:
         claim, runs = at_papers_scale(listed, file) if preset == PAPER else (listed, file.runs)
         tested = () if claim.out_of_reach else claim.parts

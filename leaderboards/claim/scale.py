@@ -102,7 +102,7 @@ def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, 
     The runs of a file are small. In the papers' preset a claim is about the task of its table with the settings of its
     recipe; the settings that tell small runs apart fall away.
     """
-    runs = {name: replace(run, where={}, sets=()) for name, run in file.runs.items()}
+    runs = {name: replace(run, preset=PAPER, where={}, sets=()) for name, run in file.runs.items()}
     if claim.table and (task := paper_table(claim.table).rows[0][0].task):
         runs = {name: replace(run, task=task) for name, run in runs.items()}
     return replace(claim, parts=tuple(part.without_settings for part in claim.parts)), runs
@@ -111,7 +111,7 @@ def at_papers_scale(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, 
 def off_scale(claim: Claim, parts: Sequence[PartEvidence], preset: str) -> str:
     """Return why the rows of a claim are not those of the paper's table, or nothing where they are."""
     if preset != PAPER:
-        return f"preset {preset}, not the paper's"
+        return "not the paper's settings"
     if not claim.table:
         return "no table of the paper has it"
     for part in parts:

@@ -108,7 +108,7 @@ def planned() -> dict[tuple[str, str], list[Cell]]:
         patch.setenv("HF_HUB_OFFLINE", "1")
         for file in FILES:
             for run in file.runs.values():
-                asked = RunArguments((run.task,), run.methods, (run.seeds[0],), preset="small", sets=run.sets,
+                asked = RunArguments((run.task,), run.methods, (run.seeds[0],), preset=run.preset, sets=run.sets,
                                      decode=run.decode or None, results="nowhere")  # fmt: skip
                 plan = make_plan(asked)
                 assert not plan.skips, plan.skips

@@ -86,6 +86,14 @@ def test_a_verdict_names_size_start_steps_text_and_seeds() -> None:
     )
 
 
+def test_a_run_reads_the_tables_of_its_preset_alone() -> None:
+    small, mid = two([7.0, 7.2, 7.1], THEIRS), replace(two([1.0, 1.2, 1.1], THEIRS), preset="mid")
+    file = paper(claim())
+    pretrained = replace(file, runs={"run": replace(file.runs["run"], preset="mid")})
+    for tables in ([small, mid], [mid, small]):
+        assert [judge(of, tables).verdicts[0].word for of in (file, pretrained)] == ["reversed here", "seen here"]
+
+
 def test_two_seeds_leave_a_claim_open_and_say_so() -> None:
     found = verdict_of(claim(), two([1.0, 1.1], [4.0, 4.2]))
     assert (found.word, found.why, found.p) == ("open", ("2 seeds, and an interval takes 3",), None)
