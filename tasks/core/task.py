@@ -297,15 +297,13 @@ class Task(DataModule, ABC):
         from bench.tasks.exemplars.retrieve import retrieve
 
         train = self.split("train").examples
-        train_sources = [self.plain_source(row) for row in train]
-        sources = train_sources
+        sources = None
         if split != "train":
             sources = [self.plain_source(row) for row in self.split(split).examples]
         return retrieve(
-            train_sources,
+            [self.plain_source(row) for row in train],
             [row.target for row in train],
             sources,
-            own=split == "train",
             equal_targets=equal_targets,
             cache=cache_folder() / "exemplars",
             progress=partial(self.on_rows, "exemplars"),

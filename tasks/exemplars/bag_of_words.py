@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.errors import DataError
 
-__all__ = ["Bags", "bags_of", "rows_of_bags", "words"]
+__all__ = ["Bags", "bags_of", "words"]
 
-# Who changes which words a bag has raises VERSION in retrieve.py.
+# Raise VERSION in retrieve.py with any change of the words of a bag.
 CHUNK = 8_192  # texts counted at once
 LIMIT = 2**31  # a squared length must stay below, so that products of two counts fit 32 bits
 UNSPACED = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"}
@@ -53,7 +52,7 @@ def words(text: str) -> list[str]:
     >>> words("한국어 문장, 東京へ Tokyo2020")
     ['한국어', '문장', '東', '京', 'へ', 'tokyo2020']
     """
-    return unicodedata.normalize("NFKC", text).lower().translate(_characters()).split()
+    return unicodedata.normalize("NFKC", text).lower().translate(CHARACTERS).split()
 
 
 def bags_of(texts: Sequence[str], vocabulary: dict[str, int], grow: bool) -> Bags:
@@ -68,44 +67,21 @@ def bags_of(texts: Sequence[str], vocabulary: dict[str, int], grow: bool) -> Bag
         DataError: a text repeats words so often that exact integer products would not fit.
     """
     parts = [_count(texts[first : first + CHUNK], vocabulary, grow, first) for first in range(0, len(texts), CHUNK)]
-    lengths = _joined([part.lengths for part in parts], np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    terms = _joined([part.terms for part in parts], np.int32)
-    counts = _joined([part.counts for part in parts], np.int32)
-    return Bags(starts, terms, counts, _joined([part.squared for part in parts], np.int64))
+    lengths, terms, counts, squared = zip(*parts, strict=True) if parts else [()] * 4
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
+    small, large = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    return Bags(
+        starts, np.concatenate([small, *terms]), np.concatenate([small, *counts]), np.concatenate([large, *squared])
+    )
 
 
-def rows_of_bags(bags: Bags, rows: npt.NDArray[np.int64]) -> Bags:
-    """Return the bags of some texts; the same object for all of them in their order."""
-    if len(rows) == len(bags.squared):
-        return bags
-    lengths = bags.starts[rows + 1] - bags.starts[rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    terms, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-    for first in range(0, len(rows), CHUNK):
-        stop = min(first + CHUNK, len(rows))
-        begin, end = starts[first], starts[stop]
-        moved = np.repeat(bags.starts[rows[first:stop]] - starts[first:stop], lengths[first:stop])  # [entries]
-        places = np.arange(begin, end) + moved
-        terms[begin:end], counts[begin:end] = bags.terms[places], bags.counts[places]
-    return Bags(starts, terms, counts, bags.squared[rows])
+def _count(
+    texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return how many known words each text has, their numbers and counts, and the squared lengths of the texts.
 
-
-def _joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.integer]) -> npt.NDArray[Any]:
-    return np.concatenate([np.zeros(0, dtype), *arrays], dtype=dtype)
-
-
-class _Counts(NamedTuple):
-    """The words of some texts, as in `Bags`, and how many different known ones each text has, int64 [texts]."""
-
-    lengths: npt.NDArray[np.int64]
-    terms: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
-    squared: npt.NDArray[np.int64]
-
-
-def _count(texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: int) -> _Counts:
-    """Count the words of a chunk of texts, of which the first has the number `first` for messages."""
+    The first text has the number `first` in messages.
+    """
     known = len(vocabulary)
     unknown: defaultdict[str, int] = defaultdict(lambda: known + len(unknown))
     rows: list[list[int]] = []
@@ -128,11 +104,11 @@ def _count(texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: 
         )
     kept = term < known
     lengths = np.bincount(row[kept], minlength=len(rows))
-    return _Counts(lengths, term[kept].astype(np.int32), counts[kept].astype(np.int32), squared)
+    return lengths, term[kept].astype(np.int32), counts[kept].astype(np.int32), squared
 
 
 class _Characters(dict[int, "int | str"]):
-    """For `str.translate`: what each character becomes, found out when it is first met."""
+    """What `str.translate` makes of each character, computed when the character is first met."""
 
     def __missing__(self, code: int) -> int | str:
         character = chr(code)
@@ -147,6 +123,4 @@ class _Characters(dict[int, "int | str"]):
         return self[code]
 
 
-@functools.cache
-def _characters() -> _Characters:
-    return _Characters()
+CHARACTERS = _Characters()

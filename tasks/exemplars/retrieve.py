@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.base.cores import cores
-from bench.base.keys import key_of
+from bench.base.files import write_atomic
+from bench.base.keys import canonical, key_of
 from bench.base.seeds import seed_of
-from bench.errors import DataError, UsageError
+from bench.errors import DataError, StoreError
 from bench.tasks.exemplars.bag_of_words import bags_of
-from bench.tasks.exemplars.files import Kept
-from bench.tasks.exemplars.groups import groups_of, plain
-
-if TYPE_CHECKING:
-    from bench.tasks.exemplars.search import Search
 
 __all__ = ["VERSION", "Exemplars", "gold_share", "leak", "retrieve", "swapped"]
 
@@ -39,25 +34,18 @@ class Exemplars:
     Args:
         indices: number of the training row whose target is the exemplar, int64 [rows].
         cosines: of the two sources' bags of words, float64 [rows]; 0 where they share no word.
-        fingerprint: hash of what decides the two.
-        content: what decides them: version, options, hashes of all texts.
     """
 
     indices: Integers
     cosines: Floats
-    fingerprint: str
-    content: Mapping[str, Any]
 
 
 def retrieve(
     train_sources: Sequence[str],
     train_targets: Sequence[str],
-    sources: Sequence[str],
+    sources: Sequence[str] | None = None,
     *,
-    own: bool,
-    equal_sources: bool = False,
     equal_targets: bool = True,
-    targets: Sequence[str] | None = None,
     cache: Path | None = None,
     progress: Progress | None = None,
     threads: int = 0,
@@ -65,58 +53,149 @@ def retrieve(
     """Find the training row whose source is nearest to each row's by bag-of-words cosine.
 
     Exact: of equal cosines the lowest training row wins, and cosines are compared as fractions of integers. A row that
-    shares no word with any training row it may have gets the lowest of these, with cosine 0. Texts are equal when they
-    differ in white space only. The words of a bag are those of `bag_of_words.words`.
+    shares no word with any training row it may have gets the lowest of these, with cosine 0. The words of a bag are
+    those of `bag_of_words.words`.
 
-    Time grows with rows times training rows (tools/benchmarks/full_size.py), memory with the number of words. Millions
-    of rows may be killed and go on where they were. A GPU is used where there is one and rows are many.
+    The paper excludes only the row itself. Here a training row whose source equals the row's is excluded too: stories
+    are published twice, and a row's exemplar would then be its own target. Texts are equal when they differ in white
+    space only.
+
+    Time grows with rows times training rows (tools/benchmarks/full_size.py), memory with the number of words.
 
     Args:
         train_sources: sources of the training rows.
         train_targets: their targets.
-        sources: sources of the rows that want an exemplar; the same sequence again for the training rows.
-        own: the rows are the training rows, in their order; none may be its own exemplar.
-        equal_sources: also allow training rows whose source equals the row's own; a row's own target is then likely to
-            be its exemplar, as stories are published twice. The paper excludes only the row itself.
-        equal_targets: allow training rows whose target equals the row's own. False looks at gold targets, so it is for
-            training rows; give it for others only where they need no honest evaluation.
-        targets: of the rows; only used, and needed, where `own` and `equal_targets` are both False.
-        cache: folder that keeps results by the hash of all that decides them, finished or not.
+        sources: sources of the rows that want an exemplar; None for the training rows themselves.
+        equal_targets: allow training rows whose target equals the row's own; False is for the training rows only.
+        cache: folder that keeps results by the hash of all that decides them.
         progress: called with the rows done and the rows in all.
         threads: at most as many; 0 for all cores. Without effect on the result.
 
     Raises:
-        UsageError: the sequences do not fit each other.
-        DataError: a row may have no training row at all, or a text has too many equal words to be counted exactly.
+        DataError: there are no training rows, a row may have none of them, or a text has too many equal words to be
+            counted exactly.
         StoreError: the cache cannot be written.
 
     >>> train = ["rain in oslo", "snow in oslo", "rain in oslo", "sun in rome"]
-    >>> retrieve(train, ["wet", "white", "wet again", "hot"], train, own=True).indices.tolist()
+    >>> retrieve(train, ["wet", "white", "wet again", "hot"]).indices.tolist()
     [1, 0, 1, 0]
     """
-    if own:
-        targets = train_targets
-    _check(train_sources, train_targets, sources, targets, own, equal_targets, threads)
-    both_targets = None
-    if targets is not None and not equal_targets:
-        both_targets = train_targets, targets
-    options = {"own": own, "equal_sources": equal_sources, "equal_targets": equal_targets}
-    content = _content(options, train_sources, train_targets, sources, both_targets)
-    kept = Kept(cache, key_of(content), content, len(sources), len(train_sources))
-    result = kept.read()
-    if result is None:
-        groups, row_groups = groups_of(train_sources, sources, own, equal_sources, both_targets)
-        search = _searcher(train_sources, sources, own, groups, row_groups)
-        result = _all(search, kept, progress, threads or cores())
+    if not train_sources:
+        raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
+    own = sources is None
+    rows = train_sources if sources is None else sources
+    content = {
+        "version": VERSION,
+        "options": {"own": own, "equal_sources": False, "equal_targets": equal_targets},
+        "train_sources": _sha256(train_sources),
+        "train_targets": _sha256(train_targets),
+        "sources": _sha256(rows),
+        "targets": None if equal_targets else _sha256(train_targets),
+    }
+    file = None if cache is None else cache / f"exemplars-{key_of(content)}.bin"
+    found = _read(file, content, len(rows), len(train_sources))
+    if found is None:
+        groups = [_numbers(train_sources, sources)]
+        if not equal_targets:
+            groups.append(_numbers(train_targets, None))
+        found = _search(train_sources, sources, groups, progress, threads or cores())
+        _write(file, content, found)
     elif progress:
-        progress(len(sources), len(sources))
-    return Exemplars(*result, kept.key, content)
+        progress(len(rows), len(rows))
+    return found
+
+
+def _search(
+    train_sources: Sequence[str],
+    sources: Sequence[str] | None,
+    numbers: Sequence[tuple[Integers, Integers]],
+    progress: Progress | None,
+    threads: int,
+) -> Exemplars:
+    """Search for all rows; a training row is excluded where one of its numbers is that of the row."""
+    from bench.tasks.exemplars.search import search  # compiles: some seconds that only a search should cost
+
+    vocabulary: dict[str, int] = {}
+    train = rows = bags_of(train_sources, vocabulary, grow=True)
+    if sources is not None:
+        rows = bags_of(sources, vocabulary, grow=False)
+    groups, row_groups = (np.stack(group) for group in zip(*numbers, strict=True))  # [k, training rows], [k, rows]
+    best = search(train, rows, len(vocabulary), groups, row_groups, threads, progress)
+    for row in np.flatnonzero(best.documents < 0):
+        allowed = (groups != row_groups[:, row, None]).all(0)
+        if not allowed.any():
+            reason = "each is the row itself or has its source or its target"
+            raise DataError(f"row {row} has no exemplar among {len(train_sources)} training rows: {reason}")
+        best.documents[row] = allowed.argmax()
+    lengths = np.sqrt(rows.squared.astype(np.float64) * train.squared[best.documents])
+    return Exemplars(best.documents, best.dots / np.maximum(lengths, 1))
+
+
+def _numbers(train: Sequence[str], rows: Sequence[str] | None) -> tuple[Integers, Integers]:
+    """Return a number for each training text and each row's, the same for equal texts, [training rows] and [rows]."""
+    texts = [*train, *(rows or ())]
+    digests = [hashlib.blake2b(_bytes(plain(text)), digest_size=16).digest() for text in texts]
+    _, numbers = np.unique(np.array(digests, "S16"), return_inverse=True)
+    return numbers[: len(train)], numbers if rows is None else numbers[len(train) :]
+
+
+def plain(text: str) -> str:
+    """Return a text without differences in white space."""
+    return " ".join(text.split())
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _sha256(texts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        data = _bytes(text)
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+# The cache: one line of JSON (what decided the content, rows, SHA-256 of the rest), int64 indices, float64 cosines.
+
+
+def _header(content: Mapping[str, Any], body: bytes) -> bytes:
+    return canonical(
+        {"content": content, "first": 0, "rows": len(body) // 16, "sha256": hashlib.sha256(body).hexdigest()}
+    )
+
+
+def _read(file: Path | None, content: Mapping[str, Any], rows: int, train_rows: int) -> Exemplars | None:
+    """Return what a file has; None where there is none, or one that is not exactly what `_write` would write."""
+    try:
+        head, _, body = file.read_bytes().partition(b"\n") if file else (b"", b"", b"")
+    except OSError:
+        return None
+    if head != _header(content, body) or len(body) != 16 * rows:
+        return None
+    indices, cosines = np.frombuffer(body, "<i8", rows), np.frombuffer(body, "<f8", rows, 8 * rows)
+    if rows and not 0 <= indices.min() <= indices.max() < train_rows:
+        return None
+    return Exemplars(indices.astype(np.int64), cosines.astype(np.float64))
+
+
+def _write(file: Path | None, content: Mapping[str, Any], found: Exemplars) -> None:
+    if file is None:
+        return
+    body = found.indices.astype("<i8").tobytes() + found.cosines.astype("<f8").tobytes()
+    try:
+        write_atomic(file, _header(content, body) + b"\n" + body, replace=True)
+    except StoreError as error:
+        problem = f"cannot keep exemplars in '{file.parent}' ({error.__cause__})"
+        raise StoreError(f"{problem}; free space there or choose another cache folder") from error
+
+
+# Leaks and the control ----------------------------------------------------------------------------------------------
 
 
 def gold_share(exemplars: Exemplars, train_targets: Sequence[str], targets: Sequence[str]) -> float:
     """Return the share of rows whose exemplar is, white space aside, their own target; NaN for no rows."""
-    if len(targets) != len(exemplars.indices):
-        raise UsageError(f"expected a target for each of {len(exemplars.indices)} exemplars, got {len(targets)}")
     if not targets:
         return float("nan")
     pairs = zip(exemplars.indices.tolist(), targets, strict=True)
@@ -155,8 +234,6 @@ def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
     >>> swapped(np.array([7, 7, 8, 9]), ["a", "b", "c", "d"]).tolist()
     [9, 8, 7, 7]
     """
-    if len(ids) != len(indices):
-        raise UsageError(f"expected an id for each of {len(indices)} exemplars, got {len(ids)}")
     draws = np.array([seed_of(seed, "swapped", name) for name in ids], np.int64)
     _, kind, often = np.unique(indices, return_inverse=True, return_counts=True)
     first = np.full(len(often), np.iinfo(np.int64).max)
@@ -165,98 +242,3 @@ def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
     permuted = np.empty_like(indices)  # [rows]
     permuted[order] = indices[np.roll(order, -often.max(initial=0))]
     return permuted
-
-
-# One search ---------------------------------------------------------------------------------------------------------
-
-
-def _searcher(
-    train_sources: Sequence[str], sources: Sequence[str], own: bool, groups: Integers, row_groups: Integers
-) -> Search:
-    from bench.tasks.exemplars.search import Search  # compiles: some seconds that only a search should cost
-
-    vocabulary: dict[str, int] = {}
-    bags = bags_of(train_sources, vocabulary, grow=True)
-    rows = bags
-    if not own:
-        rows = bags_of(sources, vocabulary, grow=False)
-    return Search(bags, rows, len(vocabulary), groups, row_groups)
-
-
-def _all(search: Search, kept: Kept, progress: Progress | None, threads: int) -> tuple[Integers, Floats]:
-    """Search for all rows that are not in the cache, in blocks that go there when they are done."""
-    indices, cosines, begun = kept.read_blocks()
-    search.begin(begun, indices, cosines)
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for block in kept.blocks_from(begun):
-                for start in range(block.start, block.stop, search.batch):
-                    stop = min(start + search.batch, block.stop)
-                    search.go_on(stop, pool, threads)
-                    if progress and stop < block.stop:
-                        progress(stop, kept.rows)
-                kept.write_block(block, indices, cosines)
-                if progress:
-                    progress(block.stop, kept.rows)
-        finally:
-            pool.shutdown(cancel_futures=True)
-    kept.write(indices, cosines)
-    return indices, cosines
-
-
-# Texts --------------------------------------------------------------------------------------------------------------
-
-
-def _check(
-    train_sources: Sequence[str],
-    train_targets: Sequence[str],
-    sources: Sequence[str],
-    targets: Sequence[str] | None,
-    own: bool,
-    equal_targets: bool,
-    threads: int,
-) -> None:
-    if not train_sources:
-        raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
-    if len(train_sources) != len(train_targets):
-        raise UsageError(
-            f"expected a target for each of {len(train_sources)} training sources, got {len(train_targets)}"
-        )
-    if own and (len(sources) != len(train_sources) or any(map(str.__ne__, sources, train_sources))):
-        raise UsageError("own=True says that the rows are the training rows, but their sources differ; give own=False")
-    if not equal_targets and targets is None:
-        raise UsageError("equal_targets=False excludes by the rows' targets, but there are none; give targets")
-    if not equal_targets and targets is not None and len(targets) != len(sources):
-        raise UsageError(f"expected a target for each of {len(sources)} rows, got {len(targets)}")
-    if threads < 0:
-        raise UsageError(f"expected threads >= 0 (0 for all cores), got {threads}")
-
-
-def _content(
-    options: Mapping[str, bool],
-    train_sources: Sequence[str],
-    train_targets: Sequence[str],
-    sources: Sequence[str],
-    both_targets: tuple[Sequence[str], Sequence[str]] | None,
-) -> dict[str, Any]:
-    """Return what decides the exemplars; the targets of the rows are part of it only where they are looked at."""
-    hashed = None
-    if both_targets is not None:
-        hashed = _sha256(both_targets[1])
-    return {
-        "version": VERSION,
-        "options": dict(options),
-        "train_sources": _sha256(train_sources),
-        "train_targets": _sha256(train_targets),
-        "sources": _sha256(sources),
-        "targets": hashed,
-    }
-
-
-def _sha256(texts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()

@@ -49,10 +49,12 @@ def rows_of(results: Path, method: str, task: str = "logicnlg") -> dict[tuple[st
     return found
 
 
-def in_turn(train_sources: Sequence[str], train_targets: Sequence[str], sources: Sequence[str], **_: Any) -> Exemplars:
+def in_turn(
+    train_sources: Sequence[str], train_targets: Sequence[str], sources: Sequence[str] | None, **_: Any
+) -> Exemplars:
     """Stands in for retrieval, which has one answer for all of so few rows."""
-    rows = np.arange(len(sources))
-    return Exemplars((rows + 1) % len(train_sources), np.zeros(len(rows)), "", {})
+    rows = np.arange(len(train_sources if sources is None else sources))
+    return Exemplars((rows + 1) % len(train_sources), np.zeros(len(rows)))
 
 
 class Counted:

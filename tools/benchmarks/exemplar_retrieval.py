@@ -3,11 +3,11 @@
     python tools/benchmarks/exemplar_retrieval.py [--documents 20000] [--queries 2000] [--threads 1] [--repeats 5]
 
 Texts are made up: words of a Zipf law over 100,000 types, about 31 a text, so 28 different ones. Search time is that of
-all queries over a ready index or matrix; the searches run in turn in one process, after a first run that compiles, and
-the median of the repeats counts. Processor time is what a busy machine leaves comparable. Nothing is excluded here. The
-peer is asked for one neighbour and for two, which is what it takes to drop a row itself; equal sources would take more.
-"Differs" is the greatest difference between the best cosines, and the share of queries for which the two name different
-documents, as ties allow.
+all queries, with that of our index and over ready matrices of the peer; the searches run in turn in one process, after
+a first run that compiles, and the median of the repeats counts. Processor time is what a busy machine leaves
+comparable. Nothing is excluded here. The peer is asked for one neighbour and for two, which is what it takes to drop a
+row itself; equal sources would take more. "Differs" is the greatest difference between the best cosines, and the share
+of queries for which the two name different documents, as ties allow.
 
 Memory: `retrieve`, texts in and exemplars out, for a quarter, half and all of the documents with themselves as queries,
 each in a forked child before anything else was timed; printed is how far ru_maxrss rose above its value at the fork.
@@ -24,7 +24,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,8 @@ from typing import Any
 import numpy as np
 
 from bench.tasks.exemplars.bag_of_words import Bags, bags_of
-from bench.tasks.exemplars.nearest import index_of, nearest
 from bench.tasks.exemplars.retrieve import gold_share, leak, retrieve
-from bench.tasks.exemplars.search import BATCH
+from bench.tasks.exemplars.search import search
 from tools.memory import peak_megabytes
 
 TYPES = 100_000
@@ -51,19 +49,14 @@ def make_texts(n: int, seed: int) -> list[str]:
 
 
 def searcher(documents: Bags, queries: Bags, terms: int, threads: int) -> Callable[[], Best]:
-    """Our search over a ready index."""
-    index = index_of(documents, terms, int(max(documents.squared.max(), queries.squared.max())))
-    n, none = len(queries.squared), np.zeros((0, 1), np.int64)
-    groups = none.repeat(n, axis=1)
+    """Our search, with the time that its index takes."""
+    groups = np.zeros((0, 1), np.int64)
 
-    def search() -> Best:
-        with ThreadPoolExecutor(threads) as pool:
-            starts = range(0, n, BATCH)
-            found = list(pool.map(lambda s: nearest(index, queries, s, min(s + BATCH, n), groups, groups), starts))
-        best, dots, _ = (np.concatenate(part) for part in zip(*found, strict=True))
-        return best, dots / np.sqrt(queries.squared * documents.squared[best])
+    def find() -> Best:
+        best = search(documents, queries, terms, groups, groups.repeat(len(queries.squared), axis=1), threads)
+        return best.documents, best.dots / np.sqrt(queries.squared * documents.squared[best.documents])
 
-    return search
+    return find
 
 
 def peers(documents: Bags, queries: Bags, terms: int, threads: int) -> dict[str, Callable[[], Best]]:
@@ -102,10 +95,10 @@ def made_up(documents: int, queries: int, threads: int, repeats: int) -> None:
     """Print memory and time on made-up texts."""
     texts, asked = make_texts(documents, 0), make_texts(queries, 1)
     warm_up = [text.replace("w", "") for text in texts[:500]]
-    retrieve(warm_up, warm_up, warm_up, own=True)
+    retrieve(warm_up, warm_up)
     for part in (4, 2, 1):
         some = texts[: documents // part]
-        risen = peak_megabytes(partial(retrieve, some, some, some, own=True, threads=threads))
+        risen = peak_megabytes(partial(retrieve, some, some, threads=threads))
         each = 1e6 * risen / len(some)
         print(f"retrieve, {len(some):>9,} texts for themselves: {risen:8.1f} MB, {each:6.0f} B a text")
 
@@ -140,15 +133,14 @@ def headlines(folder: Path, threads: int) -> None:
     train = [lines(folder / "train" / f"train.{part}.txt.gz") for part in ("article", "title")]
     test = [lines(folder / "giga" / name) for name in ("input.txt", "task1_ref0.txt")]
     cases: dict[str, tuple[list[list[str]], dict[str, bool]]] = {
-        "train, own row excluded": (train, {"own": True, "equal_sources": True}),
-        "train, and equal sources": (train, {"own": True}),
-        "train, and equal targets": (train, {"own": True, "equal_targets": False}),
-        "test": (test, {"own": False}),
+        "train": (train, {}),
+        "train, without equal targets": (train, {"equal_targets": False}),
+        "test": (test, {}),
     }
     shares = []
     for name, (rows, options) in cases.items():
         start = time.perf_counter()
-        found = retrieve(*train, rows[0], threads=threads, **options)
+        found = retrieve(*train, None if rows is train else rows[0], threads=threads, **options)
         taken = time.perf_counter() - start
         shares.append(gold_share(found, train[1], rows[1]))
         print(f"gigaword {name:26} {taken:6.2f} s, mean cosine {found.cosines.mean():.3f}, exemplar is gold: "

@@ -247,9 +247,9 @@ def retrieved(name: str, folder: Path, n: int) -> dict[str, Any]:
 
     examples = loaded(name, folder).split("train").examples[:n]
     sources, targets = [row.source for row in examples], [row.target for row in examples]
-    retrieve(sources[:300], targets[:300], sources[:300], own=True, threads=1)  # compiles
+    retrieve(sources[:300], targets[:300], threads=1)  # compiles
     times = Times()
-    retrieve(sources, targets, sources, own=True, threads=1)
+    retrieve(sources, targets, threads=1)
     times.next("retrieve")
     return {"rows": len(sources), **times.seconds}
 
