@@ -83,29 +83,29 @@ METHODS: dict[str, MethodEntry] = {
             },
             "continued": {"parent": "mle", "summary": "the extra steps of a fine-tuned method, with its own loss"},
             "cache": {
-                "class": "bench.models.mle_cache:MLECache",
+                "class": "bench.models.interpolated:MLECache",
                 "summary": "a continuous cache on it (Grave et al. 2017)",
             },
             "knn": {
-                "class": "bench.models.mle_knn:MLEKNN",
+                "class": "bench.models.interpolated:MLEKNN",
                 "summary": "nearest neighbours among its training states (Khandelwal et al. 2020)",
             },
             "penalty": {
-                "class": "bench.models.mle_penalty:MLEPenalty",
+                "class": "bench.models.mle_decoded:MLEPenalty",
                 "summary": "a penalty on what was written (Keskar et al. 2019)",
             },
-            "min_p": {"class": "bench.models.mle_sampled:MLEMinP", "summary": "min-p sampling (Nguyen et al. 2024)"},
+            "min_p": {"class": "bench.models.mle_decoded:MLEMinP", "summary": "min-p sampling (Nguyen et al. 2024)"},
             "typical": {
-                "class": "bench.models.mle_sampled:MLETypical",
+                "class": "bench.models.mle_decoded:MLETypical",
                 "summary": "locally typical sampling (Meister et al. 2023)",
             },
             "contrastive": {
-                "class": "bench.models.mle_contrastive:MLEContrastive",
+                "class": "bench.models.mle_controls:MLEContrastive",
                 "summary": "contrastive search (Su et al. 2022)",
             },
-            "tempered": {"class": "bench.models.mle_tempered:MLETempered", "summary": "sampled at temperature 1 / 0.7"},
+            "tempered": {"class": "bench.models.mle_controls:MLETempered", "summary": "sampled at temperature 1 / 0.7"},
             "calibrated": {
-                "class": "bench.models.mle_calibrated:MLECalibrated",
+                "class": "bench.models.mle_controls:MLECalibrated",
                 "summary": "at the temperature that fits validation text best (Guo et al. 2017)",
             },
             "untrained": UNTRAINED,
@@ -133,7 +133,7 @@ METHODS: dict[str, MethodEntry] = {
         controls=("mle.continued", *DECODERS),
     ),
     "ul_token_seq": MethodEntry(
-        "bench.models.ul_token_seq:ULTokenSeq",
+        "bench.models.ul_seq:ULTokenSeq",
         "both forms of unlikelihood",
         "Welleck et al. 2020",
         variants=RELEASED,
@@ -180,14 +180,14 @@ METHODS: dict[str, MethodEntry] = {
         controls=("mle.decoupled", "mle.matched", *DECODERS),
     ),
     "seq2seq": MethodEntry(
-        "bench.models.seq2seq:Seq2Seq",
+        "bench.models.adadec:Seq2Seq",
         "BiLSTM with attention and copying",
         "Peng et al. 2019",
         variants={**RELEASED_BILSTM, "untrained": UNTRAINED},
         tuned_by="optim.lr",
     ),
     "attexp": MethodEntry(
-        "bench.models.attexp:AttExp",
+        "bench.models.adadec:AttExp",
         "Seq2Seq that attends to an exemplar and copies from it",
         "Peng et al. 2019",
         variants=RELEASED_BILSTM,
@@ -207,7 +207,7 @@ METHODS: dict[str, MethodEntry] = {
         tuned_by="optim.lr",
     ),
     "adadec_attexp": MethodEntry(
-        "bench.models.adadec_attexp:AdaDecAttExp",
+        "bench.models.adadec:AdaDecAttExp",
         "AdaDec and AttExp together",
         "Peng et al. 2019",
         variants=RELEASED_BILSTM,
@@ -379,13 +379,13 @@ METHODS: dict[str, MethodEntry] = {
         baseline=True,
     ),
     "unigram": MethodEntry(
-        "bench.models.unigram:Unigram",
+        "bench.models.ngrams:Unigram",
         "how often each token is a training target",
         "a trivial control",
         baseline=True,
     ),
     "bigram": MethodEntry(
-        "bench.models.bigram:Bigram",
+        "bench.models.ngrams:Bigram",
         "how often each token followed the one before it, smoothed",
         "Witten and Bell 1991",
         baseline=True,

@@ -1,13 +1,9 @@
 """Confidence penalty: a distribution of low entropy costs.
 
-    loss = -log p(target) - beta H(p),    H(p) = -sum_w p(w) log p(w)
-
 Shapes: n positions of a slice.
 """
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +12,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
+from bench.models.functional.head_losses import confidence_penalty
 
 
 class ConfidencePenalty(Objective):
@@ -31,10 +28,9 @@ class ConfidencePenalty(Objective):
         beta: weight of the entropy; 0 is maximum likelihood.
     """
 
-    name: ClassVar[str] = "confidence_penalty"
-    paper: ClassVar[str] = "Pereyra et al. 2017"
-    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = -\log p(x_t) - \beta H(p), \quad H(p) = -\sum_w p(w) \log p(w)",)
-    version: ClassVar[int] = 1
+    name = "confidence_penalty"
+    equations = (r"\ell_t = -\log p(x_t) - \beta H(p), \quad H(p) = -\sum_w p(w) \log p(w)",)
+    version = 1
 
     def __init__(self, backbone: Backbone, *, beta: Amount = 0.1) -> None:
         super().__init__(backbone)
@@ -42,7 +38,5 @@ class ConfidencePenalty(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target less the weighted entropy, [n], and both parts."""
-        at_target = head.at(tokens.targets)
-        nll = head.lse - at_target
-        penalty = -self.beta * (head.lse - head.expected)
+        nll, penalty = confidence_penalty(head, tokens.targets, self.beta)
         return nll + penalty, {"mle": nll, "penalty": penalty}

@@ -1,16 +1,11 @@
 """CT: the target is to score higher than each of the tokens that stand before it.
 
-    loss_t = -log p(x_t) + log(1 + sum over c in S_t of exp(z_c - z_(x_t)))
-    S_t    = {x_(t-M), ..., x_(t-1)} without x_t, the M preceding targets of the row
-
-Jiang et al. 2022.
-
 Shapes: n positions of a slice, M preceding tokens.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from torch import Tensor
 
@@ -49,13 +44,12 @@ class CT(Objective):
         variant: what a repeated token counts.
     """
 
-    name: ClassVar[str] = "ct"
-    paper: ClassVar[str] = "Jiang et al. 2022"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "ct"
+    equations = (
         r"\ell_t = -\log p(x_t) + \log\left(1 + \sum_{c \in S_t} e^{z_c - z_{x_t}}\right)",
         r"S_t = \{x_{t-M}, \dots, x_{t-1}\} \setminus \{x_t\}",
     )
-    version: ClassVar[int] = 1
+    version = 1
 
     def __init__(
         self,

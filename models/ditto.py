@@ -1,9 +1,6 @@
 """DITTO: a model sees one sentence repeated, and each repetition should be less likely than the one before.
 
-    loss = - sum over n >= 2, l of  log(1 - |p(x_{n,l}) - decay * p(x_{n-1,l})|),    the earlier p taken as a constant
-
-x_{n,l} is token l of repetition n of a text made for this. Each optimiser step takes this loss or, drawn at random,
--log p(target).
+Each optimiser step takes the loss on texts that repeat a span or, drawn at random, -log p(target).
 
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
@@ -12,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,6 +21,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.head_losses import nll_of
 from bench.models.functional.token_losses import repetition_penalty
 
 FLOOR = 1e-20
@@ -55,14 +53,13 @@ class Ditto(Objective):
         variant: which tokens are penalised.
     """
 
-    name: ClassVar[str] = "ditto"
-    paper: ClassVar[str] = "Xu et al. 2022"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "ditto"
+    equations = (
         r"\ell = -\sum_{n \ge 2} \sum_l \log\left(1 - |p(x_{n,l}) - \lambda\, \mathrm{sg}(p(x_{n-1,l}))|\right)",
     )
-    version: ClassVar[int] = 1
-    parent: ClassVar[str] = "mle"
-    min_target_tokens: ClassVar[int] = 8
+    version = 1
+    parent = "mle"
+    min_target_tokens = 8
 
     def __init__(
         self,
@@ -78,8 +75,7 @@ class Ditto(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """-log p of the target, [n]: the loss of the steps that are not on repeated spans."""
-        at_target = head.at(tokens.targets)
-        return head.lse - at_target, {}
+        return nll_of(head, tokens.targets), {}
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Maximum likelihood or the repetition loss, as the step has drawn."""

@@ -1,15 +1,12 @@
 """EMO: a wrong token costs less the nearer its embedding is to that of the target.
 
-    d    = sum_i p_i (1 - cos(e_i, e_y)),    e the output embedding of the model it starts from, frozen
-    loss = (-log p_y + r d) / 2,             r = -log p_y / d, taken as a constant
-
 Shapes: n positions of a slice, V vocabulary, D width of a state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -53,15 +50,14 @@ class EMO(Objective):
         embedding: `own`, or `shuffled` over tokens, drawn by the seed of the run.
     """
 
-    name: ClassVar[str] = "emo"
-    paper: ClassVar[str] = "Ren et al. 2024"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "emo"
+    equations = (
         r"\ell_t = \frac{1}{2} \left(-\log p(x_t) + r\, d\right)",
         r"d = \sum_i p(i) \left(1 - \cos(e_i, e_{x_t})\right)",
         r"r = \mathrm{sg}\left(\frac{-\log p(x_t)}{d}\right)",
     )
-    version: ClassVar[int] = 1
-    parent: ClassVar[str] = "mle"
+    version = 1
+    parent = "mle"
 
     directions: Tensor  # [V, D] embedding of each token at length 1; stored in checkpoints, never trained
 

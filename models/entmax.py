@@ -1,17 +1,14 @@
 """Entmax: a distribution with exact zeros in place of the softmax, trained with the loss that belongs to it.
 
-    loss = p . z - z_target + H(p),    p = entmax(z), H its entropy, z the logits
-
-Peters, Niculae and Martins 2019. The functions are in `bench.models.functional.entmax`.
+The distribution is in `bench.models.functional.entmax`, its loss in `bench.models.functional.head_losses`.
 
 Shapes: n positions of a slice, V vocabulary.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
-import torch
 from torch import Tensor
 
 from bench.base.options import Range
@@ -20,7 +17,8 @@ from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
-from bench.models.functional.entmax import entmax, entmax_and_entropy
+from bench.models.functional.entmax import entmax
+from bench.models.functional.head_losses import entmax_loss
 
 if TYPE_CHECKING:
     from bench.decodings.core.decoding import Decoding
@@ -42,11 +40,10 @@ class Entmax(Objective):
         eps: what each token's probability is raised by in likelihoods.
     """
 
-    name: ClassVar[str] = "entmax"
-    paper: ClassVar[str] = "Peters et al. 2019"
-    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = p^\top z - z_{x_t} + H(p), \quad p = \mathrm{entmax}_\alpha(z)",)
-    version: ClassVar[int] = 1
-    runs_on_copying: ClassVar[bool] = False
+    name = "entmax"
+    equations = (r"\ell_t = p^\top z - z_{x_t} + H(p), \quad p = \mathrm{entmax}_\alpha(z)",)
+    version = 1
+    runs_on_copying = False
 
     def __init__(
         self,
@@ -87,21 +84,3 @@ class Entmax(Objective):
         if decoding.distribution == "decoupled":
             return super().decode_log_probs(tokens, decoding)
         return self.probabilities(tokens).log()
-
-
-def entmax_loss(head: Head, targets: Tensor, alpha: float) -> Tensor:
-    """Fenchel-Young loss of entmax, [n], at least 0; 0 where the target has all.
-
-    Args:
-        head: of the logits.
-        targets: [n].
-        alpha: above 1 and at most 2.
-    """
-    at_target, entropies = head.at(targets), []
-
-    def weights(logits: Tensor, span: slice) -> Tensor:
-        found, entropy = entmax_and_entropy(logits, alpha)
-        entropies.append(entropy)
-        return found
-
-    return head.weighted(weights) - at_target + torch.cat(entropies)

@@ -1,12 +1,7 @@
 """F2-Softmax: say how frequent the next token is, then which token of that frequency.
 
-    eq. 2    p(x | h) = p1(c | h) * p2(x | c, h)               c is the frequency class of token x
-    eq. 3    loss     = -log p1(c | h) - log p2(x | c, h)
-    eq. 4    p1(c | h)    = softmax over all classes of h . u_c
-             p2(x | c, h) = softmax over the tokens of class c of h . o_x
-
-Choi et al. 2020, section 3. Where the two softmaxes are computed: `bench.models.functional.class_head`; how classes are
-cut: `bench.models.functional.mefmax`; how texts are decoded: `bench.models.functional.decoupled`.
+The two softmaxes are computed in `bench.models.functional.class_head`, classes are cut in
+`bench.models.functional.mefmax`, and texts are decoded in `bench.models.functional.decoupled`.
 
 Shapes: n positions of a slice, V vocabulary, D width of a state, K classes.
 """
@@ -85,16 +80,15 @@ class F2Softmax(Objective):
         UsageError: for a number that is missing or has no effect.
     """
 
-    name: ClassVar[str] = "f2softmax"
-    paper: ClassVar[str] = "Choi et al. 2020"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "f2softmax"
+    equations = (
         r"p(x \mid h) = p_1(c_x \mid h)\, p_2(x \mid c_x, h)",
         r"\ell_t = -\log p_1(c_{x_t} \mid h) - \log p_2(x_t \mid c_{x_t}, h)",
         r"p_1(c \mid h) = \frac{e^{h^\top u_c}}{\sum_k e^{h^\top u_k}}",
         r"p_2(x \mid c, h) = \frac{e^{h^\top o_x}}{\sum_{v \in c} e^{h^\top o_v}}",
     )
-    uses_token_counts: bool = True
-    runs_on_copying: ClassVar[bool] = False
+    uses_token_counts = True
+    runs_on_copying = False
     revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full
 
     counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes

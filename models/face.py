@@ -1,11 +1,6 @@
 """FACE: cross-entropy that weighs a token less the more often it has been said.
 
-    loss = -w log p(target)
-
-    w = 1 - freq(target) / max freq, scaled to a mean of 1                     chosen before the prediction ("pre")
-    w = 1 + max(0, freq(most probable token) - freq(target)) / sum of freq     chosen after it ("post")
-
-Jiang et al. 2019. The weights are computed in `bench.models.functional.frequency_weights`.
+The weights are computed in `bench.models.functional.frequency_weights`.
 
 Shapes: n positions of a slice, V vocabulary, B batch rows, T positions of a row.
 """
@@ -13,7 +8,7 @@ Shapes: n positions of a slice, V vocabulary, B batch rows, T positions of a row
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -65,15 +60,14 @@ class FACE(Objective):
         variant: what is counted, and when.
     """
 
-    name: ClassVar[str] = "face"
-    paper: ClassVar[str] = "Jiang et al. 2019"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "face"
+    equations = (
         r"\ell_t = -w_t \log p(x_t)",
         r"\text{pre:}\quad w_t \propto 1 - \frac{\mathrm{freq}(x_t)}{\max_v \mathrm{freq}(v)}",
         r"\text{post:}\quad w_t = 1 + \frac{\max(0, \mathrm{freq}(v_t) - \mathrm{freq}(x_t))}{\sum_v \mathrm{freq}(v)}",
         r"v_t \text{ the most probable token}",
     )
-    parent: ClassVar[str] = "mle"
+    parent = "mle"
 
     frequency: Tensor  # [V] int64, counts of all steps so far; stored in checkpoints, the same on all ranks
 

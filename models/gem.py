@@ -1,17 +1,11 @@
 """GEM: the target is raised against what a sharpened copy of the model would say, rather than against the model.
 
-    loss = -sum_w q(w) a(w) (log p(target) - log p(w)),    q = softmax(z / beta), z the logits; no gradient in q and a
-    a    = 1 with h linear,    a(w) = sigmoid(scale (z_w - z_target)) with h the log-sigmoid
-
-Shapes: n positions of a slice, V vocabulary.
+Shapes: n positions of a slice.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
-
-import torch
-from torch import Tensor
+from typing import Annotated, Literal
 
 from bench.base.options import Amount, Range
 from bench.models.backbones.backbone import Backbone
@@ -19,6 +13,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
+from bench.models.functional.head_losses import gem_linear, gem_log_sigmoid
 
 
 class GEM(Objective):
@@ -45,14 +40,13 @@ class GEM(Objective):
         scale: of the difference in the log-sigmoid; without effect in the linear form.
     """
 
-    name: ClassVar[str] = "gem"
-    paper: ClassVar[str] = "Li et al. 2025"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "gem"
+    equations = (
         r"\ell_t = -\sum_w q(w)\, a(w) \left(\log p(x_t) - \log p(w)\right)",
         r"q = \mathrm{sg}(\mathrm{softmax}(z / \beta))",
         r"a(w) = 1 \text{ (linear)}, \quad a(w) = \mathrm{sg}(\sigma(s\, (z_w - z_{x_t}))) \text{ (log-sigmoid)}",
     )
-    version: ClassVar[int] = 1
+    version = 1
 
     def __init__(
         self,
@@ -68,21 +62,5 @@ class GEM(Objective):
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Loss of each position, [n]."""
         if self.h == "linear":
-            return self._linear(tokens, head), {}
-        at_target = head.at(tokens.targets)
-        targets, sums = at_target.detach()[:, None], []
-
-        def weights(logits: Tensor, span: slice) -> Tensor:
-            above = (logits - targets[span]).mul_(self.scale)  # [m, V] scale (z_w - z_target)
-            found = (logits / self.beta).softmax(1).mul_(above.sigmoid_())
-            sums.append(found.sum(1))
-            return found
-
-        return head.weighted(weights) - torch.cat(sums) * at_target, {}
-
-    def _linear(self, tokens: TokenSlice, head: Head) -> Tensor:
-        """The linear form, [n]: its gradient is that of beta times the log-sum-exp, less the target's logit."""
-        at_target = head.at(tokens.targets)
-        smooth_maximum = self.beta * head.lse_at(self.beta)
-        constant = (head.expected_at(self.beta) - smooth_maximum).detach()
-        return smooth_maximum + constant - at_target
+            return gem_linear(head, tokens.targets, self.beta), {}
+        return gem_log_sigmoid(head, tokens.targets, self.beta, self.scale), {}

@@ -1,16 +1,13 @@
 """GOLD: policy gradient on the true texts: tokens that begin a likely rest of a text count more.
 
-    loss = - w_t Q_t log p(x_t),    w_t = max(p(x_t), floor) as a constant,    Q_t = sum over k of gamma^k r_{t+k}
-
-    r = max(p_MLE(x), least)                    reward `s`: the rewards of a text are a sum of probabilities
-    r = max(log p_MLE(x) - baseline, least)     reward `p`: their sum is the logarithm of a product
+The functions are in `bench.models.functional.returns`.
 
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -20,7 +17,8 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
-from bench.models.functional.returns import discounted_returns, rewards
+from bench.models.functional.head_losses import nll_of
+from bench.models.functional.returns import discounted_returns, off_policy_nll, rewards
 
 RELEASED_HORIZON = 5
 """How many later rewards the released code adds."""
@@ -54,18 +52,17 @@ class GOLD(Objective):
         variant: how far rewards are added.
     """
 
-    name: ClassVar[str] = "gold"
-    paper: ClassVar[str] = "Pang and He 2021"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "gold"
+    equations = (
         r"\ell_t = -w_t Q_t \log p(x_t)",
         r"w_t = \mathrm{sg}(\max(p(x_t), \text{floor})), \quad Q_t = \sum_k \gamma^k r_{t+k}",
         r"\text{s:}\quad r_t = \max(p_{\text{MLE}}(x_t), \text{least})",
         r"\text{p:}\quad r_t = \max(\log p_{\text{MLE}}(x_t) - \text{baseline}, \text{least})",
     )
-    version: ClassVar[int] = 1
-    parent: ClassVar[str] = "mle"
-    reference: ClassVar[str] = "mle"
-    two_passes: ClassVar[bool] = True
+    version = 1
+    parent = "mle"
+    reference = "mle"
+    two_passes = True
 
     def __init__(
         self,
@@ -85,13 +82,11 @@ class GOLD(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """-log p of the target, times the policy's weight and the return of its place, [n]."""
-        at_target = head.at(tokens.targets)
-        nll = head.lse - at_target
+        nll = nll_of(head, tokens.targets)
         if self.returns is None:
             return nll, {}
         returns = self.returns[tokens.start + tokens.group, tokens.position]
-        weights = self.policy(tokens, nll).clamp_min(self.floor) * returns
-        return weights.to(nll.dtype) * nll, {}
+        return off_policy_nll(nll, self.policy(tokens, nll), returns, self.floor), {}
 
     def loss(self, states: States) -> LossSum:
         """Sum over target tokens; the frozen model reads whole rows first, since a weight needs what comes later."""

@@ -1,16 +1,8 @@
 """HistAlign: a cache language model whose states are taught to point at the right memories.
 
-    eq. 3    P(w) is proportional to  exp(z_w) + sum over entries i of the memory that hold w of exp(sim(h, h_i))
-    eq. 5    l_cont = sum over positives i, negatives j ranked after i of
-                      relu(sim(h, h_j) - sim(h, h_i) + (rank_j - rank_i) * margin)
-    eq. 6    loss   = l_xe + alpha * l_cont
-
-sim(a, b) is a.b / sqrt(d), with d the width of the states. A positive is an entry that holds the target itself, a
-negative any other; entries are ranked by the cosine between their token's embedding and the target's. l_xe is the
-cross-entropy of the head. Other base losses are this suite's option, and TRIME's is that of the authors' code. On
-encoder-decoders the cache is that of section 4.3: the tokens of the input with the encoder's states, with which the
-decoder's state is compared. Wan et al. 2023, sections 3.2 and 4. The functions are in `bench.models.functional.cache`,
-`bench.models.functional.ranks` and `bench.models.functional.ranking`.
+Its distribution is in `bench.models.functional.cache`, its ranking term in `bench.models.functional.ranking`, with the
+ranks of `bench.models.functional.ranks`. On encoder-decoders the cache is that of section 4.3: the tokens of the input
+with the encoder's states, with which the decoder's state is compared.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
 entries.
@@ -19,23 +11,20 @@ entries.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-import numpy as np
 from torch import Tensor
 
 from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.cpu_copy import Array, to_device
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum, memory_slice_size, summed
 from bench.models.core.states import States, TokenSlice, slices
-from bench.models.core.target_lookup import positive_entries
+from bench.models.core.target_lookup import Paired, paired
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
 from bench.models.functional.ranking import ranked_hinge, released_ranking
-from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, ranks_of, unranked_last
+from bench.models.functional.ranks import cosine_order, ranks_among, ranks_of, unranked_last
 from bench.models.trime import cache_terms
 
 DEFAULTS = {
@@ -70,16 +59,15 @@ class HistAlign(Objective):
         margin: lambda of eq. 5, the margin per rank, at least 0; 0.001 (paper, A).
     """
 
-    name: ClassVar[str] = "histalign"
-    paper: ClassVar[str] = "Wan et al. 2023"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "histalign"
+    equations = (
         r"P(w) \propto e^{z_w} + \sum_{i:\, m_i = w} e^{\mathrm{sim}(h, h_i)}",
         r"\ell_{\text{cont}} = \sum_{i \in \mathcal{P}} \sum_{j \notin \mathcal{P},\, r_j > r_i} "
         r"\max\left(0, \mathrm{sim}(h, h_j) - \mathrm{sim}(h, h_i) + (r_j - r_i) \lambda\right)",
         r"\ell = \ell_{\text{base}} + \alpha \ell_{\text{cont}}",
     )
-    version: ClassVar[int] = 3
-    reads_cache: ClassVar[bool] = True
+    version = 3
+    reads_cache = True
 
     def __init__(
         self,
@@ -198,84 +186,3 @@ class HistAlign(Objective):
         if self.rank_scope == "sequence":
             return ranks_of(order)
         return ranks_among(order, tokens.readable)
-
-
-@dataclass(frozen=True)
-class Paired:
-    """The positions of a slice that can read an entry with their target, found on the CPU.
-
-    Positions of one batch row with the same target rank the memory alike. So entries are ordered once for each of the K
-    distinct pairs of a batch row and a target.
-    """
-
-    at: Tensor  # [k] positions in the slice; falling in `stops`
-    kept: Tensor  # [k] place of each in a rectangle of these positions only
-    width: int  # places of each batch row in that rectangle
-    question: Tensor  # [k] which of the K orders each position uses
-    targets: Distinct  # of [K] targets
-    memory: Distinct  # of [K, M] memory tokens
-    entries: Tensor  # [k, C] entries that may hold the target
-    positive: Tensor  # [k, C] bool, which of them do and can be read
-    stops: list[int]  # [k] behind the last positive of each position in `entries`
-
-    def of(self, tokens: TokenSlice) -> TokenSlice:
-        """Return these positions of the slice they were found in."""
-        return replace(tokens.take(self.at), kept=self.kept, width=self.width)
-
-
-def paired(tokens: TokenSlice) -> Paired:
-    """Find the positions of a slice that have a positive."""
-    assert tokens.index is not None
-    assert tokens.cpu is not None
-    cpu, batch = tokens.cpu, tokens.index.batch
-    row, position = np.divmod(tokens.index.places, cpu.targets.shape[1])  # [n]
-    entries, positive = (of_batch[tokens.index.span] for of_batch in cpu.once(positive_entries))  # [n, C]
-    stops = (positive * np.arange(1, positive.shape[1] + 1)).max(1, initial=0)
-    at = np.flatnonzero(stops)
-    at = at[np.argsort(-stops[at], kind="stable")]
-    row, targets, stops = row[at], cpu.targets[row[at], position[at]], stops[at]  # [k]
-    most = int(stops.max(initial=0))
-    vocabulary = int(targets.max(initial=0)) + 1
-    questions, question = np.unique(row * vocabulary + targets, return_inverse=True)  # [K], [k]
-    target_tokens, target_place = np.unique(questions % vocabulary, return_inverse=True)
-    memory_tokens, memory_place = np.unique(cpu.memory_tokens[batch], return_inverse=True)
-    place, width = numbered(row)
-    copied = to_device(
-        {
-            "at": at,
-            "kept": (row - batch.start) * width + place,
-            "question": question,
-            "group": questions // vocabulary - batch.start,
-            "target_tokens": target_tokens,
-            "target_place": target_place,
-            "memory_tokens": memory_tokens,
-            "memory_place": memory_place.reshape(cpu.memory_tokens[batch].shape),  # [G, M]
-            "entries": entries[at, :most],
-            "positive": positive[at, :most],
-        },
-        cpu.device,
-    )
-    return Paired(
-        copied["at"],
-        copied["kept"],
-        width,
-        copied["question"],
-        Distinct(copied["target_tokens"], copied["target_place"]),
-        Distinct(copied["memory_tokens"], copied["memory_place"].index_select(0, copied["group"])),
-        copied["entries"],
-        copied["positive"].bool(),
-        stops.tolist(),
-    )
-
-
-def numbered(row: Array) -> tuple[Array, int]:
-    """Number the positions of each batch row, [k] -> [k], and return how many a row has at the most.
-
-    >>> numbered(np.array([1, 0, 1]))
-    (array([0, 0, 1]), 2)
-    """
-    sorted_by_row = np.argsort(row, kind="stable")
-    starts = np.searchsorted(row[sorted_by_row], row)  # number of positions in earlier batch rows
-    place = np.empty_like(row)
-    place[sorted_by_row] = np.arange(len(row))
-    return place - starts, int((place - starts).max(initial=-1)) + 1

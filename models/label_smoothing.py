@@ -1,13 +1,11 @@
 """Label smoothing: a share eps of the target's probability is spread over the vocabulary.
 
-    loss = -sum_w q(w) log p(w),    q = (1 - eps) at the target + eps u,    u uniform over the vocabulary
-
 Shapes: n positions of a slice, V vocabulary.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from torch import Tensor
 
@@ -16,6 +14,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
+from bench.models.functional.head_losses import label_smoothing
 
 
 class LabelSmoothing(Objective):
@@ -39,13 +38,12 @@ class LabelSmoothing(Objective):
         distribution: u.
     """
 
-    name: ClassVar[str] = "label_smoothing"
-    paper: ClassVar[str] = "Szegedy et al. 2016"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "label_smoothing"
+    equations = (
         r"\ell_t = -\sum_w q(w) \log p(w)",
         r"q(w) = (1 - \varepsilon)\, [w = x_t] + \varepsilon\, u(w)",
     )
-    version: ClassVar[int] = 2
+    version = 2
 
     counts: Tensor  # [V] of each token as a target, of `distribution=unigram` alone
 
@@ -73,7 +71,5 @@ class LabelSmoothing(Objective):
         if self.distribution == "others":
             vocabulary = self.backbone.vocabulary_size
             eps = eps * vocabulary / (vocabulary - 1)
-        at_target, mean = head.at(tokens.targets), head.mean(weights)
-        nll = (1 - eps) * (head.lse - at_target)
-        smoothing = eps * (head.lse - mean)
+        nll, smoothing = label_smoothing(head, tokens.targets, eps, weights)
         return nll + smoothing, {"mle": nll, "smoothing": smoothing}

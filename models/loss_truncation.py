@@ -1,9 +1,6 @@
 """Loss truncation: rows that the model finds least likely, which may be noise, are left out of maximum likelihood.
 
-    loss = sum over rows r with m(r) < cut of -log p(r),    m(r) the mean of -log p over the targets of r
-    cut  = the 1 - dropped quantile of m over the last `size` rows
-
-Kang and Hashimoto 2020. The last losses and the cut are in `bench.models.functional.recent_losses`.
+The last losses and the cut are in `bench.models.functional.recent_losses`.
 
 Shapes: B batch rows, T positions of a row, n positions of a slice.
 """
@@ -11,7 +8,7 @@ Shapes: B batch rows, T positions of a row, n positions of a slice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -25,6 +22,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.head_losses import nll_of
 from bench.models.functional.recent_losses import RecentLosses
 
 
@@ -55,13 +53,12 @@ class LossTruncation(Objective):
         variant: which losses the cut comes from, and when.
     """
 
-    name: ClassVar[str] = "loss_truncation"
-    paper: ClassVar[str] = "Kang and Hashimoto 2020"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "loss_truncation"
+    equations = (
         r"\ell = \sum_{r:\, m(r) < \text{cut}} -\log p(r), \quad m(r) = \frac{1}{|r|} \sum_{t \in r} -\log p(x_t)",
     )
-    version: ClassVar[int] = 1
-    two_passes: ClassVar[bool] = True
+    version = 1
+    two_passes = True
 
     def __init__(
         self,
@@ -107,8 +104,7 @@ class LossTruncation(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
-        at_target = head.at(tokens.targets)
-        nll = head.lse - at_target
+        nll = nll_of(head, tokens.targets)
         if self.is_dropped is None:
             return nll, {}
         return nll.masked_fill(self.is_dropped[tokens.start + tokens.group], 0.0), {}

@@ -4,11 +4,12 @@ An objective that repeats less, or writes more diverse texts, must do so beside 
 The one number of the decoder is chosen on validation text: the one under which the share of different bigrams in what
 the model writes is nearest to that of the true texts, cut to the same lengths.
 
-Shapes: n positions, V vocabulary.
+Shapes: n positions, V vocabulary, W tokens written before.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -17,13 +18,18 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor
 
+from bench.decodings.core.sampler import Sampler
+from bench.decodings.min_p import MinP
+from bench.decodings.typical import Typical
 from bench.models.core.continuations import Written, write
+from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, TokenSlice
 
 if TYPE_CHECKING:
     from bench.decodings.core.decoding import Decoding
     from bench.models.backbones.backbone import Backbone, Batch
+
 
 MOST_TEXTS = 200
 """Texts that each number is tried on."""
@@ -32,8 +38,8 @@ MOST_TEXTS = 200
 class Decoded(Objective):
     """A model of another cell behind a decoder of one number, chosen on validation text."""
 
-    parent: ClassVar[str] = "mle"
-    training_free: ClassVar[bool] = True
+    parent = "mle"
+    training_free = True
     choices: ClassVar[tuple[float, ...]]
     """The numbers that are tried, the one that changes least first."""
     under: str
@@ -154,3 +160,78 @@ def version_of(tensor: Tensor) -> int:
     if tensor.is_inference():
         return 0
     return int(tensor._version)
+
+
+class MLEPenalty(Decoded):
+    """Tokens that were written before count as less likely; `chosen` is the penalty.
+
+    Source: Keskar et al. 2019, section 4.1. Control of unlikelihood and of all that claims to repeat less.
+
+    Args:
+        backbone: any.
+        under: the decoding under which the penalty is chosen; give that of the run where it is another one.
+    """
+
+    name = "mle.penalty"
+    equations = (
+        r"\mathrm{score}(w) = \theta \log p(w) \text{ for a token that was written before}",
+        r"\mathrm{score}(w) = \log p(w) \text{ for any other}",
+    )
+    version = 1
+    choices = (1.0, 1.05, 1.1, 1.2, 1.35, 1.5)
+
+    def __init__(self, backbone: Backbone, *, under: str = "greedy") -> None:
+        super().__init__(backbone)
+        self.under = under
+
+    def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
+        """Log-probabilities times the penalty where a token was written before, [n, V]."""
+        was_written = torch.zeros_like(log_probs)
+        was_written.scatter_add_(1, tokens.written.clamp_min(0), (tokens.written >= 0).to(log_probs))
+        return torch.where(was_written > 0, log_probs * chosen, log_probs)
+
+
+class Sampled(Decoded):
+    """Draws from what a sampler of `bench.decodings` keeps, whatever a run decodes with; `chosen` is its number."""
+
+    own_decoding = "sample"
+    under: str = "sample"
+
+    @classmethod
+    def why_not(cls, fit: Compatibility) -> str | None:
+        """Return why it does not fit a task, or None: a text with a source is not drawn."""
+        if not fit.open_ended:
+            return "samples its texts, and rows with a source are decoded without chance"
+        return super().why_not(fit)
+
+    @abstractmethod
+    def sampler(self, chosen: float) -> Sampler:
+        """Return the sampler with a number."""
+
+    def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
+        """Log-probabilities, -inf where the sampler would not draw, [n, V]."""
+        return log_probs.masked_fill(~self.sampler(chosen).kept(log_probs), -math.inf)
+
+
+class MLEMinP(Sampled):
+    """Min-p sampling, Nguyen et al. 2024."""
+
+    name = "mle.min_p"
+    version = 1
+    choices = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3)
+
+    def sampler(self, chosen: float) -> Sampler:
+        """Min-p of that share of the best token."""
+        return MinP(p=chosen)
+
+
+class MLETypical(Sampled):
+    """Locally typical sampling, Meister et al. 2023."""
+
+    name = "mle.typical"
+    version = 1
+    choices = (0.99, 0.95, 0.9, 0.7, 0.5, 0.2)
+
+    def sampler(self, chosen: float) -> Sampler:
+        """Typical sampling of that mass."""
+        return Typical(tau=chosen)

@@ -8,7 +8,6 @@ Shapes: B batch rows, T positions of a row, D width of a state, n heads.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -47,11 +46,10 @@ class MTP(MLE):
         heads: n, how many tokens ahead the furthest head looks, at least 1.
     """
 
-    name: ClassVar[str] = "mtp"
-    paper: ClassVar[str] = "Gloeckle et al. 2024"
-    equations: ClassVar[tuple[str, ...]] = (r"\ell_t = \sum_{i=1}^{n} -\log P_i(x_{t+i} \mid x_1, \dots, x_t)",)
-    version: ClassVar[int] = 1
-    runs_on_copying: ClassVar[bool] = False
+    name = "mtp"
+    equations = (r"\ell_t = \sum_{i=1}^{n} -\log P_i(x_{t+i} \mid x_1, \dots, x_t)",)
+    version = 1
+    runs_on_copying = False
 
     def __init__(self, backbone: Backbone, *, heads: Positive = 4) -> None:
         super().__init__(backbone)

@@ -1,15 +1,13 @@
 """ScaleGrad: training scales the probabilities of tokens that are new in a text down, so their gradient is larger.
 
-    loss_t = -log p~(x_t),    p~(w) = g(w) p(w) / sum_v g(v) p(v),    g(w) = gamma for a novel token, 1 for a seen one
-
-Lin, Han and Joty 2021. A token is seen at t if it is one of the earlier targets of the row, else novel.
+A token is seen at a position if it is one of the earlier targets of the row, else novel.
 
 Shapes: n positions of a slice, U distinct tokens of a row, V vocabulary.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -49,13 +47,12 @@ class ScaleGrad(Objective):
         variant: whether 1e-8 is added.
     """
 
-    name: ClassVar[str] = "scalegrad"
-    paper: ClassVar[str] = "Lin et al. 2021"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "scalegrad"
+    equations = (
         r"\ell_t = -\log \tilde{p}(x_t), \quad \tilde{p}(w) = \frac{g(w)\, p(w)}{\sum_v g(v)\, p(v)}",
         r"g(w) = \gamma \text{ for a novel token, } 1 \text{ for a seen one}",
     )
-    version: ClassVar[int] = 1
+    version = 1
 
     def __init__(
         self, backbone: Backbone, *, gamma: PositiveShare = 0.5, variant: Literal["paper", "released"] = "paper"

@@ -1,16 +1,13 @@
 """SimCTG: cross-entropy, and states of a text that are pushed apart.
 
-    L    = L_MLE + L_CL
-    L_CL = 1 / (n (n - 1)) * sum over i != j of max(0, margin - 1 + cos(h_i, h_j))
-
-Su et al. 2022. i and j go over the n states of one text.
+Its hinge over pairs of states is `pair_hinges` of `bench.models.functional.token_losses`.
 
 Shapes: B batch rows, T positions of a row, D width of a state.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from torch import Tensor
 
@@ -19,6 +16,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.head_losses import nll_of
 from bench.models.functional.token_losses import pair_hinges
 
 
@@ -46,13 +44,12 @@ class SimCTG(Objective):
         variant: over which pairs the mean is taken.
     """
 
-    name: ClassVar[str] = "simctg"
-    paper: ClassVar[str] = "Su et al. 2022"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "simctg"
+    equations = (
         r"L = L_{\text{MLE}} + L_{\text{CL}}",
         r"L_{\text{CL}} = \frac{1}{n (n - 1)} \sum_{i \ne j} \max(0, \rho - 1 + \cos(h_i, h_j))",
     )
-    version: ClassVar[int] = 1
+    version = 1
 
     def __init__(
         self,
@@ -67,8 +64,7 @@ class SimCTG(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]."""
-        at_target = head.at(tokens.targets)
-        nll = head.lse - at_target
+        nll = nll_of(head, tokens.targets)
         return nll, {"mle": nll}
 
     def batch_terms(self, states: States) -> dict[str, Tensor]:

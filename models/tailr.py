@@ -1,11 +1,5 @@
 """TaiLr and its family: maximum likelihood in which a token counts less the less likely the model finds it.
 
-    loss = sg(w) * -log p,    p that of the target, sg without gradient
-
-    form `tailr`   w = p / (gamma + (1 - gamma) p), at least a floor    Ji et al. 2023, sections 3.3 and 3.4
-    form `mixce`   w = eta + (1 - eta) p                                Zhang et al. 2023
-    form `power`   loss (1 - p^k) / k, whose gradient has w = p^k       Li et al. 2025
-
 The functions are in `bench.models.functional.token_weights`.
 
 Shapes: n positions of a slice.
@@ -14,7 +8,7 @@ Shapes: n positions of a slice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -24,6 +18,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
+from bench.models.functional.head_losses import nll_of
 from bench.models.functional.token_weights import mixce_weight, power_loss, tailr_weight, thresholded
 
 READERS = {
@@ -67,16 +62,15 @@ class TaiLr(Objective):
         UsageError: for a number that the form does not read.
     """
 
-    name: ClassVar[str] = "tailr"
-    paper: ClassVar[str] = "Ji et al. 2023"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "tailr"
+    equations = (
         r"\ell_t = -\mathrm{sg}(w_t) \log p_t, \quad p_t = p(x_t)",
         r"\text{tailr:}\quad w_t = \max\left(\frac{p_t}{\gamma + (1 - \gamma)\, p_t}, \text{floor}\right)",
         r"\text{mixce:}\quad w_t = \eta + (1 - \eta)\, p_t",
         r"\text{power:}\quad \ell_t = \frac{1 - p_t^k}{k}",
     )
-    version: ClassVar[int] = 1
-    parent: ClassVar[str] = "mle"
+    version = 1
+    parent = "mle"
 
     def __init__(
         self,
@@ -105,8 +99,7 @@ class TaiLr(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of each position, [n]."""
-        at_target = head.at(tokens.targets)
-        nll = head.lse - at_target
+        nll = nll_of(head, tokens.targets)
         if self.form == "tailr":
             return tailr_weight(nll, self.gamma, self.floor) * nll, {}
         if self.form == "mixce":

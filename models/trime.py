@@ -1,18 +1,14 @@
 """TRIME: a cache language model trained with its cache.
 
-    P(w) is proportional to  exp(z_w) + sum over entries i of the memory that hold w of exp(sim(h, h_i))
-    loss = -log P(target)
-
-sim(a, b) is a.b / sqrt(d), with d the width of the states. Zhong et al. 2022; eq. 3 of HistAlign (Wan et al. 2023).
-`trime.released` is TRIME as HistAlign's release computes it, not the TRIME authors' code. The functions are in
-`bench.models.functional.cache`.
+Its distribution is eq. 3 of HistAlign (Wan et al. 2023), in `bench.models.functional.cache`. `trime.released` is TRIME
+as HistAlign's release computes it, not the TRIME authors' code.
 
 Shapes: n positions of a slice, V vocabulary, M memory entries, C of them hold a position's target at the most.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -37,13 +33,12 @@ class TRIME(Objective):
             not affected.
     """
 
-    name: ClassVar[str] = "trime"
-    paper: ClassVar[str] = "Zhong et al. 2022"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "trime"
+    equations = (
         r"P(w) \propto e^{z_w} + \sum_{i:\, m_i = w} e^{\mathrm{sim}(h, h_i)}",
         r"\ell_t = -\log P(x_t)",
     )
-    reads_cache: ClassVar[bool] = True
+    reads_cache = True
 
     def __init__(self, backbone: Backbone, *, variant: Literal["paper", "released"] = "paper") -> None:
         super().__init__(backbone)

@@ -1,12 +1,8 @@
-"""UL-seq: what the model itself repeats is made less likely.
+"""UL-seq and UL-token+seq: what the model itself repeats is made less likely.
 
-    loss = mean over rows of  1 / |y| * sum over repeated tokens y_t of -log(1 - p(y_t))
-
-with y what the model writes for a row by greedy decoding. A token is repeated if it belongs to a 4-gram that has
-occurred before in y. Each optimiser step takes this loss or, drawn at random, -log p(target).
-
-Welleck et al. 2020, section 5.2. Texts are written in `bench.models.core.continuations`, repeats are found in
-`bench.models.functional.unlikelihood`.
+Each optimiser step takes the loss on what the model writes for a row by greedy decoding or, drawn at random, another
+one: maximum likelihood, or that of `ul_token`. Texts are written in `bench.models.core.continuations`, repeats are
+found in `bench.models.functional.unlikelihood`.
 
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
@@ -15,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from bench.base.options import Positive, Share
+from bench.base.options import Amount, Positive, Share
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.continuations import (
     Cut,
@@ -35,7 +31,9 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.functional.head_losses import nll_of
 from bench.models.functional.unlikelihood import repeated, unlikelihood
+from bench.models.ul_token import token_losses
 
 FLOOR = 1e-20
 """Smallest 1 - p of a repeated token, as in the released code: at most 46 nats."""
@@ -75,13 +73,12 @@ class ULSeq(Objective):
         variant: see the table above.
     """
 
-    name: ClassVar[str] = "ul_seq"
-    paper: ClassVar[str] = "Welleck et al. 2020"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "ul_seq"
+    equations = (
         r"\ell(y) = \frac{1}{|y|} \sum_{t \in R(y)} -\log(1 - p(y_t)), \quad R(y) \text{ where tokens are repeated}",
     )
-    parent: ClassVar[str] = "mle"
-    min_target_tokens: ClassVar[int] = 8
+    parent = "mle"
+    min_target_tokens = 8
 
     def __init__(
         self,
@@ -98,8 +95,7 @@ class ULSeq(Objective):
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, [n]: the loss of the steps that are not on sequences."""
-        at_target = head.at(tokens.targets)
-        return head.lse - at_target, {}
+        return nll_of(head, tokens.targets), {}
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Maximum likelihood or the sequence loss, as the step has drawn."""
@@ -194,3 +190,51 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
     flat = [weight for row in repeating for weight in row.weights]
     weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)
     return replace(states, targets=states.targets.masked_fill(weights == 0, IGNORED)), weights
+
+
+class ULTokenSeq(Objective):
+    """Each optimiser step is either the token-level objective or the sequence-level one.
+
+    Source: Welleck et al. 2020, section 6, the model named by both; UL-token+seq of F2-Softmax (Choi et al. 2020,
+    section 4.1.3). A model trained with the token-level objective is fine-tuned with the mixture. `ULToken` and `ULSeq`
+    say what the two objectives are, and where the released code differs.
+
+    Args:
+        backbone: any.
+        alpha: weight of the token-level unlikelihood, at least 0.
+        mix: share of the steps that are on sequences, 0 to 1.
+        prefix: tokens of a prompt on running text, at least 1; so are the next two.
+        continuation: tokens written behind it.
+        ngram: length of the n-grams that may not come twice.
+        variant: of both objectives.
+    """
+
+    name = "ul_token_seq"
+    equations = (r"\ell = \ell_{\text{UL-seq}} \text{ with probability } m, \text{ else } \ell_{\text{UL-token}}",)
+    parent = "ul_token"
+    min_target_tokens = 8
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        alpha: Amount = 1.0,
+        mix: Share = 0.5,
+        prefix: Positive = 50,
+        continuation: Positive = 100,
+        ngram: Positive = 4,
+        variant: Literal["paper", "released"] = "paper",
+    ) -> None:
+        super().__init__(backbone)
+        self.alpha, self.variant = alpha, variant
+        self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
+
+    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+        """The token-level objective: the steps that are not on sequences."""
+        return token_losses(self, tokens, head, self.alpha, released=self.variant != "paper")
+
+    def step_loss(self, batch: Batch) -> LossSum:
+        """The token-level objective or the sequence loss, as the step has drawn."""
+        if self.sequences.turn(self.run_seed, batch["step"]):
+            return sequence_loss(self, batch, self.sequences)
+        return super().step_loss(batch)

@@ -1,9 +1,6 @@
 """UL-token: tokens that have already occurred are made less likely.
 
-    loss_t = -log p(x_t) - alpha * sum over c in C_t of log(1 - p(c))
-    C_t    = {x_1, ..., x_(t-1)} without x_t, the earlier targets of the row
-
-Welleck et al. 2020, section 5.1. The functions are in `bench.models.functional.unlikelihood`.
+The functions are in `bench.models.functional.unlikelihood`.
 
 Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T positions of a row.
 """
@@ -11,7 +8,7 @@ Shapes: n positions of a slice, U distinct tokens of a row, B batch rows, T posi
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from torch import Tensor
 
@@ -57,9 +54,8 @@ class ULToken(Objective):
         UsageError: for `f2_code` on a backbone that copies.
     """
 
-    name: ClassVar[str] = "ul_token"
-    paper: ClassVar[str] = "Welleck et al. 2020"
-    equations: ClassVar[tuple[str, ...]] = (
+    name = "ul_token"
+    equations = (
         r"\ell_t = -\log p(x_t) - \alpha \sum_{c \in C_t} \log(1 - p(c))",
         r"C_t = \{x_1, \dots, x_{t-1}\} \setminus \{x_t\}",
     )

@@ -36,7 +36,7 @@ class RegistryEntry:
     """The name, sources and version of a method, and the backbones and tasks that it fits."""
 
     name: ClassVar[str]
-    paper: ClassVar[str]
+    paper: ClassVar[str] = ""  # of a class that is in no table, whose entry says it otherwise
     equations: ClassVar[tuple[str, ...]] = ()  # LaTeX of its loss or distribution, one displayed line each
     version: ClassVar[int] = 2  # part of the key of a run: a change of the numbers raises it
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only those runs have changed

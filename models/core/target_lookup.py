@@ -1,15 +1,16 @@
 """Lookup of the tokens that a loss compares a target with: earlier targets of its row, and its memory entries.
 
 `earlier_targets` gives all targets before a position, each token once, `preceding_targets` those of a window, the
-nearest first, and `target_entries` the memory entries of the target itself. All are found on the CPU, so that a loss
-does not wait for the device.
+nearest first, `target_entries` the memory entries of the target itself, and `paired` the positions that have such an
+entry. All are found on the CPU, so that a loss does not wait for the device.
 
 Shapes: n positions of a slice, N of its batch, M preceding targets or memory entries, U distinct targets of a row, B
-batch rows, K most targets of a row, C most entries of one target.
+batch rows, K most targets of a row, C most entries of one target; in `paired`, k positions with a pair.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from bench.models.core.cpu_copy import Array, CpuTokens, to_device
 from bench.models.core.states import IGNORED, TokenSlice
+from bench.models.functional.ranks import Distinct
 from bench.models.functional.unlikelihood import Candidates, candidates
 
 
@@ -181,3 +183,84 @@ def target_entries(tokens: TokenSlice) -> tuple[Tensor, Tensor]:
     wanted = (table.start[span, None] + places).clamp_(max=max(table.order.shape[1] - 1, 0))  # [n, C]
     entries = tokens.of_group(table.order[tokens.index.batch]).gather(1, wanted)
     return entries, (places < table.holding[span, None]) & tokens.readable.gather(1, entries)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The positions of a slice that can read an entry with their target, found on the CPU.
+
+    Positions of one batch row with the same target rank the memory alike. So entries are ordered once for each of the K
+    distinct pairs of a batch row and a target.
+    """
+
+    at: Tensor  # [k] positions in the slice; falling in `stops`
+    kept: Tensor  # [k] place of each in a rectangle of these positions only
+    width: int  # places of each batch row in that rectangle
+    question: Tensor  # [k] which of the K orders each position uses
+    targets: Distinct  # of [K] targets
+    memory: Distinct  # of [K, M] memory tokens
+    entries: Tensor  # [k, C] entries that may hold the target
+    positive: Tensor  # [k, C] bool, which of them do and can be read
+    stops: list[int]  # [k] behind the last positive of each position in `entries`
+
+    def of(self, tokens: TokenSlice) -> TokenSlice:
+        """Return these positions of the slice they were found in."""
+        return replace(tokens.take(self.at), kept=self.kept, width=self.width)
+
+
+def paired(tokens: TokenSlice) -> Paired:
+    """Find the positions of a slice that have a positive."""
+    assert tokens.index is not None
+    assert tokens.cpu is not None
+    cpu, batch = tokens.cpu, tokens.index.batch
+    row, position = np.divmod(tokens.index.places, cpu.targets.shape[1])  # [n]
+    entries, positive = (of_batch[tokens.index.span] for of_batch in cpu.once(positive_entries))  # [n, C]
+    stops = (positive * np.arange(1, positive.shape[1] + 1)).max(1, initial=0)
+    at = np.flatnonzero(stops)
+    at = at[np.argsort(-stops[at], kind="stable")]
+    row, targets, stops = row[at], cpu.targets[row[at], position[at]], stops[at]  # [k]
+    most = int(stops.max(initial=0))
+    vocabulary = int(targets.max(initial=0)) + 1
+    questions, question = np.unique(row * vocabulary + targets, return_inverse=True)  # [K], [k]
+    target_tokens, target_place = np.unique(questions % vocabulary, return_inverse=True)
+    memory_tokens, memory_place = np.unique(cpu.memory_tokens[batch], return_inverse=True)
+    place, width = numbered(row)
+    copied = to_device(
+        {
+            "at": at,
+            "kept": (row - batch.start) * width + place,
+            "question": question,
+            "group": questions // vocabulary - batch.start,
+            "target_tokens": target_tokens,
+            "target_place": target_place,
+            "memory_tokens": memory_tokens,
+            "memory_place": memory_place.reshape(cpu.memory_tokens[batch].shape),  # [G, M]
+            "entries": entries[at, :most],
+            "positive": positive[at, :most],
+        },
+        cpu.device,
+    )
+    return Paired(
+        copied["at"],
+        copied["kept"],
+        width,
+        copied["question"],
+        Distinct(copied["target_tokens"], copied["target_place"]),
+        Distinct(copied["memory_tokens"], copied["memory_place"].index_select(0, copied["group"])),
+        copied["entries"],
+        copied["positive"].bool(),
+        stops.tolist(),
+    )
+
+
+def numbered(row: Array) -> tuple[Array, int]:
+    """Number the positions of each batch row, [k] -> [k], and return how many a row has at the most.
+
+    >>> numbered(np.array([1, 0, 1]))
+    (array([0, 0, 1]), 2)
+    """
+    sorted_by_row = np.argsort(row, kind="stable")
+    starts = np.searchsorted(row[sorted_by_row], row)  # number of positions in earlier batch rows
+    place = np.empty_like(row)
+    place[sorted_by_row] = np.arange(len(row))
+    return place - starts, int((place - starts).max(initial=-1)) + 1

@@ -1,8 +1,8 @@
-"""Returns: the mathematics of GOLD, rewards of true tokens from a frozen model and their discounted sums.
+"""Returns: the mathematics of GOLD, its loss, rewards of true tokens from a frozen model and their discounted sums.
 
 Pang and He 2021, "Text Generation by Learning from Demonstrations".
 
-Shapes: B rows, T positions, N = T + horizon + 1.
+Shapes: B rows, T positions, N = T + horizon + 1, n positions of a slice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-__all__ = ["discounted_returns", "rewards"]
+__all__ = ["discounted_returns", "off_policy_nll", "rewards"]
 
 Reward = Literal["s", "p"]
 
@@ -22,7 +22,8 @@ def rewards(probabilities: Tensor, reward: Reward, least: float, baseline: float
 
     Args:
         probabilities: of the tokens under a frozen model, of any shape, float64.
-        reward: `s` for max(p, least), `p` for max(log p - baseline, least).
+        reward: `s` for max(p, least), so that the rewards of a text are a sum of probabilities; `p` for
+            max(log p - baseline, least), so that their sum is the logarithm of a product.
         least: smallest reward.
         baseline: of the reward `p`.
 
@@ -70,3 +71,19 @@ def discounted_returns(
         factors = factors.masked_fill(distance > horizon, 0)
     sums = in_order @ factors.T  # [B, T]
     return sums.gather(1, place.clamp_min(0)).masked_fill(~is_target, 0)
+
+
+def off_policy_nll(nll: Tensor, policy: Tensor, returns: Tensor, floor: float) -> Tensor:
+    """-w Q log p(target), with w = max(policy, floor) and no gradient in w and Q, [n].
+
+    Args:
+        nll: `[n]` -log p of each target.
+        policy: `[n]` probability of the target under the model that weighs, without gradient.
+        returns: `[n]` Q of each target.
+        floor: smallest weight.
+
+    >>> off_policy_nll(torch.tensor([2.0, 1.0]), torch.tensor([0.5, 0.0]), torch.tensor([3.0, 3.0]), 0.1)
+    tensor([3.0000, 0.3000])
+    """
+    weights = policy.clamp_min(floor) * returns
+    return weights.to(nll.dtype) * nll

@@ -16,8 +16,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.rebuild import rebuilt
 from bench.models.core.states import TokenSlice, slices
-from bench.models.interpolated import WEIGHTS, Interpolated
-from bench.models.mle_knn import MLEKNN
+from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
 from tests.operations import counted

@@ -15,7 +15,7 @@ from bench.models import METHODS
 from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import slices
 from bench.models.mle import MLE
-from bench.models.mle_calibrated import TEMPERATURES, MLECalibrated
+from bench.models.mle_controls import TEMPERATURES, MLECalibrated
 from bench.store.store import Store
 from tests.conftest import Ended
 from tests.models import still

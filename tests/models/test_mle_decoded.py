@@ -18,8 +18,7 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
 from bench.models.core.states import slices
-from bench.models.mle_decoded import Decoded, distinct_2, true_continuation
-from bench.models.mle_sampled import MLEMinP, MLETypical
+from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, distinct_2, true_continuation
 from tests.conftest import Ended
 from tests.models.test_interpolated import Asked, batches
 from tests.models.test_objectives import made

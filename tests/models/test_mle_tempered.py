@@ -13,7 +13,7 @@ from bench.models import METHODS
 from bench.models.core.states import slices
 from bench.models.gem import GEM
 from bench.models.mle import MLE
-from bench.models.mle_tempered import MLETempered
+from bench.models.mle_controls import MLETempered
 from tests.models import still
 from tests.models.still import KINDS, batch
 

@@ -19,14 +19,10 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
 from bench.models.histalign import HistAlign
+from bench.models.interpolated import MLEKNN, MLECache
 from bench.models.mle import MLE
-from bench.models.mle_cache import MLECache
-from bench.models.mle_calibrated import MLECalibrated
-from bench.models.mle_contrastive import MLEContrastive
-from bench.models.mle_knn import MLEKNN
-from bench.models.mle_penalty import MLEPenalty
-from bench.models.mle_sampled import MLEMinP, MLETypical
-from bench.models.mle_tempered import MLETempered
+from bench.models.mle_controls import MLECalibrated, MLEContrastive, MLETempered
+from bench.models.mle_decoded import MLEMinP, MLEPenalty, MLETypical
 from bench.models.trime import TRIME
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source

@@ -15,9 +15,9 @@ from bench.cells.evaluators import ranking
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
-from bench.models.bigram import BUCKETS, bigram_log_probs, bucket_of, last_token
 from bench.models.core.states import IGNORED, slices
-from bench.models.unigram import unigram_log_probs
+from bench.models.functional.ngram_counts import BUCKETS, bigram_log_probs, bucket_of, unigram_log_probs
+from bench.models.ngrams import last_token
 from tests.models.test_objectives import KINDS, batch_of, made, rows, target_counts
 
 

@@ -22,9 +22,8 @@ from bench.models.core.run_context import Continue, RunContext
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.ul_seq import Sequences, ULSeq
+from bench.models.ul_seq import Sequences, ULSeq, ULTokenSeq
 from bench.models.ul_token import ULToken
-from bench.models.ul_token_seq import ULTokenSeq
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load

@@ -127,7 +127,10 @@ def class_text(kind: type[Any], level: str = "##") -> Iterator[str]:
     for equation in kind.equations:
         yield from ["$$", equation, "$$", ""]
     yield from text_of(without_lead(module), docstring)
-    options = option_table(kind, docstring.arguments, "method")
+    meanings: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        meanings |= read_docstring(base.__doc__ or "").arguments
+    options = option_table(kind, meanings, "method")
     if options:
         yield from [f"{level} Options", "", *options, ""]
     facts = {

@@ -9,8 +9,8 @@ from torch.nn import functional
 
 from bench.models.core.head import PlainHead
 from bench.models.core.states import IGNORED
-from bench.models.entmax import entmax_loss
 from bench.models.functional.entmax import entmax, entmax_and_entropy
+from bench.models.functional.head_losses import entmax_loss
 from tests.models.modern_cases import modern_case
 
 ALPHAS = [1.05, 1.25, 1.5, 1.75, 2.0]

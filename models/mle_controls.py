@@ -1,8 +1,6 @@
-"""mle.calibrated: what maximum likelihood has trained, at the temperature that fits validation text best.
+"""mle.calibrated, mle.tempered and mle.contrastive: a model of maximum likelihood, evaluated or decoded in another way.
 
-    P = softmax(z / T),    z the logits
-
-Guo et al. 2017, temperature scaling. A method that trains a model to be less certain must do so beside it.
+Each is the control of a training that could win by the same change: nothing is trained here.
 
 Shapes: n positions of a slice, V vocabulary.
 """
@@ -11,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import torch
 from torch import Tensor
 
+from bench.base.options import Range
 from bench.models.core.continuations import MOST_TARGETS, rows_from_everywhere
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Backbone, Batch
+
 
 TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.6, 2.0)
 """T that is tried."""
@@ -30,19 +30,19 @@ TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 
 class MLECalibrated(Objective):
     """softmax(z / T) of a trained model: control of what is trained to be less certain.
 
-    Source: Guo et al. 2017, as it is known (secondary); there T is the minimum itself, here the best of a grid. T = 1,
-    the model alone, is on the grid. Likelihoods and texts are all of softmax(z / T); what is greedy stays as it was.
+    Source: Guo et al. 2017, temperature scaling, as it is known (secondary); there T is the minimum itself, here the
+    best of a grid. T = 1, the model alone, is on the grid. Likelihoods and texts are all of softmax(z / T); what is
+    greedy stays as it was.
 
     Args:
         backbone: any.
     """
 
-    name: ClassVar[str] = "mle.calibrated"
-    paper: ClassVar[str] = "Guo et al. 2017"
-    equations: ClassVar[tuple[str, ...]] = (r"P = \mathrm{softmax}(z / T)",)
-    version: ClassVar[int] = 1
-    parent: ClassVar[str] = "mle"
-    training_free: ClassVar[bool] = True
+    name = "mle.calibrated"
+    equations = (r"P = \mathrm{softmax}(z / T)",)
+    version = 1
+    parent = "mle"
+    training_free = True
 
     chosen: Tensor  # [1] T; 1 until `after_training` has chosen
 
@@ -80,3 +80,43 @@ class MLECalibrated(Objective):
         if n_targets:
             found |= {"nll_alone": nats[1.0] / n_targets, "nll": nats[best] / n_targets}
         return found
+
+
+class MLETempered(Objective):
+    """softmax(beta z) of a trained model: control of GEM.
+
+    GEM with h linear has the gradient of maximum likelihood under logits z / beta, and is evaluated at z. With y = z /
+    beta a model of logits y is trained by maximum likelihood and evaluated at beta y, which is this model. Likelihoods
+    and texts are all of softmax(beta z); what is greedy stays as it was.
+
+    Args:
+        backbone: any.
+        beta: of GEM.
+    """
+
+    name = "mle.tempered"
+    equations = (r"P = \mathrm{softmax}(\beta z)",)
+    version = 1
+    parent = "mle"
+    training_free = True
+
+    def __init__(self, backbone: Backbone, *, beta: Annotated[float, Range(0.05, 1)] = 0.7) -> None:
+        super().__init__(backbone)
+        self.beta = beta
+
+    def logits(self, tokens: TokenSlice) -> Tensor:
+        """Scores of the next token, [n, V], not normalised."""
+        return self.beta * super().logits(tokens)
+
+
+class MLEContrastive(Objective):
+    """The weights of `mle`, decoded by contrastive search with k = 5 and alpha = 0.6; nothing is chosen.
+
+    Su et al. 2022 decode SimCTG so; a training must be better than it. Whatever a run decodes with, this does so.
+    """
+
+    name = "mle.contrastive"
+    version = 1
+    parent = "mle"
+    training_free = True
+    own_decoding = "contrastive_search=5+alpha=0.6"

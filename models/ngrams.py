@@ -1,18 +1,16 @@
-"""Bigram: how often each token followed the one before it, smoothed with the unigram; a model must beat it to count.
+"""unigram and bigram: how often each token is a training target, alone and behind the token before it.
 
-    p(w | v) = (c(v, w) + T(v) p(w)) / sum over w of the same         T(v) kinds of tokens that followed v
-
-Witten and Bell 1991, method C, interpolated with the unigram p(w) of training targets. A trivial control: no weight is
-trained. The pairs are counted over the batches that every other method is trained on, in a table of `BUCKETS`; pairs
-that share a bucket are counted together, and the distribution still sums to one.
+Trivial controls, which a model must beat to count: no weight is trained, and the backbone only says what the tokens
+are. The pairs are counted over the batches that every other method is trained on, in a table of `BUCKETS`; pairs that
+share a bucket are counted together, and the distribution still sums to one.
 
 Shapes: n positions of a slice, V vocabulary, W tokens of a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,26 +19,45 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, TokenSlice, slices
-from bench.models.unigram import unigram_log_probs, without_memory
+from bench.models.functional.ngram_counts import BUCKETS, bigram_log_probs, bucket_of, unigram_log_probs
 
-__all__ = ["BUCKETS", "Bigram", "bigram_log_probs", "bucket_of", "last_token"]
 
-BUCKETS = 2**21
-"""Places for pairs: 8 MB. A run of 300 steps of 2,048 tokens fills less than a third of them."""
-FIRST, SECOND = 2_654_435_761, 40_503
-"""Odd multipliers, so that the pairs of one token never share a bucket."""
+class Unigram(Objective):
+    """The distribution of training targets, the same at every position; add-one smoothing (Laplace)."""
+
+    name = "unigram"
+    version = 3
+    equations = (r"p(w) = \frac{c(w) + 1}{N + V}",)
+    uses_token_counts = True
+    settings: ClassVar[Mapping[str, Any]] = {"trainer.steps": 0, "trainer.epochs": 0}
+
+    counts: Tensor  # [V] of each token as a training target
+
+    def prepare(self, counts: Tensor) -> None:
+        """Keep how often each token is a training target, [V]."""
+        self.register_buffer("counts", counts.clone())
+
+    def log_probs(self, tokens: TokenSlice) -> Tensor:
+        """The same log-probabilities for every position, [n, V]."""
+        return unigram_log_probs(self.counts).expand(len(tokens), -1)
+
+    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
+        """Its own distribution in place of the head, and no memory."""
+        return without_memory(self.log_probs(tokens))
+
+
+def without_memory(log_probs: Tensor) -> dict[str, Tensor]:
+    """Return what `components` says of a method that has no cache: one that holds no token, beside [n, V]."""
+    return {"head": log_probs, "cache": torch.full_like(log_probs, -torch.inf), "full": log_probs}
 
 
 class Bigram(Objective):
     """Counts of pairs of neighbouring tokens, smoothed by Witten and Bell's method C; no weight is trained."""
 
-    name: ClassVar[str] = "bigram"
-    paper: ClassVar[str] = "Witten and Bell 1991"
-    version: ClassVar[int] = 3
-    equations: ClassVar[tuple[str, ...]] = (
-        r"p(w \mid v) = \frac{c(v, w) + T(v)\, p(w)}{\sum_u \left(c(v, u) + T(v)\, p(u)\right)}",
-    )
-    uses_token_counts: bool = True
+    name = "bigram"
+    version = 3
+    equations = (r"p(w \mid v) = \frac{c(v, w) + T(v)\, p(w)}{\sum_u \left(c(v, u) + T(v)\, p(u)\right)}",)
+    uses_token_counts = True
 
     counts: Tensor  # [V] of each token as a training target
     pairs: Tensor  # [BUCKETS] of each pair of tokens, of all steps so far
@@ -86,30 +103,6 @@ class Bigram(Objective):
     def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Its own distribution in place of the head, and no memory."""
         return without_memory(self.log_probs(tokens))
-
-
-def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:
-    """Return smoothed log-probabilities of the next token; the unigram where nothing stands before or followed it.
-
-    Args:
-        pairs: [BUCKETS] counts.
-        unigram: [V] log-probabilities.
-        before: [n] the token before each position, IGNORED where there is none.
-
-    Returns:
-        [n, V], each row sums to one.
-    """
-    tokens = torch.arange(len(unigram), device=before.device)
-    counts = pairs[bucket_of(before.clamp(min=0)[:, None], tokens[None, :])]  # [n, V]
-    counts = counts.masked_fill(before[:, None] == IGNORED, 0)
-    kinds = (counts > 0).sum(1, keepdim=True).clamp(min=1)  # [n, 1]
-    smoothed = counts + kinds * unigram.exp()
-    return smoothed.log() - smoothed.sum(1, keepdim=True).log()
-
-
-def bucket_of(before: Tensor, token: Tensor) -> Tensor:
-    """Return the place of pairs of tokens in the table of counts; the two shapes are broadcast."""
-    return (before * FIRST + token * SECOND) % BUCKETS
 
 
 def last_token(tokens: TokenSlice) -> Tensor:
