@@ -84,12 +84,11 @@ class DamagedError(StoreError):
         path: the file.
         why: what is wrong with it.
         todo: what to do about it.
-        is_newer: whether nothing is wrong but that a later version wrote it.
     """
 
-    def __init__(self, path: Path, why: str, todo: str, *, is_newer: bool = False) -> None:
+    def __init__(self, path: Path, why: str, todo: str) -> None:
         super().__init__(f"stored file '{path}' cannot be read ({why}); {todo}")
-        self.path, self.why, self.todo, self.is_newer = path, why, todo, is_newer
+        self.path, self.why, self.todo = path, why, todo
 
 
 OTHER_NAMES = {

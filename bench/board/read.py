@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from bench.errors import MissingError, StoreError
 from bench.leaderboards.table import Table, notes_of, tables_and_left_out
-from bench.store.damage import relative
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def leaderboards_of(
     refuse_empty(tables, notes_of(left_out), store.root)
     from bench.leaderboards.leaderboards import with_statistics
 
-    damaged = [relative(path, store.root) for path in store.damaged]
+    damaged = [_relative(path, store.root) for path in store.damaged]
     return with_statistics(tables, left_out, damaged=damaged)
 
 
@@ -51,3 +50,10 @@ def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -
     if any("--limit" in note for note in notes):
         makes = "the table of a limited run is printed by the run alone; the same command without --limit makes scores"
     raise MissingError(f"no scores in '{results}'{why}; {makes}")
+
+
+def _relative(path: Path, root: Path) -> str:
+    """Return a path below a store: a page names no folder of this machine."""
+    if path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    return path.name

@@ -11,7 +11,7 @@ from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.outcome import Outcome
 from bench.config.arguments import RunArguments
-from bench.store.disk_use import checkpoints_of, remove
+from bench.store.deleting import checkpoints_of, remove
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
 

@@ -23,21 +23,19 @@ from bench.cli_options import (
     tasks_of,
 )
 from bench.errors import MissingError, StoreError, each_once
-from bench.store.reading import read_cells, summaries
+from bench.store.files import run_folders
+from bench.store.reading import CellRecords, read_cells
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
-    from bench.store.disk_use import Unused
+    from bench.store.deleting import Unused
     from bench.verify.verify import Verification
-
-SIZES = ("checkpoints", "predictions", "scores", "unfinished", "other")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of each action of `bench store`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     store_options(actions.add_parser("status", help="the state of every run", allow_abbrev=False))
-    results_option(actions.add_parser("sizes", help="bytes by task, method and kind of file", allow_abbrev=False))
     unused = actions.add_parser("unused", help="files that no run needs any more", allow_abbrev=False)
     results_option(unused)
     unused.add_argument("--delete", action="store_true", help="delete them")
@@ -70,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     return ACTIONS[given.action](given)
 
 
-# Status and sizes -------------------------------------------------------------------------------------------------
+# Status ------------------------------------------------------------------------------------------------------------
 
 
 def show_status(given: argparse.Namespace) -> int:
@@ -90,29 +88,46 @@ def show_status(given: argparse.Namespace) -> int:
 
 def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     """Yield the state of every run: that of its record, or `running`, `unfinished`, `incomplete` or `damaged`."""
-    from bench.store.disk_use import run_folders
     from bench.store.state_files import STATE, StateFiles
 
     known = set[Path]()
-    for run in summaries(store, tasks):
-        folder = store.cell(run["task"], run["method"], run["key"]).path
-        known.add(folder)
-        if holder := holder_of(folder):
-            run = {**run, "status": "running", "error": holder}
-        elif run["status"] == "ok" and not run["scores"]:
+    for run in read_cells(store, tasks):
+        known.add(run.folder.path)
+        state = stored_state(run)
+        if holder := holder_of(run.folder.path):
+            state |= {"status": "running", "error": holder}
+        elif state["status"] == "ok" and not state["scores"]:
             missing = "it has no predictions; bench run makes them"
-            if run["rows"]:
+            if state["rows"]:
                 missing = "its predictions have no scores; bench score makes them"
-            run = {**run, "status": "incomplete", "error": missing}
-        yield run
-    for folder in run_folders(store.root):
+            state |= {"status": "incomplete", "error": missing}
+        yield state
+    for folder in run_folders(store.root, tasks):
         task, method, key = folder.parts[-3:]
         states, holder = StateFiles(folder / STATE).paths(), holder_of(folder)
-        if folder in known or not (states or holder) or (tasks is not None and task not in tasks):
+        if folder in known or not (states or holder):
             continue
         about = {"task": task, "method": method, "backbone": None, "seed": None, "preset": None, "rows": 0, "scores": 0}
         status = "running" if holder else "unfinished"
         yield {"status": status, "key": key, **about, "error": holder or f"its last state is {states[0].stem}"}
+
+
+def stored_state(run: CellRecords) -> dict[str, Any]:
+    """Return the state of a run as its records have it."""
+    record = run.failed or run.trained or {}
+    task, method, key = run.folder.path.parts[-3:]
+    config = record.get("config", {"task": task, "method": method})
+    status, error = record.get("status", "?"), str(record.get("error") or "")
+    if not record and run.damaged:
+        status, error = "damaged", "; ".join(f"{damaged.path.name}: {damaged.why}" for damaged in run.damaged)
+    return {
+        "status": status,
+        "key": record.get("key", key),
+        **{name: config.get(name) for name in ("task", "method", "backbone", "seed", "preset")},
+        "rows": sum(name.startswith("rows-") for name in run.names),
+        "scores": sum(name.startswith("scores-") for name in run.names),
+        "error": "".join(error.splitlines()[:1]),
+    }
 
 
 def holder_of(folder: Path) -> str:
@@ -142,46 +157,12 @@ def status_line(run: Mapping[str, Any]) -> str:
     return one_line(line)
 
 
-def show_sizes(given: argparse.Namespace) -> int:
-    """Print how many bytes the files of each task and method take; return 0."""
-    from bench.leaderboards.render.text_table import aligned
-    from bench.store.disk_use import disk_use
-
-    Store(Path(given.results)).files.check_writable()
-    found = disk_use(Path(given.results))
-    if given.json:
-        content = [
-            {
-                "task": use.task,
-                "method": use.method,
-                "runs": len(use.runs),
-                **{kind: use.by_kind[kind] for kind in SIZES},
-            }
-            for use in found
-        ]
-        print(json.dumps(content, indent=1))
-        return 0
-    rows = [
-        (use.task or "(no run)", use.method, str(len(use.runs)), *in_bytes([use.by_kind[kind] for kind in SIZES]))
-        for use in found
-    ]
-    totals = [sum(use.by_kind[kind] for use in found) for kind in SIZES]
-    rows.append(("all", "", str(sum(len(use.runs) for use in found)), *in_bytes(totals)))
-    print("\n".join(aligned(("task", "method", "runs", *SIZES, "total"), rows, texts=2)))
-    return 0
-
-
-def in_bytes(sizes: Sequence[int]) -> list[str]:
-    """Return sizes and their sum for people."""
-    return [amount(size, "B") for size in (*sizes, sum(sizes))]
-
-
 # Deleting ---------------------------------------------------------------------------------------------------------
 
 
 def list_unused(given: argparse.Namespace) -> int:
     """List the files that no run needs, and delete them with `--delete`; return 0."""
-    from bench.store.disk_use import remove, unused
+    from bench.store.deleting import remove, unused
 
     store = Store(Path(given.results))
     store.files.check_writable()
@@ -201,7 +182,7 @@ def delete_runs(given: argparse.Namespace) -> int:
     Raises:
         MissingError: no run has such a name.
     """
-    from bench.store.disk_use import checkpoints_of, measured, remove, run_folders
+    from bench.store.deleting import checkpoints_of, measured, remove
 
     store = Store(Path(given.results))
     store.files.check_writable()
@@ -336,7 +317,6 @@ def join_stores(given: argparse.Namespace) -> int:
 
 ACTIONS = {
     "status": show_status,
-    "sizes": show_sizes,
     "unused": list_unused,
     "delete": delete_runs,
     "verify": verify_runs,

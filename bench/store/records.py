@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +17,19 @@ from bench.errors import DamagedError
 from bench.store.files import DISK, Files
 from bench.store.former import present_predictions, present_record
 
-__all__ = [
-    "SCHEMA",
-    "NewerSchema",
-    "StoredRows",
-    "check_schema",
-    "method_of",
-    "read_record",
-    "read_rows",
-    "record_bytes",
-    "rows_name",
-    "whole_record",
-]
-
 SCHEMA = 1
 """Schema of the files that this version writes; one of a later version is left alone."""
-VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,30}")
 
 
 class NewerSchema(ValueError):
-    """A file was written by a later version.
+    """A file was written by a later version."""
 
-    Args:
-        schema: of the file.
-        version: that wrote it; empty where the file does not say.
-    """
-
-    def __init__(self, schema: int, version: str) -> None:
-        writer, self.todo = "", "install a later version with pip install --upgrade objective-bench"
-        if version:
-            writer = f", written by version {version}"
-            self.todo = f"install it with pip install 'objective-bench>={version}'"
-        self.todo += "; the file is good, keep it"
-        super().__init__(
-            f"it has schema {schema}{writer}; this is version {__version__}, which reads up to schema {SCHEMA}"
-        )
+    todo = "install a later version with pip install --upgrade objective-bench; the file is good, keep it"
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """One rows file: what it is and its rows, sorted by id."""
+    """The content of a predictions file: its header and its rows, sorted by id."""
 
     key: str
     content: Mapping[str, Any]
@@ -65,7 +38,7 @@ class StoredRows:
 
 
 def rows_name(key: str) -> str:
-    """Return the file name of rows."""
+    """Return the file name of predictions."""
     return f"rows-{key}.jsonl.gz"
 
 
@@ -106,7 +79,7 @@ def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] |
     """
     try:
         record: dict[str, Any] = json.loads(files.read(path).decode("utf-8", "surrogatepass"))
-        check_schema(record["schema"], record.get("provenance"))
+        check_schema(record["schema"])
         record["content"] = dict(record["content"])
         if record["kind"] != kind or record["sha256"] != sha256(canonical(record["content"])):
             raise ValueError("its content does not have the hash it was stored with")
@@ -118,7 +91,7 @@ def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] |
 
 
 def read_rows(path: Path, files: Files = DISK) -> StoredRows:
-    """Read a rows file, check it line by line against its closing hash, and return its rows as this version makes them.
+    """Read a predictions file, check the hash that closes it, and return its rows as this version writes them.
 
     Raises:
         DamagedError: it is damaged, or of a later schema.
@@ -126,7 +99,7 @@ def read_rows(path: Path, files: Files = DISK) -> StoredRows:
     try:
         lines = gzip.decompress(files.read(path)).splitlines()
         header, closing = json.loads(lines[0]), json.loads(lines[-1])
-        check_schema(header["schema"], closing.get("provenance"))
+        check_schema(header["schema"])
         digest = sha256(line + b"\n" for line in lines[:-1])
         if closing["sha256"] != digest:
             raise ValueError("its lines do not have the hash they were stored with")
@@ -138,7 +111,27 @@ def read_rows(path: Path, files: Files = DISK) -> StoredRows:
         raise _damaged(path, error, files) from error
 
 
-def check_schema(schema: object, provenance: object) -> None:
+def columns_in(content: bytes) -> dict[str, Any]:
+    """Return what the header of a file says of each column: its form, and which tensors are its statistics.
+
+    Raises:
+        ValueError: it is no file of sufficient statistics.
+    """
+    start = int.from_bytes(content[:8], "little")
+    try:
+        return _parsed(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no file of sufficient statistics: {error!s:.100}") from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(columns: str) -> dict[str, Any]:
+    """Return the columns; the files of a metric family have the same, so they are held once."""
+    parsed: dict[str, Any] = json.loads(columns)
+    return parsed
+
+
+def check_schema(schema: object) -> None:
     """Do nothing where this version can read a schema.
 
     Raises:
@@ -147,21 +140,15 @@ def check_schema(schema: object, provenance: object) -> None:
     """
     if not isinstance(schema, int) or schema < 1:
         raise ValueError(f"its schema is {schema!r:.40}, expected a whole number from 1 to {SCHEMA}")
-    if schema == SCHEMA:
-        return
-    version = provenance.get("bench") if isinstance(provenance, Mapping) else None
-    if version == __version__:
-        raise ValueError(f"its schema is {schema}, and version {version}, which wrote it, has none above {SCHEMA}")
-    if not isinstance(version, str) or not VERSION.fullmatch(version):
-        version = ""  # nothing that a file says is repeated unless it is a version
-    raise NewerSchema(schema, version)
+    if schema > SCHEMA:
+        raise NewerSchema(f"it has schema {schema}; this is version {__version__}, which reads up to schema {SCHEMA}")
 
 
 def _damaged(path: Path, error: Exception, files: Files) -> DamagedError:
     """Return the error that says why a file cannot be read and what to do."""
     if isinstance(error, NewerSchema):
-        return DamagedError(path, str(error), error.todo, is_newer=True)
+        return DamagedError(path, str(error), error.todo)
     why = f"{type(error).__name__}: {error}"
-    if type(error) is ValueError:  # our own words
+    if type(error) is ValueError:  # the message of a check above, which is a whole sentence
         why = str(error)
-    return DamagedError(path, why, files.again)
+    return DamagedError(path, why, files.remedy(path))

@@ -13,7 +13,7 @@ are. Every number comes back to the bit. Weights and predictions are not in a sn
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bench.store.sums_file import SumsFile
-
-__all__ = ["MANIFEST", "RUNS", "SCORES", "STATISTICS", "TRAINED", "VALUE", "Snapshot", "files_at", "is_snapshot"]
 
 MANIFEST = "snapshot.json"
 RUNS, SCORES, STATISTICS = "runs.parquet", "scores.parquet", "statistics.parquet"
@@ -57,13 +55,11 @@ class Snapshot(Files):
         StoreError: it is damaged, or was written by a later version. Reading from it raises the same.
     """
 
-    again = "get its folder again from where it came from, e.g. with git checkout"
-
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())
-            check_schema(manifest["schema"], {"bench": manifest["bench"]})
+            check_schema(manifest["schema"])
             self._hashes: Mapping[str, str] = dict(manifest["sha256"])
         except NewerSchema as error:
             raise StoreError(f"snapshot '{path}' cannot be read: {error}; {error.todo}") from error
@@ -81,9 +77,9 @@ class Snapshot(Files):
         except WRONG as error:
             raise self._damaged(RUNS, error) from error
 
-    def cells(self, root: Path) -> list[Path]:
-        """Return the folders of all runs."""
-        return self.below(root)
+    def cells(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
+        """Yield the folders of its runs."""
+        yield from (folder for folder in self.below(root) if tasks is None or folder.parts[-3] in tasks)
 
     def below(self, place: Path) -> list[Path]:
         """Return the folders of the runs below a path that begins with the snapshot's."""
@@ -144,6 +140,10 @@ class Snapshot(Files):
             columns[metric] = {**json.loads(form), "of": [str(row) for row in rows]}
             tensors.update({str(row): self._statistics[row] for row in rows})
         return SumsFile(tensors, columns, str(path))
+
+    def remedy(self, path: Path) -> str:
+        """Return where a whole snapshot is."""
+        return "get its folder again from where it came from, e.g. with git checkout"
 
     def check_writable(self) -> None:
         """Refuse.
@@ -218,7 +218,7 @@ class Snapshot(Files):
     def _damaged(self, name: str, error: Exception) -> StoreError:
         """Say which file cannot be read, why, and what to do."""
         where = f"'{self.path / name}' of a snapshot"
-        return StoreError(f"{where} cannot be read ({type(error).__name__}: {error}); {self.again}")
+        return StoreError(f"{where} cannot be read ({type(error).__name__}: {error}); {self.remedy(self.path)}")
 
 
 def is_snapshot(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""State files: where a training that is not done yet has got to. The last two are kept, each closed by its hash."""
+"""States of a training that is not finished. The last two are kept, each closed by its hash."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from typing import Any, BinaryIO
 from bench.base.files import write_atomic
 from bench.errors import StoreError
 
-__all__ = ["KEPT", "STATE", "StateFiles"]
-
 STATE = "state"
-"""Folder of a cell that holds the states of its training; it goes when the training is stored."""
+"""Folder of a run with the states of its training; it is removed when the training is stored."""
 
 KEPT = 2
-"""States that are kept: should the last one be damaged, the one before is there."""
+"""Number of states that are kept: where the last one is damaged, training goes on from the one before."""
 
 NAME = re.compile(r"step-(\d{9})\.ckpt")
 
@@ -29,24 +27,24 @@ class StateFiles:
 
     Args:
         folder: made when first written to.
-        steps: a state is due after every so many steps too, not by the clock alone; 0 for never.
+        steps: number of steps after which a state is due, in addition to those due by time; 0 for never.
     """
 
     def __init__(self, folder: Path, steps: int = 0) -> None:
         self.folder, self.steps = folder, steps
 
     def path(self, step: int) -> Path:
-        """Return where the state after a step is, or would be."""
+        """Return the path of the state after a step."""
         return self.folder / f"step-{step:09d}.ckpt"
 
     def paths(self) -> list[Path]:
-        """Return the states there are, the newest first."""
+        """Return the paths of the states, the newest first."""
         if not self.folder.is_dir():
             return []
         return sorted((path for path in self.folder.iterdir() if NAME.fullmatch(path.name)), reverse=True)
 
     def newest_whole(self) -> Path | None:
-        """Return the newest state that is as it was written; damaged ones are passed over, and stay."""
+        """Return the newest state that is not damaged; damaged ones are passed over and not removed."""
         for path in self.paths():
             with suppress(StoreError):
                 whole_body(path)
@@ -65,7 +63,7 @@ class StateFiles:
 
 
 def write_state(path: Path, content: dict[str, Any]) -> None:
-    """Write a state beside its name, closed by its hash, and read it back before it gets the name.
+    """Write a state under a temporary name, read it back, close it with its hash, and rename it.
 
     Raises:
         StoreError: the disk is full, refuses, or does not give back what was written. Earlier states stay.
@@ -75,11 +73,11 @@ def write_state(path: Path, content: dict[str, Any]) -> None:
     def write(file: BinaryIO) -> None:
         hashing = HashingFile(file)
         torch.save(content, hashing)  # type: ignore[arg-type]
-        file.write(hashing.digest())
         file.flush()
         with open(file.name, "rb") as written:
-            if not is_whole(written):
+            if hashlib.file_digest(written, "sha256").digest() != hashing.sha256.digest():
                 raise OSError(f"what was read back from '{file.name}' is not what was written")
+        file.write(hashing.sha256.digest())
 
     write_atomic(path, write, replace=True)
 
@@ -112,27 +110,8 @@ def whole_body(path: Path) -> memoryview:
     return data[:-size]
 
 
-def is_whole(file: BinaryIO) -> bool:
-    """Return whether an open file ends with the hash of what is before."""
-    size = hashlib.sha256().digest_size
-    left = file.seek(0, io.SEEK_END) - size
-    file.seek(0)
-    digest = hashlib.sha256()
-    while left > 0:
-        piece = file.read(min(left, 1 << 22))
-        if not piece:
-            return False
-        digest.update(piece)
-        left -= len(piece)
-    return file.read() == digest.digest()
-
-
 class HashingFile(io.RawIOBase):
-    """A file that can only be written to, front to back, and hashes what it is given.
-
-    Args:
-        file: what is written to.
-    """
+    """A file that can only be written to, front to back, and that hashes what is written."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -146,7 +125,3 @@ class HashingFile(io.RawIOBase):
         """Write and hash."""
         self.sha256.update(data)
         return self.file.write(data)
-
-    def digest(self) -> bytes:
-        """Return the hash of all that was written."""
-        return self.sha256.digest()

@@ -1,21 +1,22 @@
 """The store: three immutable kinds of file under content-addressed names.
 
 results/<task>/<method>/<trained key>/
-    trained.json               what was trained and how; written last, so it vouches for the checkpoint beside it
-    model-<hash>.safetensors   the checkpoint, named by its content: two runs at once cannot mix theirs up
-    config.yaml                repeats the cell
-    tokenizer.json             of the model, for cells of other tasks that start from it
-    rows-<rows key>.jsonl.gz   one header line, one line per row, one closing line with the hash of the lines before
-    scores-<scores key>.json   one metric family over one rows file
-    items-<hash>.safetensors   what its columns are made of, row by row: what significance is tested on
-    grid-<hash>.json           a search over settings that this cell was picked from, every combination with its loss
-    failed.json                the last attempt, if it failed; gone once an attempt succeeds
-results/.places/               where on this machine rows lay (`places.py`), which is of no record and leaves with none
+    trained.json               what was trained and how; written last, so its checkpoint is whole
+    model-<hash>.safetensors   the checkpoint, named by its content
+    config.yaml                repeats the run
+    tokenizer.json             of the model, for runs of other tasks that start from it
+    rows-<key>.jsonl.gz        predictions: a header line, one line an example, a closing line with the hash of these
+    scores-<key>.json          the values of one metric family over one predictions file
+    items-<hash>.safetensors   the sufficient statistics of these values, example by example, for significance tests
+    grid-<key>.json            a search over settings that this run was picked from, every combination with its loss
+    failed.json                the last attempt, if it failed; removed once an attempt succeeds
+results/.places/               where the data was on this machine (`places.py`); it is in no record
 
-A key is the hash of what decides the content, so running again does only what is missing. `content` of a file is
-canonical (same inputs, same bytes); `provenance` beside it (time, host, versions) is not.
+A key is the hash of what decides the content, so running again makes only what is missing. The `content` of a file is
+canonical (same inputs, same bytes); its `provenance` (time, host, versions) is not.
 
-A store is a folder of these files, or a snapshot (`snapshot.py`): the same records as tables, without weights and rows.
+A store is a folder of these files, or a snapshot (`snapshot.py`): the same records as tables, without weights and
+predictions.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ import contextlib
 import gzip
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from bench.base.files import hash_of
 from bench.base.keys import canonical, sha256
 from bench.base.redaction import redacted, refuse_secrets
 from bench.errors import DamagedError, MissingError
@@ -37,6 +39,7 @@ from bench.store.former import former_folder, present_columns
 from bench.store.records import (
     SCHEMA,
     StoredRows,
+    columns_in,
     method_of,
     read_record,
     read_rows,
@@ -45,35 +48,23 @@ from bench.store.records import (
     whole_record,
 )
 from bench.store.snapshot import files_at
-from bench.store.sums_header import column_names
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
-__all__ = [
-    "TOKENIZER",
-    "CellFolder",
-    "Store",
-    "StoredRows",
-    "cell_at",
-    "cells_below",
-    "latest",
-    "read_record",
-    "read_rows",
-]
+__all__ = ["TOKENIZER", "CellFolder", "Store", "StoredRows", "Stores", "cell_at", "cells_below"]
 
 TOKENIZER = "tokenizer.json"
-SUMS_AGAIN = "delete it and bench score makes it again"
 
 
 @dataclass(frozen=True)
 class CellFolder:
-    """The folder of one trained cell.
+    """The folder of one run.
 
     Args:
-        path: of the folder; in a snapshot it begins with the board's path.
-        files: what reads and writes there.
+        path: of the folder; in a snapshot it begins with the snapshot's path.
+        files: reads and writes there.
     """
 
     path: Path
@@ -96,11 +87,11 @@ class CellFolder:
         """Return where the checkpoint with a SHA-256 lies.
 
         Raises:
-            MissingError: the cell is in a snapshot, which has no weights.
+            MissingError: the run is in a snapshot, which has no weights.
         """
         if not isinstance(self.files, Disk):
             raise MissingError(
-                f"'{self.path}' has no weights: a snapshot has records and statistics only; train the cell with bench "
+                f"'{self.path}' has no weights: a snapshot has records and statistics only; train the run with bench "
                 f"run and name its folder"
             )
         return self.path / f"model-{digest[:16]}.safetensors"
@@ -110,11 +101,11 @@ class CellFolder:
         return isinstance(self.files, Disk) and self.has(self.checkpoint(digest).name)
 
     def trained(self) -> dict[str, Any] | None:
-        """Return the content of `trained.json`, or None when the cell is not trained."""
+        """Return the content of `trained.json`, or None when the run is not trained."""
         return read_record(self.path / "trained.json", "trained", self.files)
 
     def record(self, name: str) -> dict[str, Any]:
-        """Return a whole record that is there, with what is beside its content.
+        """Return a whole record, with its hash and its provenance.
 
         Raises:
             DamagedError: it is damaged.
@@ -130,16 +121,16 @@ class CellFolder:
         return read_record(self.path / "failed.json", "failed", self.files)
 
     def provenance(self) -> dict[str, Any]:
-        """Return the circumstances that `trained.json` was made in; nothing when the cell is not trained."""
+        """Return versions, host and time of the training; nothing when the run is not trained."""
         record = whole_record(self.path / "trained.json", "trained", self.files)
         if record is None:
             return {}
         return dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
-        """Store what was trained, its checkpoint beside it; return what is stored: another run may have been first.
+        """Store the record of a training, whose checkpoint is there; return what is stored: another run may be first.
 
-        Then only the checkpoint that the record vouches for is left.
+        Checkpoints that the stored record does not name are removed.
         """
         self._write_record("trained.json", "trained", content, provenance)
         stored = self.trained()
@@ -162,11 +153,11 @@ class CellFolder:
             self.files.remove(self.path / "failed.json")
 
     def rows_path(self, key: str) -> Path:
-        """Name of a rows file."""
+        """Return the path of a predictions file."""
         return self.path / rows_name(key)
 
     def rows(self, key: str) -> StoredRows | None:
-        """Return a rows file, or None when it is not there; a damaged one raises StoreError."""
+        """Return a predictions file, or None when it is not there; a damaged one raises StoreError."""
         if not self.has(rows_name(key)):
             return None
         return read_rows(self.rows_path(key), self.files)
@@ -174,7 +165,7 @@ class CellFolder:
     def write_rows(
         self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
     ) -> None:
-        """Store rows, one per example id, sorted by id.
+        """Store predictions, one row for each example id, sorted by id.
 
         Raises:
             StoreError: a row holds a secret.
@@ -187,7 +178,7 @@ class CellFolder:
         self.files.write(self.rows_path(key), lambda file: _gzip(file, lines))
 
     def all_rows(self) -> list[StoredRows]:
-        """Return every rows file of the cell."""
+        """Return every predictions file of the run."""
         return [read_rows(self.path / name, self.files) for name in self.names("rows-*.jsonl.gz")]
 
     def scores(self, key: str) -> dict[str, Any] | None:
@@ -197,11 +188,11 @@ class CellFolder:
     def write_scores(
         self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
-        """Store one metric family's values over one rows file; `replace` is for what was left for want of a model."""
+        """Store the values of one metric family over one predictions file; `replace` overwrites them."""
         self._write_record(f"scores-{key}.json", "scores", content, provenance, replace=replace)
 
     def write_sums(self, sums: Mapping[str, Sums]) -> str:
-        """Store the sums that columns are made of, row by row; return the hash that their scores file names."""
+        """Store the sufficient statistics of columns; return the hash that their scores file names."""
         from bench.store.sums_file import packed_sums
 
         content = packed_sums(sums)
@@ -210,11 +201,11 @@ class CellFolder:
         return digest
 
     def sums_path(self, digest: str) -> Path:
-        """Path of a file of sums."""
+        """Return the path of a file of sufficient statistics."""
         return self.path / f"items-{digest}.safetensors"
 
     def sums(self, digest: str) -> dict[str, Sums]:
-        """Return the sums of each column; nothing where the file is not there.
+        """Return the sufficient statistics of each column; nothing where the file is not there.
 
         Raises:
             DamagedError: it is not the file that was stored.
@@ -225,7 +216,7 @@ class CellFolder:
         return file.all_columns()
 
     def sums_file(self, digest: str) -> SumsFile | None:
-        """Return a file of sums whose columns are unpacked one by one; None where it is not there.
+        """Return a file of sufficient statistics, whose columns are unpacked one by one; None where it is not there.
 
         Raises:
             DamagedError: it is not the file that was stored.
@@ -235,26 +226,28 @@ class CellFolder:
         path = self.sums_path(digest)
         file = self.files.sums_file(path)
         if file is None and self.has(path.name):
-            file = SumsFile.parsed(self.checked_sums(digest), str(path))
+            file = SumsFile.parsed(self._checked_sums(digest), str(path))
         if file is None:
             return None
         return SumsFile(file.tensors, present_columns(method_of(path), file.columns), file.where)
 
     def sum_columns(self, digest: str) -> list[str] | None:
-        """Return the names of the columns in a file of sums; None where it is not there.
+        """Return the names of the columns in a file of sufficient statistics; None where it is not there.
 
         Raises:
             DamagedError: it is not the file that was stored.
-            ValueError: it is no file of sums.
         """
         path = self.sums_path(digest)
-        held = self.files.sum_columns(path)
-        if held is None and self.has(path.name):
-            return column_names(self.checked_sums(digest))
-        return held
+        columns = self.files.sum_columns(path)
+        if columns is not None or not self.has(path.name):
+            return columns
+        try:
+            return list(columns_in(self._checked_sums(digest)))
+        except ValueError as error:
+            raise DamagedError(path, str(error), self.files.remedy(path)) from error
 
-    def checked_sums(self, digest: str) -> bytes:
-        """Return the bytes of a file of sums.
+    def _checked_sums(self, digest: str) -> bytes:
+        """Return the bytes of a file of sufficient statistics.
 
         Raises:
             DamagedError: it is not the file that was stored.
@@ -263,21 +256,21 @@ class CellFolder:
         try:
             content = self.files.read(path)
         except OSError as error:
-            raise DamagedError(path, f"{type(error).__name__}: {error}", SUMS_AGAIN) from error
+            raise DamagedError(path, f"{type(error).__name__}: {error}", self.files.remedy(path)) from error
         if hashlib.sha256(content).hexdigest()[:16] != digest:
-            raise DamagedError(path, "it is damaged: its bytes do not have the hash in its name", SUMS_AGAIN)
+            raise DamagedError(path, "its bytes do not have the hash in its name", self.files.remedy(path))
         return content
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        """Store the search over settings that this cell was picked from."""
+        """Store the search over settings that this run was picked from."""
         self._write_record(f"grid-{key}.json", "grid", content, provenance)
 
     def grids(self) -> list[dict[str, Any]]:
-        """Return the searches this cell was picked from."""
+        """Return the searches that this run was picked from."""
         return self._contents("grid-*.json", "grid")
 
     def all_scores(self) -> list[dict[str, Any]]:
-        """Return every scores file's content; where a family was made anew by a later version, only that one's."""
+        """Return the content of every scores file, of each metric family only the latest version."""
         return latest(self._contents("scores-*.json", "scores"))
 
     def _contents(self, pattern: str, kind: str) -> list[dict[str, Any]]:
@@ -301,13 +294,13 @@ class CellFolder:
 
 
 class Store:
-    """All cells of one results folder or snapshot.
+    """All runs of one results folder or snapshot.
 
     Args:
-        root: the results folder, made when first written to; or the file of a snapshot, which is only read.
+        root: the results folder, which the first write makes; or the folder of a snapshot, which is never written.
 
     Attributes:
-        damaged: the damaged files that were met while it was read, by path.
+        damaged: the damaged files that were found while it was read, by path.
 
     Raises:
         StoreError: the snapshot is damaged.
@@ -320,11 +313,11 @@ class Store:
 
     @property
     def parts(self) -> Sequence[Store]:
-        """The stores it is read from: itself."""
+        """The stores that it is read from: itself."""
         return [self]
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
-        """Return a cell's folder, whether or not it is there; where only an earlier version trained it, that one's."""
+        """Return the folder of a run, there or not; an earlier version may have stored it under another name."""
         cell = CellFolder(self.root / task / method / key, self.files)
         if former := former_folder(method):
             stored = CellFolder(self.root / task / former / key, self.files)
@@ -332,9 +325,9 @@ class Store:
                 return stored
         return cell
 
-    def cells(self) -> Iterator[CellFolder]:
-        """Yield every cell folder there is, in name order."""
-        for path in self.files.cells(self.root):
+    def cells(self, tasks: Collection[str] | None = None) -> Iterator[CellFolder]:
+        """Yield the folder of every run, of some tasks or of all, in name order."""
+        for path in self.files.cells(self.root, tasks):
             yield CellFolder(path, self.files)
 
     def note(self, error: DamagedError) -> None:
@@ -343,7 +336,7 @@ class Store:
 
 
 class Stores(Store):
-    """Several stores that are read as one: a cell is taken from the first that has it. Nothing is written.
+    """Several stores that are read as one: a run is taken from the first that has it. Nothing is written.
 
     Args:
         roots: results folders and snapshots.
@@ -367,18 +360,18 @@ class Stores(Store):
         return self._parts
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
-        """Return a cell's folder in the first store that has it."""
+        """Return the folder of a run in the first store that has it."""
         folders = [part.cell(task, method, key) for part in self.parts]
         return next((folder for folder in folders if folder.has("trained.json")), folders[0])
 
-    def cells(self) -> Iterator[CellFolder]:
-        """Yield every cell folder there is, store by store."""
+    def cells(self, tasks: Collection[str] | None = None) -> Iterator[CellFolder]:
+        """Yield the folder of every run, store by store."""
         for part in self.parts:
-            yield from part.cells()
+            yield from part.cells(tasks)
 
 
 def cell_at(path: Path) -> CellFolder:
-    """Return the cell of a folder that somebody typed, which may lie in a snapshot.
+    """Return the run in a folder, which may be in a snapshot.
 
     Raises:
         StoreError: the snapshot is damaged.
@@ -387,7 +380,7 @@ def cell_at(path: Path) -> CellFolder:
 
 
 def cells_below(place: Path) -> list[CellFolder]:
-    """Return the trained cells at or below a folder or snapshot.
+    """Return the trained runs at or below a folder or snapshot.
 
     Raises:
         StoreError: the snapshot is damaged.
@@ -396,8 +389,22 @@ def cells_below(place: Path) -> list[CellFolder]:
     return [CellFolder(path, files) for path in files.below(place)]
 
 
+def damaged_checkpoint(cell: CellFolder) -> DamagedError | None:
+    """Return what is wrong with a run's checkpoint; None where it is as it was stored, or is not there."""
+    digest = (cell.trained() or {}).get("model", {}).get("checkpoint_sha256")
+    if digest is None or not cell.has_checkpoint(digest):
+        return None
+    path, why = cell.checkpoint(digest), "it does not have the hash it was stored with"
+    try:
+        if hash_of(path) == digest:
+            return None
+    except OSError as error:
+        why = f"{type(error).__name__}: {error}"
+    return DamagedError(path, why, cell.files.remedy(path))
+
+
 def latest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return scores but those of a metric family that a later version made anew."""
+    """Return scores, of each metric family over the same predictions those of the latest version."""
     versions: dict[tuple[str, str], int] = {}
     for content in scores:
         family = _family_of(content)
@@ -406,7 +413,7 @@ def latest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _family_of(scores: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the metric family of a scores file and the rows it is over."""
+    """Return the metric family of scores and the predictions that they are computed from."""
     return scores.get("family", ""), scores.get("rows", "")
 
 

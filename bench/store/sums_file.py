@@ -1,4 +1,4 @@
-"""A file of sums: what the columns of one scores file are made of, whole numbers in as few bytes as hold them."""
+"""Files of sufficient statistics: what the values of one scores file are computed from, in as few bytes as hold it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
-from bench.store.sums_header import columns_in
-
-__all__ = ["SumsFile", "packed_sums"]
+from bench.store.records import columns_in
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53

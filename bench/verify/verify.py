@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from bench.cells.completion import has_only_numbers
 from bench.cells.score import Tasks
 from bench.errors import BenchError, DamagedError, DataError
-from bench.store.damage import damaged_checkpoint
 from bench.store.fields import is_imported
 from bench.store.snapshot import Snapshot
-from bench.store.store import CellFolder
+from bench.store.store import CellFolder, damaged_checkpoint
 from bench.tasks.core.task import Task
 from bench.verify.keys import key_differences
 from bench.verify.leaks import leaks

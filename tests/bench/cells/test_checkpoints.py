@@ -10,7 +10,7 @@ import pytest
 from bench.cells import checkpoints
 from bench.cells.cell import Cell
 from bench.errors import BenchError
-from bench.store.disk_use import checkpoints_of
+from bench.store.deleting import checkpoints_of
 from bench.store.store import CellFolder
 from tests.conftest import Ended
 from tests.e2e import stores

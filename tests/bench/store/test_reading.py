@@ -11,11 +11,12 @@ import pytest
 
 from bench.base.keys import canonical, sha256
 from bench.commands.report import report
+from bench.commands.store import run_states
 from bench.errors import DamagedError
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.fields import missing_field
-from bench.store.reading import CellRecords, read_cells, summaries
+from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
 from tests.leaderboards.handmade import ready, scored, trained
 
@@ -97,7 +98,7 @@ def test_a_damaged_record_of_training_costs_its_row(root: Path, damage: str) -> 
     assert list(store.damaged) == [path]
     assert [cell.trained is None for cell in cells] == [False, True, False]
     assert methods_shown(root) == {"face": 4, "trime": 4}
-    (line,) = [cell for cell in summaries(store) if cell["status"] == "damaged"]
+    (line,) = [run for run in run_states(store, None) if run["status"] == "damaged"]
     assert (line["task"], line["method"], line["scores"]) == ("logicnlg", "mle", 3)
     assert line["error"]
 

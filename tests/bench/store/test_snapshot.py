@@ -242,12 +242,12 @@ def test_tables_that_another_program_changed_are_refused(board: Path, name: str,
 
 def test_a_snapshot_of_a_later_version_is_refused(bench: Callable[..., Ended], board: Path) -> None:
     manifest = json.loads((board / MANIFEST).read_bytes())
-    (board / MANIFEST).write_text(json.dumps({**manifest, "schema": 2, "bench": "9.1"}))
+    (board / MANIFEST).write_text(json.dumps({**manifest, "schema": 2}))
     ended = bench("report", "--results", str(board))
     assert ended.code == 1
     assert len(ended.complaints) == 1
-    assert "it has schema 2, written by version 9.1; this is version" in ended.err
-    assert "pip install 'objective-bench>=9.1'" in ended.err
+    assert "it has schema 2; this is version" in ended.err
+    assert "pip install --upgrade objective-bench" in ended.err
 
 
 # Commands ---------------------------------------------------------------------------------------------------------

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bench
 from bench.base.keys import canonical, sha256
 from bench.errors import DamagedError, StoreError
 from bench.store.checkpoints import load_verified
-from bench.store.store import CellFolder, Store, read_record, read_rows
+from bench.store.store import CellFolder, Store
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, SCORES, TRAINED, everything, full_cell
 from tests.bench.forks import full_disk
 
@@ -143,7 +142,7 @@ def refused(read, path):
         read()
     text = str(found.value)
     assert text.startswith(f"stored file '{path}' cannot be read (")
-    assert text.endswith("; remove it and run the same command again to make it anew")
+    assert "; remove it, then bench " in text
     return text
 
 
@@ -234,11 +233,6 @@ def test_a_listing_does_not_hide_damage(cell):
     refused(cell.all_rows, cell.path / "rows-cc.jsonl.gz")
 
 
-def test_the_functions_take_paths_too(cell):
-    assert read_record(cell.path / "trained.json", "trained") == TRAINED
-    assert read_rows(cell.path / "rows-aa.jsonl.gz").rows == ROWS
-
-
 # Checkpoints ------------------------------------------------------------------------------------------------------
 
 
@@ -310,36 +304,11 @@ def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
 # Later schemas ----------------------------------------------------------------------------------------------------
 
 
-def write_later(cell, provenance):
-    """Write files as a version of schema 7 would."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bench.store.store.SCHEMA", 7)
-        cell.write_scores("dd", SCORES, provenance)
-        cell.write_rows("dd", OF, ROWS, provenance)
-
-
 @pytest.mark.parametrize("read", ["scores", "rows"])
-def test_a_later_record_names_the_version_to_install_and_is_to_be_kept(cell, read):
-    write_later(cell, {"bench": "9.8.7"})
-    with pytest.raises(DamagedError, match="schema 7, written by version 9.8.7") as found:
+def test_a_record_of_a_later_schema_is_to_be_kept(cell, read, monkeypatch):
+    monkeypatch.setattr("bench.store.store.SCHEMA", 7)
+    cell.write_scores("dd", SCORES, PROVENANCE)
+    cell.write_rows("dd", OF, ROWS, PROVENANCE)
+    with pytest.raises(DamagedError, match="schema 7; .*install a later version .* the file is good, keep it") as found:
         getattr(cell, read)("dd")
-    assert found.value.is_newer
-    assert "pip install 'objective-bench>=9.8.7'" in str(found.value)
-    assert "keep it" in str(found.value)
     assert "remove" not in str(found.value)
-
-
-@pytest.mark.parametrize("version", [None, "1.0; rm -rf /", "\x1b[31m", 5])
-def test_a_version_that_is_none_is_not_repeated(cell, version):
-    write_later(cell, {"bench": version} if version is not None else {})
-    with pytest.raises(DamagedError, match="install a later version with pip install --upgrade") as found:
-        cell.scores("dd")
-    assert "rm -rf" not in str(found.value)
-    assert "\x1b" not in str(found.value)
-
-
-def test_a_schema_that_its_own_version_does_not_have_is_damage(cell):
-    write_later(cell, {"bench": bench.__version__})
-    with pytest.raises(DamagedError, match="which wrote it, has none above 1") as found:
-        cell.scores("dd")
-    assert not found.value.is_newer

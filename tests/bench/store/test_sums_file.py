@@ -57,7 +57,7 @@ def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy
     for value in perplexity_of["values"]:
         assert found[value["name"]].value == pytest.approx(value["value"], rel=1e-12)
     path.write_bytes(before[:-1] + b"x")
-    with pytest.raises(StoreError, match=r"it is damaged.*; delete it and bench score"):
+    with pytest.raises(StoreError, match=r"its bytes do not have the hash .*; remove it, then bench score"):
         cell.sums(perplexity_of["items"])
     path.unlink()
     assert cell.sums(perplexity_of["items"]) == {}

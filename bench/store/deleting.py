@@ -1,6 +1,6 @@
-"""Disk use of a store: how many bytes each kind of file takes, and which files no run needs any more.
+"""Files that can be deleted: those that no run needs, checkpoints, and whole runs.
 
-Unused files are temporary files and scratch folders of processes that are gone, training states of runs that are
+Unused files are temporary files and scratch folders of processes that have ended, training states of runs that are
 trained, finished batches of evaluations whose predictions are stored, and checkpoints that no record names.
 """
 
@@ -8,54 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.base.files import abandoned
 from bench.errors import DamagedError, StoreError
+from bench.store.files import run_folders
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from bench.store.store import CellFolder
-
-__all__ = [
-    "KINDS",
-    "DiskUse",
-    "Unused",
-    "checkpoints_of",
-    "disk_use",
-    "measured",
-    "remove",
-    "run_folders",
-    "unused",
-]
-
-KINDS = {
-    "model-": "checkpoints",
-    "rows-": "predictions",
-    "scores-": "scores",
-    "items-": "scores",
-    STATE: "unfinished",
-    PARTIAL: "unfinished",
-}
-"""Kind of the files of a run, by the beginning of a name in its folder; records and logs are `other`."""
-
-
-@dataclass
-class DiskUse:
-    """The disk use of the runs of one method on one task.
-
-    Args:
-        task, method: of the runs; empty for what belongs to no run.
-        runs: names of their folders.
-        by_kind: bytes by kind of file.
-    """
-
-    task: str
-    method: str
-    runs: set[str] = field(default_factory=set)
-    by_kind: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
@@ -73,30 +35,6 @@ class Unused:
     size: int
 
 
-def disk_use(root: Path) -> list[DiskUse]:
-    """Return the disk use of a results folder, by task and method in name order; what belongs to no run comes first."""
-    found: dict[tuple[str, str], DiskUse] = {}
-    for path in root.rglob("*"):
-        if path.is_symlink() or not path.is_file():
-            continue
-        parts, task, method, kind = path.relative_to(root).parts, "", "", "other"
-        if len(parts) > 3 and not parts[0].startswith("."):
-            task, method = parts[:2]
-            kind = next((kind for start, kind in KINDS.items() if parts[3].startswith(start)), "other")
-        use = found.setdefault((task, method), DiskUse(task, method))
-        use.by_kind[kind] += path.stat().st_size
-        if task:
-            use.runs.add(parts[2])
-    return [found[place] for place in sorted(found)]
-
-
-def run_folders(root: Path) -> Iterator[Path]:
-    """Yield every folder at the depth of runs, finished or not, in name order."""
-    for path in sorted(root.glob("[a-z0-9]*/*/*")):
-        if path.is_dir():
-            yield path
-
-
 def unused(root: Path, is_in_progress: Callable[[Path], bool]) -> Iterator[Unused]:
     """Yield the files of a results folder that no run needs.
 
@@ -107,10 +45,10 @@ def unused(root: Path, is_in_progress: Callable[[Path], bool]) -> Iterator[Unuse
     for depth in ("*/*/*", "*/*/*/*"):
         for path in sorted(root.glob(f"{depth}/.*.tmp")):
             if abandoned(path):
-                yield measured(path, "a temporary file of a process that is gone")
+                yield measured(path, "a temporary file of a process that has ended")
     for path in sorted(root.glob(".work/*")):
         if abandoned(path):
-            yield measured(path, "a scratch folder of a process that is gone")
+            yield measured(path, "a scratch folder of a process that has ended")
     for folder in run_folders(root):
         if not is_in_progress(folder):
             yield from _unused_in(CellFolder(folder))

@@ -1,4 +1,4 @@
-"""Disk use: sizes add up, exactly the unused files go, and nothing that another run needs."""
+"""Deleting: exactly the unused files go, and nothing that another run needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from bench.base.files import signature
 from bench.launch.lock import locked
-from bench.store.disk_use import disk_use, unused
+from bench.store.deleting import unused
 from bench.store.export import export
 from bench.store.store import CellFolder, Store
 from tests.conftest import Ended
@@ -72,24 +72,6 @@ def test_a_run_whose_record_is_damaged_keeps_everything(root: Path) -> None:
     (record,) = root.rglob("trained.json")
     record.write_text("{")
     assert "step-000000001.ckpt" not in names(root)
-
-
-def test_sizes_add_up(root: Path) -> None:
-    found = {(use.task, use.method): use for use in disk_use(root)}
-    assert set(found) == {("", ""), ("logicnlg", "mle")}
-    runs = found["logicnlg", "mle"]
-    assert len(runs.runs) == 2
-    assert runs.by_kind["unfinished"] == 5 * len([*root.rglob("*.ckpt"), *root.rglob("*.jsonl")])
-    assert runs.by_kind["checkpoints"] == len("weights") + 2 * 5
-    whole = sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
-    assert sum(use.by_kind.total() for use in found.values()) == whole
-
-
-def test_the_command_says_the_same_sizes(bench: Callable[..., Ended], root: Path) -> None:
-    (outside, runs) = json.loads(bench("store", "sizes", "--results", str(root), "--json").out)
-    assert (outside["task"], runs["runs"]) == ("", 2)
-    lines = bench("store", "sizes", "--results", str(root)).out.splitlines()
-    assert lines[-1].split()[:2] == ["all", "2"]
 
 
 def test_unused_files_go_only_when_asked(bench: Callable[..., Ended], root: Path) -> None:
@@ -190,7 +172,7 @@ def test_the_best_is_not_told_without_its_scores(bench: Callable[..., Ended], tm
     assert cells[0].checkpoint("0" * 64).exists()
 
 
-@pytest.mark.parametrize("words", [("sizes",), ("unused", "--delete"), ("delete", "all", "--yes")])
+@pytest.mark.parametrize("words", [("unused", "--delete"), ("delete", "all", "--yes")])
 def test_a_snapshot_is_only_read(bench: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...]) -> None:
     trained(tmp_path / "results")
     export(tmp_path / "results", tmp_path / "kept")
