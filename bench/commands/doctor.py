@@ -1,17 +1,20 @@
-"""`bench doctor`: what this machine has and lacks, and what to do about it."""
+"""`bench doctor`: the packages, devices, data and models of this machine, and what to do about what is missing."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
 import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from bench.base.cores import cores
 from bench.cli_options import json_option
@@ -21,31 +24,9 @@ from bench.metrics.requirements import describe, missing
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
 
-REQUIRED = (
-    "torch",
-    "lightning",
-    "torchmetrics",
-    "transformers",
-    "tokenizers",
-    "datasets",
-    "nltk",
-    "rouge_score",
-    "sacrebleu",
-    "wandb",
-    "rich",
-    "yaml",
-)
-OPTIONAL = {
-    "mauve": "pip install 'objective-bench[mauve]'",
-    "spacy": "pip install 'objective-bench[metrics]'",
-    "peft": "pip install 'objective-bench[lora]'",
-    "submitit": "pip install 'objective-bench[integrations]'",
-    "matplotlib": "pip install 'objective-bench[pictures]'",
-    "tensorboard": "pip install tensorboard",
-}
-DISTRIBUTIONS = {"yaml": "pyyaml", "rouge_score": "rouge-score", "mauve": "mauve-text"}
-"""Names to install by, where they differ from the name of the module."""
-
+DISTRIBUTION = "objective-bench"
+DEVELOPMENT = ("dev", "docs")
+"""Extras that no run uses."""
 TRIED = {
     "torch": "2.13.0",
     "lightning": "2.6.6",
@@ -57,19 +38,17 @@ TRIED = {
     "wandb": "0.31.0",
 }
 """Newest versions that the tests ran with. constraints.txt has them too, and those of everything else."""
-
-BAD_LIGHTNING = ("2.6.2", "2.6.3")
 FREE_GIB = 2
 """Least free space on disk."""
 
 
 class Finding(NamedTuple):
-    """One thing looked at.
+    """The result of one check.
 
     Args:
-        state: `ok`, `missing` (a run cannot start), or a word for what can be done without.
-        what: its name.
-        detail: what it is, or what to do about it.
+        state: `ok`; `missing`, where a run cannot start; or why something that not every run needs is not there.
+        what: the name of what was checked.
+        detail: its version or place, or what to do about it.
     """
 
     state: str
@@ -84,8 +63,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the findings; return 0 when a run can start, 3 when something it needs is missing."""
-    checks: list[Callable[[], list[Finding]]] = [python, packages, device, data, hub, metrics, wandb_key, disk]
-    findings = [finding for check in checks for finding in check()]
+    findings = list(chain(python(), packages(), device(), data(), hub(), metrics(), wandb_key(), disk()))
     if given.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:
@@ -96,116 +74,112 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def python() -> list[Finding]:
-    """Check the interpreter."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    return [Finding("ok", "python", f"{version} (3.11 or newer is needed)")]
+def python() -> Iterator[Finding]:
+    """Name the version of Python."""
+    yield Finding("ok", "python", f"{'.'.join(map(str, sys.version_info[:3]))} (3.11 or newer is needed)")
 
 
-def packages() -> list[Finding]:
-    """Check required and optional packages."""
-    findings = [package(name, "missing", "pip install -c constraints.txt -e .") for name in REQUIRED]
-    if version_of("lightning") in BAD_LIGHTNING:
-        detail = "this release was compromised; pip install 'lightning>=2.6.4'"
-        findings.append(Finding("missing", "lightning", detail))
-    findings += [package(name, "optional", how) for name, how in OPTIONAL.items()]
-    return findings
+def packages() -> Iterator[Finding]:
+    """Check the packages that are required, then those of each extra, as the installed distribution declares them."""
+    wanted = list(map(Requirement, importlib.metadata.requires(DISTRIBUTION) or []))
+    for needed in wanted:
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            yield package(needed, "missing", f"pip install '{needed}'")
+    for extra in importlib.metadata.metadata(DISTRIBUTION).get_all("Provides-Extra", []):
+        for needed in wanted:
+            is_of_extra = needed.marker is not None and needed.marker.evaluate({"extra": extra})
+            if is_of_extra and extra not in DEVELOPMENT:
+                yield package(needed, "optional", f"pip install '{DISTRIBUTION}[{extra}]'")
 
 
-def package(name: str, state: str, how: str) -> Finding:
-    """Check one package: its version, or the state of a machine without it and how to install it."""
-    if importlib.util.find_spec(name) is None:
-        return Finding(state, name, how)
-    version = version_of(name)
-    if name in TRIED and version != "?" and _release(version) > _release(TRIED[name]):
-        back = f"pip install '{name}=={TRIED[name]}'"
-        return Finding("untried", name, f"{version} is newer than any that the tests ran with; if a run fails, {back}")
-    return Finding("ok", name, version)
+def package(needed: Requirement, state: str, how: str) -> Finding:
+    """Check one package.
+
+    Args:
+        needed: its name and the versions that will do.
+        state: of a machine that does not have it.
+        how: to install it.
+    """
+    version = version_of(needed.name)
+    if version is None:
+        return Finding(state, needed.name, how)
+    if not needed.specifier.contains(version, prereleases=True):
+        return Finding(state, needed.name, f"{version} is not one of {needed.specifier}; {how}")
+    tried = TRIED.get(needed.name)
+    if (
+        tried is not None and Version(version).release > Version(tried).release
+    ):  # `2.13.0+cpu` is no newer than `2.13.0`
+        advice = (
+            f"{version} is newer than any that the tests ran with; if a run fails, pip install '{needed.name}=={tried}'"
+        )
+        return Finding("untried", needed.name, advice)
+    return Finding("ok", needed.name, version)
 
 
-def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, without what names a build: `2.13.0+cpu` is no newer than `2.13.0`."""
-    from packaging.version import Version
-
-    return Version(version).release
-
-
-def version_of(module: str) -> str:
-    """Return an installed version, or a question mark."""
+def version_of(distribution: str) -> str | None:
+    """Return an installed version; None where the distribution is not installed."""
     try:
-        return importlib.metadata.version(DISTRIBUTIONS.get(module, module))
+        return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
-        return "?"
+        return None
 
 
-def device() -> list[Finding]:
-    """Check for a CUDA GPU."""
-    if importlib.util.find_spec("torch") is None:
-        return []
-    import torch
-
+def device() -> Iterator[Finding]:
+    """Look for a CUDA GPU."""
+    try:
+        import torch
+    except ModuleNotFoundError:  # `packages` has named it
+        return
     if torch.cuda.is_available():
-        name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}"
-        return [Finding("ok", "gpu", name)]
-    return [Finding("ok", "cpu", f"{cores()} cores, no CUDA GPU")]
+        yield Finding("ok", "gpu", f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}")
+    else:
+        yield Finding("ok", "cpu", f"{cores()} cores, no CUDA GPU")
 
 
-def data() -> list[Finding]:
-    """Check where each task's data would come from."""
+def data() -> Iterator[Finding]:
+    """Say where the data of each task would come from."""
     from bench.tasks.fetch.sources import resolve
 
-    findings = []
     for name in TASKS:
         try:
             source = resolve(name)
         except MissingError as error:
-            return [Finding("missing", "BENCH_DATA", str(error))]
-        state = "sample"
-        if source.folder:
-            state = "ok"
-        findings.append(Finding(state, f"data {name}", source.why))
-    return findings
+            yield Finding("missing", "BENCH_DATA", str(error))
+            return
+        yield Finding("ok" if source.folder else "sample", f"data {name}", source.why)
 
 
-def hub() -> list[Finding]:
-    """Check whether pretrained models can be had."""
+def hub() -> Iterator[Finding]:
+    """Check whether the model hub can be reached."""
     from bench.base.network import hub_reachable
 
     if hub_reachable():
-        return [Finding("ok", "model hub", "reachable")]
+        yield Finding("ok", "model hub", "reachable")
+        return
     detail = "not reachable: --preset paper needs cached models (bench models list) or --set backbone.path=DIR"
-    return [Finding("offline", "model hub", detail)]
+    yield Finding("offline", "model hub", detail)
 
 
-def metrics() -> list[Finding]:
-    """Check what metrics need beside their rows; nothing is loaded, `bench check` does that."""
-    findings = []
+def metrics() -> Iterator[Finding]:
+    """Check the models and packages that metrics need; nothing is loaded, which `bench check` does."""
     for name, metric in METRICS.items():
-        if not metric.requires:
-            continue
         if lacks := missing(metric.requires):
-            findings.append(Finding("optional", f"metric {name}", f"needs {lacks}"))
-        else:
-            findings.append(Finding("ok", f"metric {name}", describe(metric.requires)))
-    return findings
+            yield Finding("optional", f"metric {name}", f"needs {lacks}")
+        elif metric.requires:
+            yield Finding("ok", f"metric {name}", describe(metric.requires))
 
 
-def wandb_key() -> list[Finding]:
-    """Check whether W&B would have a key."""
+def wandb_key() -> Iterator[Finding]:
+    """Check whether W&B has a key."""
     has_key = bool(os.environ.get("WANDB_API_KEY")) or (Path.home() / ".netrc").exists()
     mode = os.environ.get("WANDB_MODE", "")
-    state, detail = "optional", "no key: --logger wandb needs one, or WANDB_MODE=offline"
-    if has_key:
-        state, detail = "ok", "key found"
-    if mode == "offline":
-        state = "ok"
-    return [Finding(state, "wandb", mode or detail)]
+    detail = "key found" if has_key else "no key: --logger wandb needs one, or WANDB_MODE=offline"
+    yield Finding("ok" if has_key or mode == "offline" else "optional", "wandb", mode or detail)
 
 
-def disk() -> list[Finding]:
-    """Check free space beside the store and the cache."""
+def disk() -> Iterator[Finding]:
+    """Check the free space on the disk of the current folder."""
     free = shutil.disk_usage(Path.cwd()).free / 2**30
-    state = "missing"
-    if free > FREE_GIB:
-        state = "ok"
-    return [Finding(state, "disk", f"{free:.0f} GiB free here; cache in {cache_folder()}")]
+    yield Finding(
+        "ok" if free > FREE_GIB else "missing", "disk", f"{free:.0f} GiB free here; cache in {cache_folder()}"
+    )
