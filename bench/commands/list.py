@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import Entry, installed, package_of, split_names
@@ -35,8 +35,8 @@ KINDS: dict[str, Mapping[str, Entry]] = {
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
 """What the first character of a metric's column pattern says."""
-UNPINNED = "(unpinned: the commit of the first download is recorded)"
-"""What stands behind a branch of the hub."""
+SHARED = Decoding.settings()
+"""Settings that every decoding has."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -73,96 +73,102 @@ def run(given: argparse.Namespace) -> int:
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    titles = list(KINDS)
-    if kind != "all":
-        titles = [kind]
-    chosen = {title: {**KINDS[title], **of_packages(title)} for title in titles}
+    titles = list(KINDS) if kind == "all" else [kind]
+    chosen = {title: {name: content(name, entry) for name, entry in entries_of(title).items()} for title in titles}
     if as_json:
-        return json.dumps({title: contents(table) for title, table in chosen.items()}, indent=1)
+        return json.dumps(chosen, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2
     lines = []
     for title, table in chosen.items():
         lines.append(title)
-        for name, entry in table.items():
-            lines += entry_lines(name, entry, width)
-            if name in DECODINGS and title == "decodings":
-                lines += [f"  {'':<{width}}{line}" for line in setting_lines(entry.load())]
+        for name, about in table.items():
+            paper = f"  ({about['paper']})" if about["paper"] else ""
+            lines.append(f"  {name:<{width}}{about['summary']}{paper}")
+            lines += [f"  {'':<{width}}{line}" for line in detail_lines(about)]
+            for variant, settings in about["variants"].items():
+                typed = ", ".join(f"{option}={value}" for option, value in settings.items())
+                lines.append(
+                    f"  {name + '.' + variant:<{width}}  {settings.get('summary') or f'the same with {typed}'}"
+                )
         if title == "decodings":
-            lines += [f"  {line}" for line in shared_lines()]
+            lines.append("  each takes too:")
+            lines += [f"    +{name}={setting.default_text}: {setting.words}" for name, setting in SHARED.items()]
     return "\n".join(lines)
 
 
-def of_packages(title: str) -> dict[str, Entry]:
-    """Return what installed packages have registered, as entries that nothing is known of but their place."""
-    kind = title.removesuffix("s")
-    points = installed(kind, KINDS[title])
-    return {name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}
+def entries_of(title: str) -> dict[str, Entry]:
+    """Return the entries of a kind, and those that installed packages have registered, known by their package alone."""
+    points = installed(title.removesuffix("s"), KINDS[title])
+    return {**KINDS[title], **{name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}}
 
 
-def entry_lines(name: str, entry: Entry, width: int) -> list[str]:
-    """Return an entry for people: its summary, what else is to be said of it, and its variants."""
-    paper = ""
-    if entry.paper:
-        paper = f"  ({entry.paper})"
-    lines = [f"  {name:<{width}}{entry.summary}{paper}"]
-    lines += [f"  {'':<{width}}{line}" for line in about(name, entry)]
-    for variant, settings in (entry.variants or {}).items():
-        text = settings.get("summary") or f"the same with {settings_text(settings)}"
-        lines.append(f"  {name + '.' + variant:<{width}}  {text}")
-    return lines
-
-
-def about(name: str, entry: Entry) -> list[str]:
-    """Return what else is to be said of an entry: a metric's columns, where on the hub it is, and what it needs."""
-    lines = []
+def content(name: str, entry: Entry) -> dict[str, Any]:
+    """Return what is known of an entry as plain content."""
+    about: dict[str, Any] = {
+        "summary": entry.summary,
+        "paper": entry.paper,
+        "needs": entry.needs,
+        "variants": {variant: dict(settings) for variant, settings in (entry.variants or {}).items()},
+    }
+    if isinstance(entry, MethodEntry):
+        about["one_gradient"] = {
+            gradient: names
+            for gradient, names in one_gradient().items()
+            if any(method.partition(".")[0] == name for method in names)
+        }
+        if entry.group == "modern":
+            about["source"] = entry.source
     repository, revision = hub_of(name, entry)
-    if repository and is_commit(revision):
-        lines.append(f"{repository} at {revision}")
-    elif repository:
-        lines.append(f"{repository} at {revision or 'main'} {UNPINNED}")
-    if not isinstance(entry, MetricEntry):
-        if entry.needs:
-            lines.append(f"needs {entry.needs}")
-        if isinstance(entry, MethodEntry):
-            if entry.group == "modern":
-                lines.append(f"its equations were read in: {entry.source}")
-            lines += one_gradient_lines(name)
-        return lines
+    if repository:
+        about |= {"hub": repository, "revision": revision}
+        if not is_commit(revision):
+            about |= {"revision": "unpinned", "branch": revision or "main"}
+    if entry in DECODINGS.values():
+        about["settings"] = {option: setting.as_dict() for option, setting in entry.load().settings().items()}
+        about["typed"] = list(setting_lines(entry.load()))
+    if isinstance(entry, MetricEntry):
+        about["needs"] = describe(entry.requires)
+        about["columns"] = {each: SIGNS[pattern[0]] for pattern in entry.columns for each in expand(pattern[1:])}
+        about["patterns"] = list(entry.columns)
+    return about
+
+
+def detail_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines below the summary of an entry: its place on the hub, columns, needs, source and settings."""
+    if "hub" in about:
+        unpinned = f"{about.get('branch')} (unpinned: the commit of the first download is recorded)"
+        yield f"{about['hub']} at {unpinned if 'branch' in about else about['revision']}"
     for sign, meaning in DIRECTIONS.items():
-        names = [pattern[1:] for pattern in entry.columns if pattern[0] == sign]
-        if names:
-            lines.append(f"{meaning}: {' '.join(names)}")
-    if entry.requires:
-        lines.append(f"needs {describe(entry.requires)}")
-    return lines
+        if names := [pattern[1:] for pattern in about.get("patterns", ()) if pattern[0] == sign]:
+            yield f"{meaning}: {' '.join(names)}"
+    if about["needs"]:
+        yield f"needs {about['needs']}"
+    if "source" in about:
+        yield f"its equations were read in: {about['source']}"
+    for gradient, names in about.get("one_gradient", {}).items():
+        yield f"one gradient under {len(names)} names: {', '.join(names)} ({gradient})"
+    yield from about.get("typed", ())
 
 
-def one_gradient_lines(method: str) -> list[str]:
-    """Return which names of a method and its variants are one method, and with which others."""
-    groups = [(gradient, names) for gradient, names in one_gradient().items() if _is_of(method, names)]
-    return [f"one gradient under {len(names)} names: {', '.join(names)} ({gradient})" for gradient, names in groups]
-
-
-def _is_of(method: str, names: Sequence[str]) -> bool:
-    """Return whether some of the names are a method's or its variants'."""
-    return any(name.partition(".")[0] == method for name in names)
-
-
-def setting_lines(kind: type[Decoding]) -> list[str]:
-    """Return what a decoding's own settings may be, its value with an example."""
-    lines = []
+def setting_lines(kind: type[Decoding]) -> Iterator[str]:
+    """Yield the settings of a decoding as they are typed, its value with an example, without those of all decodings."""
     for name, setting in kind.settings().items():
         if setting.value:
-            lines.append(f"{setting.example}: {name}, {setting.words}")
-        elif name not in Decoding.settings():
-            lines.append(f"+{name}={setting.default_text}: {setting.words}")
-    return lines
+            yield f"{setting.example}: {name}, {setting.words}"
+        elif name not in SHARED:
+            yield f"+{name}={setting.default_text}: {setting.words}"
 
 
-def shared_lines() -> list[str]:
-    """Return the settings that every decoding has."""
-    shared = Decoding.settings().items()
-    return ["each takes too:", *(f"  +{name}={setting.default_text}: {setting.words}" for name, setting in shared)]
+def hub_of(name: str, entry: Entry) -> tuple[str, str]:
+    """Return repository and revision of a backbone's weights or a task's rows; nothing of what is not on the hub."""
+    if isinstance(entry, BackboneEntry):
+        return entry.hub, entry.revision
+    if isinstance(entry, TaskEntry):
+        from bench.tasks.fetch.hub_copies import HUB
+
+        if name in HUB:
+            return HUB[name].repository, HUB[name].revision
+    return "", ""
 
 
 def signatures() -> str:
@@ -179,55 +185,6 @@ def signatures() -> str:
         for score in metric.load()(*example_rows(metric.kind)):
             lines.append(f"  {score.name:<30} {score.unit or '-':<9} {score.signature}")
     return "\n".join(lines)
-
-
-def settings_text(settings: Mapping[str, object]) -> str:
-    """Return settings as typed after --set.
-
-    >>> settings_text({"method.variant": "released"})
-    'method.variant=released'
-    """
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
-
-
-def contents(table: Mapping[str, Entry]) -> dict[str, dict[str, Any]]:
-    """Return the entries of a table as plain content."""
-    return {name: content(name, entry) for name, entry in table.items()}
-
-
-def hub_of(name: str, entry: Entry) -> tuple[str, str]:
-    """Return repository and revision of a backbone's weights or a task's rows; nothing of what is not of the hub."""
-    if isinstance(entry, BackboneEntry):
-        return entry.hub, entry.revision
-    if isinstance(entry, TaskEntry):
-        from bench.tasks.fetch.hub_copies import HUB
-
-        if name in HUB:
-            return HUB[name].repository, HUB[name].revision
-    return "", ""
-
-
-def content(name: str, entry: Entry) -> dict[str, Any]:
-    """Return an entry as plain content."""
-    held: dict[str, Any] = {
-        "summary": entry.summary,
-        "paper": entry.paper,
-        "needs": entry.needs,
-        "variants": {name: dict(settings) for name, settings in (entry.variants or {}).items()},
-    }
-    if isinstance(entry, MethodEntry):
-        held["one_gradient"] = [names for names in one_gradient().values() if _is_of(name, names)]
-    repository, revision = hub_of(name, entry)
-    if repository:
-        held["hub"], held["revision"] = repository, "unpinned"
-        if is_commit(revision):
-            held["revision"] = revision
-    if entry in DECODINGS.values():
-        held["settings"] = {name: setting.as_dict() for name, setting in entry.load().settings().items()}
-    if isinstance(entry, MetricEntry):
-        held["needs"] = describe(entry.requires)
-        held["columns"] = {name: SIGNS[pattern[0]] for pattern in entry.columns for name in expand(pattern[1:])}
-    return held
 
 
 # The data of tasks ------------------------------------------------------------------------------------------------
@@ -271,28 +228,25 @@ def list_places(given: argparse.Namespace) -> None:
     for name, entry in TASKS.items():
         kind: type[Task] = find_task(name).value
         hub, revision = hub_of(name, entry)
-        if hub and not is_commit(revision):
-            revision = "unpinned"
-        content = {
-            "task": name,
-            "language": kind.info.language,
-            "from": where(kind, data_dir_of(given)).why,
-            "official": {split: kind.info.sizes.get(split) for split in SPLITS},
-            "hub": hub,
-            "revision": revision,
-            "publisher": kind.info.source,
-            "licence": kind.info.licence,
-        }
-        rows.append(content)
+        rows.append(
+            {
+                "task": name,
+                "language": kind.info.language,
+                "from": where(kind, data_dir_of(given)).why,
+                "official": {split: kind.info.sizes.get(split) for split in SPLITS},
+                "hub": hub,
+                "revision": "unpinned" if hub and not is_commit(revision) else revision,
+                "publisher": kind.info.source,
+                "licence": kind.info.licence,
+            }
+        )
     if given.json:
         print(json.dumps(rows, indent=1))
         return
     lines = []
     for row in rows:
         sizes = " / ".join("-" if size is None else f"{size:,}" for size in row["official"].values())
-        hub = row["hub"] or "-"
-        if row["revision"] == "unpinned":
-            hub += " (unpinned)"
+        hub = f"{row['hub'] or '-'}{' (unpinned)' if row['revision'] == 'unpinned' else ''}"
         lines.append((row["task"], row["language"], sizes, row["from"], hub))
     print("\n".join(aligned(PLACES, lines, texts=len(PLACES))))
 
@@ -337,8 +291,6 @@ def data_lines(name: str, data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a text in one line of at most `SHOWN` characters."""
+    """Return a text in one line, cut after `SHOWN` characters."""
     text = " ".join(text.split())
-    if len(text) > SHOWN:
-        return f"{text[:SHOWN]}..."
-    return text
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
