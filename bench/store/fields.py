@@ -1,14 +1,16 @@
-"""Fields: what a record must have to be one of ours; a file of another program may have a right hash and none of them.
+"""Fields of records: whether a record has those of its kind, and which metrics a file of statistics has.
 
-The hash says that a record is as it was written, not that what wrote it was this program.
+The hash of a record says that it is as it was written, not that this program wrote it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-__all__ = ["IMPORTED", "is_imported", "missing_field"]
+__all__ = ["FIELDS", "IMPORTED", "columns_in", "is_imported", "missing_field"]
 
 IMPORTED = "imported"
 """The field of a record whose texts another system wrote; also the preset and the decoding of such a cell."""
@@ -75,6 +77,26 @@ def missing_field(kind: str, content: Mapping[str, Any]) -> str:
 def is_imported(trained: Mapping[str, Any]) -> bool:
     """Return whether the texts of a cell are those of another system: nothing was trained, and there is no model."""
     return IMPORTED in trained
+
+
+def columns_in(content: bytes) -> dict[str, Any]:
+    """Return what the header of a file says of each column: its form, and which tensors are its statistics.
+
+    Raises:
+        ValueError: it is no file of sufficient statistics.
+    """
+    start = int.from_bytes(content[:8], "little")
+    try:
+        return _parsed(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is no file of sufficient statistics: {error!s:.100}") from error
+
+
+@lru_cache(maxsize=256)
+def _parsed(columns: str) -> dict[str, Any]:
+    """Return the columns; the files of a metric family have the same, so they are held once."""
+    parsed: dict[str, Any] = json.loads(columns)
+    return parsed
 
 
 class _Nothing:

@@ -7,7 +7,6 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -109,26 +108,6 @@ def read_rows(path: Path, files: Files = DISK) -> StoredRows:
         return StoredRows(header["key"], header["content"], rows, digest)
     except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error, files) from error
-
-
-def columns_in(content: bytes) -> dict[str, Any]:
-    """Return what the header of a file says of each column: its form, and which tensors are its statistics.
-
-    Raises:
-        ValueError: it is no file of sufficient statistics.
-    """
-    start = int.from_bytes(content[:8], "little")
-    try:
-        return _parsed(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"it is no file of sufficient statistics: {error!s:.100}") from error
-
-
-@lru_cache(maxsize=256)
-def _parsed(columns: str) -> dict[str, Any]:
-    """Return the columns; the files of a metric family have the same, so they are held once."""
-    parsed: dict[str, Any] = json.loads(columns)
-    return parsed
 
 
 def check_schema(schema: object) -> None:

@@ -34,12 +34,12 @@ from bench.base.files import hash_of
 from bench.base.keys import canonical, sha256
 from bench.base.redaction import redacted, refuse_secrets
 from bench.errors import DamagedError, MissingError
+from bench.store.fields import columns_in
 from bench.store.files import DISK, Disk, Files
 from bench.store.former import former_folder, present_columns
 from bench.store.records import (
     SCHEMA,
     StoredRows,
-    columns_in,
     method_of,
     read_record,
     read_rows,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bench.errors import StoreError
 from bench.metrics.sums import Form, Sums
-from bench.store.records import columns_in
+from bench.store.fields import columns_in
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
