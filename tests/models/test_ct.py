@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-import statistics
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from bench.errors import UsageError
-from bench.models.backbones.backbone import Batch
-from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, slice_indices, slice_of
 from bench.models.ct import CT
-from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
@@ -115,45 +109,3 @@ class TestWindow:
         assert float(found.terms["contrastive"]) == pytest.approx(900)
         (gradient,) = torch.autograd.grad(found.total, [backbone.logits])
         assert gradient.isfinite().all()
-
-    @pytest.mark.parametrize("options", [{"window": 0}, {"length": 1}])
-    def test_ranges(self, options: dict[str, int]) -> None:
-        with pytest.raises(UsageError, match="is at least"):
-            made("gpt2", **options)
-
-
-def words(rows: int = 8, length: int = 40) -> Batch:
-    """Running text of 40 words drawn one by one, the first of them far more often than the last."""
-    frequencies = 1 / torch.arange(1, 41)
-    drawn = torch.multinomial(frequencies, rows * length, True, generator=torch.Generator().manual_seed(0)) + 5
-    ids = drawn.view(rows, length).tolist()
-    return still.rows_of(ids, [[IGNORED, *row[1:]] for row in ids])
-
-
-def repetition(objective: Objective, start: int, length: int = 24) -> float:
-    """Share of the tokens that the model has said before, when it continues a word greedily."""
-    tokens = [start]
-    with torch.no_grad():
-        for _ in range(length):
-            row = still.rows_of([[*tokens, 0]], [[IGNORED] + [7] * len(tokens)])
-            hidden = objective.backbone.states(row).hidden[:, len(tokens) - 1]
-            tokens.append(int(objective.backbone.head(hidden).argmax()))
-    return 1 - len(set(tokens)) / len(tokens)
-
-
-def test_greedy_repetition_falls() -> None:
-    """Below that of maximum likelihood, from the same weights in the same steps."""
-    shares: dict[type[Objective], list[float]] = {MLE: [], CT: []}
-    for kind, seed in itertools.product(shares, (0, 1)):
-        objective = kind(still.backbone("gpt2", seed, dtype=torch.float32))
-        for parameter in objective.parameters():
-            if parameter.ndim > 1:
-                parameter.data *= 0.2
-        optimizer = torch.optim.Adam(objective.parameters(), lr=1e-2)
-        for _ in range(20):
-            optimizer.zero_grad()
-            loss = objective.step_loss(words())
-            (loss.total / loss.n_target_tokens).backward()
-            optimizer.step()
-        shares[kind] += [repetition(objective, start) for start in (5, 6, 7, 8)]
-    assert statistics.mean(shares[CT]) < statistics.mean(shares[MLE]) - 0.1, shares

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,11 +15,9 @@ from bench.models.core.run_context import RunContext
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.ditto import Ditto, RepeatedSpan, lags_of, repeated_spans
-from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import ModernCase, modern_case
-from tests.models.still import KINDS
 
 CASES = ["ditto_0", "ditto_1"]
 VARIANTS: list[Any] = ["paper", "released"]
@@ -122,36 +119,12 @@ class TestSteps:
         found = stepped(objective, batches(what))
         still.assert_same_gradients(objective, found.total, by_hand(objective, batches(what), variant))
 
-    @pytest.mark.parametrize("what", WHAT)
-    def test_micro_batches(self, what: str) -> None:
-        objective, whole = made(backbone_of(what)), batches(what)
-        parts = [stepped(objective, batches(what, rows), whole=whole).total for rows in (slice(0, 2), slice(2, 9))]
-        torch.testing.assert_close(torch.stack(parts).sum(), stepped(objective, whole).total, **EXACT)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_other_steps_are_maximum_likelihood(self, kind: str) -> None:
-        objective = made(kind, mix=0.0)
-        expected = MLE(objective.backbone).step_loss(still.batch(kind)).total
-        torch.testing.assert_close(stepped(objective, still.batch(kind)).total, expected, **EXACT)
-
-    def test_share_of_steps(self) -> None:
-        objective = made("gpt2", mix=0.5)
-        drawn = ["repetition" in stepped(objective, running(slice(0, 1)), step=step).terms for step in range(60)]
-        assert 18 <= sum(drawn) <= 42
-
     def test_nothing_to_repeat(self) -> None:
         """A zero, whose gradients are zeros."""
         objective, given = made("gpt2"), still.rows_of([[1, 5, 6]], [[IGNORED, 5, 6]])
         found = stepped(objective, given)
         assert found.total == 0
         assert not any(gradient.any() for gradient in still.gradients(objective, found.total))
-
-    def test_no_target(self) -> None:
-        objective, given = made("gpt2"), still.batch("gpt2")
-        given["labels"] = torch.full_like(given["labels"], IGNORED)
-        found = stepped(objective, given)
-        assert found.total == 0
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
 
 
 def by_hand(objective: Ditto, batch: Batch, variant: str) -> Tensor:
@@ -181,20 +154,3 @@ class TestCertainty:
         assert float(found.total.detach()) == pytest.approx(-math.log(1e-20))
         (gradient,) = torch.autograd.grad(found.total, objective.backbone.logits)  # type: ignore[arg-type]
         assert gradient.isfinite().all()
-
-    def test_half_as_likely_costs_nothing(self) -> None:
-        logits = torch.zeros(2, 4, dtype=torch.float64)  # p = 1/4, then 1/8
-        logits[1, 1] = math.log(3 / 7)
-        objective = Ditto(GivenLogits(logits))
-        states = objective.states(batch_of(torch.tensor([[1, 1]])))
-        weights = torch.ones(1, 2, dtype=torch.float64)
-        found = objective.repetition_loss(states, torch.tensor([[0, 1]]), weights)
-        assert found.total.abs() < 1e-12
-
-
-def test_room_of_a_run() -> None:
-    """The most target tokens are those of the run."""
-    objective = made("gpt2")
-    objective.setup_run(replace(objective.run_context, max_target=6))
-    lengths = {len(span.written.tokens) for span in repeated_spans(objective, still.batch("gpt2"), 3, 0.0)}
-    assert lengths == {6}

@@ -81,15 +81,6 @@ class TestDecoding:
         found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
         assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
 
-    def test_beam_takes_the_best_class(self) -> None:
-        """One step of a beam ends at the best token of the best class, whatever the posterior prefers."""
-        objective, given = made("gpt2", torch.float32), tiny.texts(12)
-        batch = tiny.collate(objective.backbone, given)
-        found = {
-            mode: generate(objective, batch, parse(mode)[0], 1) for mode in ("greedy", "beam=3", "posterior:greedy")
-        }
-        assert found["greedy"] == found["beam=3"] != found["posterior:greedy"]
-
     @pytest.mark.parametrize("mode", ["beam=3", "beam=2+length_penalty=2.0"])
     def test_beams_of_other_methods(self, mode: str) -> None:
         """`decoupled:` searches any model so."""
@@ -119,9 +110,3 @@ class TestDecoding:
         assert [objective.decoding_note(decoding) for decoding in without] == [None] * 5
         every = made("gpt2", torch.float32, classes="fixed_eq_token", number=V)
         assert "(sizes 1, 1, 1, 1, 1, ...)" in str(every.decoding_note(parse("topk=3")[0]))
-
-    def test_components_are_of_the_factored_head(self) -> None:
-        """A probe of the head alone sees eq. 2, not the backbone's own softmax."""
-        objective = made("gpt2")
-        rows = rows_of(objective, "gpt2")
-        torch.testing.assert_close(objective.components(rows)["head"], objective.log_probs(rows))

@@ -9,11 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.models.core.sliced_loss import summed
-from bench.models.core.states import IGNORED, slice_indices, slice_of
+from bench.models.core.states import IGNORED
 from bench.models.face import FACE
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
-from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_frequency_weights import CASES, load, released_counts, steps
@@ -104,36 +102,6 @@ def warmed(objective: FACE) -> FACE:
     return objective
 
 
-class TestForms:
-    @pytest.mark.parametrize(("kind", "form"), [*(("gpt2", form) for form in FORMS), ("bart", "opr")])
-    def test_fused_generic_and_plain(self, kind: str, form: str) -> None:
-        """One loss and one gradient, whichever way the head is run."""
-        objective = warmed(made(kind, form=form)).eval()
-        states = objective.backbone.states(batch(kind))
-        (index,) = slice_indices(states.targets, states.targets.numel())
-        plain = objective.position_loss(slice_of(states, index))[0].sum()
-        generic = summed(objective.backbone.states(batch(kind)), objective.position_loss,
-                         objective.head_parameters(), 5).total  # fmt: skip
-        fused = objective.step_loss(batch(kind)).total
-        expected = objective.position_loss(slice_of(objective.backbone.states(batch(kind)), index))[0].sum()
-        still.assert_same_gradients(objective, generic, plain)
-        still.assert_same_gradients(objective, fused, expected)
-
-    @pytest.mark.parametrize("form", FORMS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_before_anything_is_counted(self, kind: str, form: str) -> None:
-        """The first step is a step of maximum likelihood."""
-        objective = made(kind, form=form)
-        expected = MLE(objective.backbone).step_loss(batch(kind)).total
-        torch.testing.assert_close(objective.step_loss(batch(kind)).total, expected, **EXACT)
-
-    def test_forms_differ(self) -> None:
-        totals = {form: warmed(made("gpt2", form=form)).step_loss(batch("gpt2")).total for form in FORMS}
-        assert totals["opr"] == totals["gpr"], "one frequency table was put in all of them"
-        assert totals["opo"] == totals["gpo"]
-        assert totals["opr"] != totals["opo"]
-
-
 class TestCounting:
     @pytest.mark.parametrize("form", FORMS)
     @pytest.mark.parametrize("kind", KINDS)
@@ -166,17 +134,6 @@ class TestCounting:
         assert first == second
         assert torch.equal(objective.frequency, before)
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_end_token(self, kind: str, variant: str) -> None:
-        """Only F2-Softmax's code suppresses the end of a text."""
-        objective = made(kind, variant=variant, form="gpr")
-        given = batch(kind)
-        given["labels"][0, -1] = tiny.END
-        objective.step_loss(given)
-        objective.end_of_step(identity)
-        assert int(objective.frequency[tiny.END]) == (variant == "f2_code")
-
     def test_released_reads_up_to_the_end(self) -> None:
         """Predictions behind a predicted end are not counted, nor is a start in front."""
         logits = torch.eye(6, dtype=torch.float64)[[1, 4, 2, 5, 4, 1, 5]] * 9
@@ -195,21 +152,6 @@ class TestCounting:
         monkeypatch.setattr(FACE, "slice_size", 5)
         second.step_loss(batch("gpt2"))
         assert torch.equal(first.known, second.known)
-
-    def test_f2_code_leaves_out_predicted_padding(self) -> None:
-        logits = torch.eye(4, dtype=torch.float64)[[0, 3, 0]] * 9
-        objective = FACE(GivenLogits(logits, pad=0), variant="f2_code")
-        objective.step_loss(batch_of(torch.tensor([[1, 1, 1]])))
-        assert objective.known.tolist() == [0, 0, 0, 1]
-
-    def test_several_ends(self) -> None:
-        logits = torch.eye(5, dtype=torch.float64)[[1, 2, 3]] * 9
-        backbone = GivenLogits(logits)
-        backbone.model.config.eos_token_id = [2, 3]
-        objective = FACE(backbone)
-        objective.step_loss(batch_of(torch.tensor([[1, 1, 1]])))
-        objective.end_of_step(identity)
-        assert objective.frequency.tolist() == [0, 1, 0, 0, 0]
 
 
 class TestSteps:
@@ -241,18 +183,6 @@ class TestSteps:
         objective.end_of_step(lambda tensor: tensor + 2)
         assert objective.frequency.tolist() == [2] * tiny.VOCABULARY
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_batch_invariance(self, variant: str) -> None:
-        """The released codes weigh by the batch itself, and say so."""
-        objective = warmed(made("gpt2", variant=variant))
-        whole = objective.step_loss(batch("gpt2")).total
-        parts = []
-        for share in (slice(0, 2), slice(2, 5)):
-            objective.pending = None
-            parts.append(objective.step_loss(batch("gpt2", share)).total)
-        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
-        assert same == objective.batch_invariant == (variant == "paper")
-
     def test_counts_of_a_rank_are_no_buffer(self) -> None:
         """Data-parallel training overwrites buffers with those of the first rank."""
         objective = made("gpt2")
@@ -263,23 +193,7 @@ class TestSteps:
 
 
 class TestCheckpoint:
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_one_more_step(self, variant: str) -> None:
-        """A loaded model goes on as the stored one does."""
-        objective = made("gpt2", variant=variant)
-        for _ in range(2):
-            objective.step_loss(batch("gpt2"))
-            objective.end_of_step(identity)
-        other = made("gpt2", seed=1, variant=variant)
-        other.load_state_dict(objective.state_dict())
-        assert torch.equal(other.frequency, objective.frequency)
-        assert other.step_loss(batch("gpt2")).total == objective.step_loss(batch("gpt2")).total
-
     @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
     def test_counts_stay_whole_numbers(self, dtype: torch.dtype) -> None:
         objective = made("gpt2").to(dtype)
         assert objective.frequency.dtype == torch.int64
-
-    def test_starts_from_a_trained_model(self) -> None:
-        assert FACE.parent == "mle"
-        assert FACE(tiny.backbone("gpt2")).frequency.sum() == 0

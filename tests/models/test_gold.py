@@ -12,7 +12,7 @@ from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, TokenSlice
-from bench.models.functional.returns import discounted_returns, rewards
+from bench.models.functional.returns import discounted_returns
 from bench.models.gold import GOLD
 from bench.models.mle import MLE
 from tests.models import still
@@ -85,12 +85,6 @@ class TestReturns:
                     expected[row, place] += gamma**step * value
         torch.testing.assert_close(discounted_returns(values, is_target, gamma, horizon, behind), expected, **EXACT)
 
-    def test_rewards(self) -> None:
-        probabilities = torch.tensor([0.5, 1e-9], dtype=torch.float64)
-        assert rewards(probabilities, "s", 0.1, -10.0).tolist() == [0.5, 0.1]
-        found = rewards(probabilities, "p", 0.1, -10.0)
-        torch.testing.assert_close(found, torch.tensor([10 - 0.6931471805599453, 0.1], dtype=torch.float64), **EXACT)
-
 
 class TestLoss:
     @pytest.mark.parametrize("reward", REWARDS)
@@ -113,22 +107,6 @@ class TestLoss:
         returns = discounted_returns(values.clamp_min(0.1).detach(), is_target, 0.9, horizon, bonus)
         weights = own.exp().detach().clamp_min(0.01) * returns
         still.assert_same_gradients(objective, objective.loss(states).total, (weights * -own)[is_target].sum())
-
-    def test_weights_of_one_are_maximum_likelihood(self) -> None:
-        """Rewards of 1, none of them later, and a policy that is at its floor of 1."""
-        objective = made("gpt2", floor=1.0, least=1.0, gamma=0.0)
-        expected = MLE(objective.backbone).step_loss(batch("gpt2")).total
-        still.assert_same_gradients(objective, objective.step_loss(batch("gpt2")).total, expected)
-
-    def test_without_floor_it_is_dft(self) -> None:
-        """The same with no floor: p of the target times its loss, which is also TaiLr and MixCE at one end."""
-        objective = made("gpt2", floor=0.0, least=1.0, gamma=0.0)
-        states = objective.states(batch("gpt2"))
-        real = states.targets != IGNORED
-        log_p = objective.backbone.head(states.hidden).log_softmax(-1)[real]
-        nll = -log_p.gather(1, states.targets[real][:, None]).squeeze(1)
-        found = objective.step_loss(batch("gpt2")).total
-        still.assert_same_gradients(objective, found, ((-nll).exp().detach() * nll).sum())
 
     def test_the_frozen_model_gets_no_gradient(self) -> None:
         objective = made("gpt2")

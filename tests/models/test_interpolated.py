@@ -65,18 +65,6 @@ def test_the_best_of_the_grid_is_chosen(name: str, kind: str) -> None:
     assert found["nll_alone"] * n_tokens == pytest.approx(every[0.0, objective.sharpnesses[0]], rel=1e-6)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_before_anything_is_chosen_it_is_the_model(name: str) -> None:
-    objective, plain = mixed(name, "small-causal"), made("small-causal", "mle").eval()
-    plain.load_state_dict({key: value for key, value in objective.state_dict().items() if "backbone" in key})
-    for part, other in zip(
-        slices(objective.states(batches("small-causal")[0])),
-        slices(plain.states(batches("small-causal")[0])),
-        strict=True,
-    ):
-        torch.testing.assert_close(objective.log_probs(part), plain.log_probs(other))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", METHODS)
 def test_parts_are_those_of_its_own_mixture(name: str, kind: str) -> None:
@@ -119,18 +107,6 @@ def test_batches_that_are_read_are_spread_evenly_over_the_training_text() -> Non
     assert objective.keys.abs().sum(1).gt(0).all()
 
 
-def test_all_targets_are_kept_where_there_is_room() -> None:
-    objective = mixed("mle.knn", "small-causal")
-    assert isinstance(objective, MLEKNN)
-    given = batches("small-causal")
-    targets = [token for batch in given for part in slices(objective.states(batch)) for token in part.targets.tolist()]
-    objective.most_keys = 10_000
-    objective.prepare(torch.bincount(torch.tensor(targets), minlength=300))
-    with torch.no_grad():
-        objective.after_training(given, given)
-    assert objective.values.tolist() == targets
-
-
 class Asked(list[Batch]):
     """Batches that note which of them were asked for."""
 
@@ -159,18 +135,6 @@ def fill(objective: MLEKNN, n: int) -> TokenSlice:
     objective.values.fill_(-1)
     objective.keys[:n], objective.values[:n] = rows.hidden[:n], rows.targets[:n]
     return rows
-
-
-@torch.no_grad()
-def test_only_batches_that_there_is_room_for_are_made() -> None:
-    objective = neighbours()
-    given = Asked([batches("small-causal")[0]] * 30)
-    n_targets = int((given[0]["labels"] != -100).sum())
-    objective.most_keys = 3 * n_targets - 2
-    objective.prepare(torch.tensor([30 * n_targets]))
-    given.numbers.clear()
-    assert objective.after_training(given, [])["keys"] == objective.most_keys
-    assert given.numbers == [0, 10, 20]
 
 
 @torch.no_grad()
@@ -240,21 +204,6 @@ def test_states_too_large_for_a_key_are_refused() -> None:
         objective.after_training(batches("small-causal"), batches("small-causal"))
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_autocast_chooses_what_full_precision_does(name: str) -> None:
-    """The same states: products with keys and memory are not lowered, so that what is read is the same."""
-    objective = mixed(name, "small-causal").float()
-    given = batches("small-causal")
-    with torch.no_grad():
-        objective.after_training(given, given)
-        rows = rows_of_a_batch(objective, 1)
-        scores, tokens, _ = objective.entries(rows)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            lowered = objective.entries(rows)
-    torch.testing.assert_close(lowered[0], scores)
-    assert torch.equal(lowered[1], tokens)
-
-
 @torch.no_grad()
 def test_a_choice_at_the_end_of_its_grid_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training text as validation text: its own states are the nearest, and the more they count the better."""
@@ -263,16 +212,6 @@ def test_a_choice_at_the_end_of_its_grid_is_said(monkeypatch: pytest.MonkeyPatch
     assert found["weight"] == WEIGHTS[-1] == 0.9
     assert found["at_edge"] is True
     assert objective.after_training(given, [])["at_edge"] is False  # nothing speaks for another weight than 0
-
-
-@torch.no_grad()
-def test_enough_validation_text_is_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.models.interpolated.MOST_TARGETS", 40)
-    objective, given = mixed("mle.cache", "small-causal"), Asked([batches("small-causal")[0]] * 50)
-    each = int((batches("small-causal")[0]["labels"] != -100).sum())
-    found = objective.after_training([], given)
-    assert found["targets"] == each * len(given.numbers) >= 40 > found["targets"] - each
-    assert len(set(given.numbers)) == len(given.numbers)
 
 
 @torch.no_grad()

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.errors import UsageError
 from bench.models.core.states import IGNORED
-from bench.models.loss_truncation import LossTruncation
+from bench.models.loss_truncation import LossTruncation, gathered
 from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
@@ -20,7 +19,6 @@ from tests.models.still import KINDS, batch
 from tests.models.together import together
 
 CASES = ["loss_truncation_0", "loss_truncation_1"]
-VARIANTS = ["paper", "released"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
 SMALL: dict[str, Any] = {"size": 4, "min_count": 4, "dropped": 0.5}
 
@@ -86,13 +84,6 @@ class TestGolden:
 
 
 class TestLosses:
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_before_the_first_cut_it_is_maximum_likelihood(self, kind: str, variant: Any) -> None:
-        objective = LossTruncation(still.backbone(kind), variant=variant)
-        expected = MLE(objective.backbone).step_loss(batch(kind)).total
-        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
-
     @pytest.mark.parametrize("kind", KINDS)
     def test_behind_a_cut_it_is_that_of_the_other_rows(self, kind: str) -> None:
         """Their sum, to be divided by the targets of all rows."""
@@ -104,20 +95,6 @@ class TestLosses:
         expected = MLE(objective.backbone).step_loss(given)
         still.assert_same_gradients(objective, found.total, expected.total)
         assert found.n_target_tokens > expected.n_target_tokens
-
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_batch_invariance(self, variant: Any) -> None:
-        """The released cut moves with the batch, and says so."""
-        objective = LossTruncation(still.backbone("gpt2"), **SMALL, variant=variant).double()
-        objective.recent.n_seen.fill_(4)
-        objective.recent.cut.copy_(row_means(objective, "gpt2").sort().values[:2].mean())
-        whole = objective.step_loss(batch("gpt2")).total
-        parts = []
-        for at in range(5):
-            objective.pending = []
-            parts.append(objective.step_loss(batch("gpt2", slice(at, at + 1))).total)
-        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
-        assert same == objective.batch_invariant == (variant == "paper")
 
     def test_a_row_without_targets_is_neither_counted_nor_costs(self) -> None:
         objective, given = LossTruncation(still.backbone("gpt2"), **SMALL), batch("gpt2")
@@ -172,44 +149,6 @@ class TestCounting:
         own = {name for name, _ in objective.named_buffers() if not name.startswith("backbone.")}
         assert own == {f"recent.{name}" for name in ("losses", "n_seen", "n_new", "cut")}
 
-    def test_a_loaded_model_goes_on_as_the_stored_one_does(self) -> None:
-        objective = LossTruncation(still.backbone("gpt2"), **SMALL)
-        objective.step_loss(batch("gpt2"))
-        objective.end_of_step(identity)
-        other = LossTruncation(still.backbone("gpt2", 1), **SMALL)
-        other.load_state_dict(objective.state_dict())
-        found, expected = (each.step_loss(batch("gpt2")).total for each in (other, objective))
-        assert found == expected < MLE(objective.backbone).step_loss(batch("gpt2")).total
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_most_of_what_it_drops_are_wrong_targets(variant: Any) -> None:
-    """A bigram table is trained on words whose next word is one of two, 30 % of them exchanged for any word."""
-    generator = torch.Generator().manual_seed(0)
-    wrong_share, n_words, n_steps, n_rows = 0.3, 20, 150, 32
-    table = torch.zeros(n_words, n_words, dtype=torch.float64)
-    n_dropped = n_dropped_wrong = n_wrong = 0
-    objective = LossTruncation(GivenLogits(table[:1].expand(n_rows, -1)), dropped=wrong_share, size=320, min_count=960,
-                               variant=variant).double()  # fmt: skip
-    backbone: Any = objective.backbone
-    for taken in range(n_steps):
-        words = torch.randint(0, n_words, (n_rows,), generator=generator)
-        is_wrong = torch.rand(n_rows, generator=generator) < wrong_share
-        right = (words + 1 + torch.randint(0, 2, (n_rows,), generator=generator)) % n_words
-        targets = torch.where(is_wrong, torch.randint(0, n_words, (n_rows,), generator=generator), right)
-        with torch.no_grad():
-            backbone.logits.copy_(table[words])
-        (gradient,) = torch.autograd.grad(objective.step_loss(batch_of(targets[:, None])).total, [backbone.logits])
-        objective.end_of_step(identity)
-        table.index_add_(0, words, gradient, alpha=-0.5)
-        if taken >= n_steps // 2:
-            is_dropped = (gradient == 0).all(1)
-            n_dropped += int(is_dropped.sum())
-            n_dropped_wrong += int((is_dropped & is_wrong).sum())
-            n_wrong += int(is_wrong.sum())
-    assert n_dropped_wrong > 0.8 * n_dropped, "what it drops is wrong"
-    assert n_dropped_wrong > 0.8 * n_wrong, "and of what is wrong it drops most"
-
 
 @pytest.mark.parametrize(
     ("variant", "n_steps", "said"),
@@ -250,11 +189,6 @@ def test_of_two_ranks_the_released_cut_may_come_behind_the_last_step(monkeypatch
         assert remark.endswith("came behind the last step")
 
 
-def test_first_cut_needs_as_many_losses_as_are_kept() -> None:
-    with pytest.raises(UsageError, match="min_count is at least size, .* got min_count=10 and size=20"):
-        LossTruncation(still.backbone("gpt2"), size=20, min_count=10)
-
-
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
 def test_a_model_in_half_precision_has_a_cut(kind: torch.dtype) -> None:
     objective = LossTruncation(still.backbone("gpt2", dtype=kind), **SMALL).to(kind)
@@ -262,3 +196,19 @@ def test_a_model_in_half_precision_has_a_cut(kind: torch.dtype) -> None:
         objective.step_loss(batch("gpt2"))
         objective.end_of_step(lambda tensor: tensor)
     assert torch.isfinite(objective.recent.cut)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        pytest.param([[[1.0, 2.0], [4.0]], [[3.0], [5.0, 6.0]]], id="two micro-batches"),
+        pytest.param([[[], []], [[1.0], [2.0]]], id="nothing of one rank"),
+        pytest.param([[[1.0]], [[2.0]], [[3.0]]], id="three ranks"),
+    ],
+)
+def test_losses_of_ranks_come_in_the_order_of_one_process(noted: list[list[list[float]]]) -> None:
+    """`noted` is by rank and micro-batch."""
+    parts = [[torch.tensor(part) for part in of_rank] for of_rank in noted]
+    found = together(lambda rank, reduce: gathered(parts[rank], reduce, rank, len(noted)), len(noted))
+    expected = sorted(loss for of_rank in noted for part in of_rank for loss in part)
+    assert [joined.tolist() for joined in found] == [expected] * len(noted)

@@ -14,13 +14,12 @@ from bench.decodings.greedy import Greedy
 from bench.decodings.min_p import MinP
 from bench.decodings.sample import Sample
 from bench.decodings.typical import Typical
-from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
 from bench.models.core.states import slices
-from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, distinct_2, true_continuation
+from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, true_continuation
 from tests.conftest import Ended
-from tests.models.test_interpolated import Asked, batches
+from tests.models.test_interpolated import batches
 from tests.models.test_objectives import made
 from tests.operations import counted
 
@@ -107,43 +106,10 @@ def test_a_step_of_decoding_does_not_wait_for_the_number(name: str) -> None:
     assert not torch.equal(objective.decode_log_probs(rows, Sample()), before)
 
 
-def test_a_number_at_the_end_of_those_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last number alone writes texts without a token that comes again, as the true ones."""
-    objective, given = decoder("mle.penalty"), batches("small-encdec")
-
-    def written(objective: Decoded, batch: Batch, *, decoding: str) -> list[Written]:
-        tokens = [7, 7, 7, 7]
-        if objective.number == pytest.approx(objective.choices[-1]):
-            tokens = list(range(4))
-        return [Written(row, [], tokens) for row in range(len(batch["labels"]))]
-
-    monkeypatch.setattr("bench.models.mle_decoded.write", written)
-    monkeypatch.setattr("bench.models.mle_decoded.distinct_2", lambda texts: len(set(texts[0])) / 4)
-    monkeypatch.setattr("bench.models.mle_decoded.true_continuation", lambda batch, text: [1, 2, 3, 4])
-    assert objective.after_training([], given)["at_edge"] is True
-
-
-def test_batches_are_asked_for_anew_with_each_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that whoever makes them can say that this process goes on."""
-    objective, given = decoder("mle.penalty"), Asked(batches("small-encdec") * 2)
-    monkeypatch.setattr("bench.models.mle_decoded.MOST_TEXTS", 9)
-    written: list[int] = []
-    monkeypatch.setattr("bench.models.mle_decoded.write", lambda *a, **k: written.append(len(given.numbers)) or [])
-    found = objective.after_training([], given)
-    assert (found["texts"], found["at_edge"]) == (12, False)
-    n_tried = 3 * len(objective.choices)
-    assert written == [3 + number for number in range(1, n_tried + 1)]
-
-
 def test_the_truth_behind_a_prompt_of_running_text() -> None:
     batch = {"labels": torch.tensor([[-100, 5, 6, 7, 8, -100]]), "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 0]])}
     assert true_continuation(batch, Written(0, [1, 5, 6], [9, 9])) == [7, 8]  # type: ignore[arg-type]
     assert true_continuation(batch, Written(0, [], [9])) == [5]  # type: ignore[arg-type]
-
-
-def test_bigrams_are_counted_over_all_texts() -> None:
-    assert distinct_2([[1, 2], [1, 2]]) == 0.5
-    assert distinct_2([[1], []]) == 0.0
 
 
 @pytest.mark.parametrize("kind", [MLEMinP, MLETypical])

@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from bench.models.core.entry import Compatibility
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.mtp import MTP, states_ahead
@@ -99,12 +98,6 @@ class TestTargets:
 
 class TestHeads:
     @pytest.mark.parametrize("kind", KINDS)
-    def test_one_head_is_maximum_likelihood(self, kind: str) -> None:
-        objective = made(kind, heads=1)
-        expected = MLE(objective.backbone).step_loss(batch(kind)).total
-        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
-
-    @pytest.mark.parametrize("kind", KINDS)
     def test_the_first_is_the_model(self, kind: str) -> None:
         """Its likelihood, and so its texts, are those of the trunk."""
         objective = made(kind, heads=3)
@@ -112,9 +105,3 @@ class TestHeads:
         states, given = objective.states(batch(kind)), batch(kind)
         for (_, found), (_, expected) in zip(objective.nll(states), alone.nll(alone.states(given)), strict=True):
             assert torch.equal(found, expected)
-
-    def test_a_backbone_that_copies(self) -> None:
-        """Its copies are weighed for the next token alone."""
-        found = MTP.why_not(Compatibility("encoder-decoder", copies=True))
-        assert found is not None
-        assert "copying" in found

@@ -18,12 +18,6 @@ from bench.models.backbones.small import small_causal, small_encdec
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
-from bench.models.histalign import HistAlign
-from bench.models.interpolated import MLEKNN, MLECache
-from bench.models.mle import MLE
-from bench.models.mle_controls import MLECalibrated, MLEContrastive, MLETempered
-from bench.models.mle_decoded import MLEMinP, MLEPenalty, MLETypical
-from bench.models.trime import TRIME
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
@@ -140,31 +134,12 @@ class TestDistribution:
 class TestFastPaths:
     """A faster form of a loss has the value of the plain one, through the distribution the method evaluates with."""
 
-    @pytest.mark.parametrize("name", ["mle", "trime"])
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_position_loss(self, kind: str, name: str) -> None:
-        objective = kept(kind, name)
-        for part in slices(states_of(objective, kind), 50):
-            plain = objective.token_loss(objective.log_probs(part), part, part.targets)
-            torch.testing.assert_close(objective.position_loss(part)[0], plain, **EXACT)
-
     @pytest.mark.parametrize("base", ["mle", "trime"])
     @pytest.mark.parametrize("kind", KINDS)
     def test_histalign_without_its_ranking_term(self, kind: str, base: str) -> None:
         objective, plain = made(kind, "histalign", base=base, alpha=0.0), made(kind, base)
         states = states_of(objective, kind)
         torch.testing.assert_close(objective.loss(states).total, plain.loss(states).total, **EXACT)
-
-    def test_released_trime_of_an_encoder_decoder_is_the_paper_one(self) -> None:
-        """Its memory is the input, which no label masks."""
-        released, paper = made("small-encdec", "trime.released"), made("small-encdec", "trime")
-        states = states_of(paper, "small-encdec")
-        torch.testing.assert_close(released.loss(states).total, paper.loss(states).total, **EXACT)
-
-    def test_released_trime_of_a_decoder_only_model_is_not(self) -> None:
-        released, paper = made("small-causal", "trime.released"), made("small-causal", "trime")
-        states = states_of(paper, "small-causal")
-        assert released.loss(states).total > paper.loss(states).total + 1e-3
 
     @daily
     def test_terms_add_up(self, kind: str, name: str) -> None:
@@ -212,12 +187,6 @@ class TestMemory:
                 expected = [m < position and bool(mask[row, m + 1]) for m in range(ids.shape[1] - 1)]
                 assert states.readable[row, position].tolist() == expected
 
-    def test_left_padding_is_not_memory(self) -> None:
-        objective = made("small-causal", "mle")
-        states = objective.backbone.states(repadded("small-causal", rows("small-causal")[0], 4, 0))
-        assert not states.readable[:, :, :4].any()
-        assert states.readable[0, -1, 4:-1].all()
-
     def test_tokens_come_from_inputs_and_not_from_labels(self) -> None:
         """The prompt's labels are masked, and its tokens are in the cache all the same."""
         objective = made("small-causal", "trime")
@@ -246,19 +215,6 @@ class TestMemory:
         assert torch.equal(states.readable, real)
         assert states.labelled.all()
         assert not torch.equal(states.memory[:, : states.hidden.shape[1]], states.hidden[:, : states.memory.shape[1]])
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_copying_is_rewarded(self, kind: str) -> None:
-        """A token of the memory is likelier by eq. 3 than by the head alone; one that is not is less likely."""
-        objective = made(kind, "trime")
-        with torch.no_grad():
-            for part in slices(states_of(objective, kind)):
-                head, full = kept(kind, "mle").log_probs(part), objective.log_probs(part)
-                cached = objective.components(part)["cache"] > -torch.inf
-                assert (full <= head)[~cached].all()
-                reads = cached.any(1)
-                held = head.exp().masked_fill(~cached, 0).sum(1), full.exp().masked_fill(~cached, 0).sum(1)
-                assert (held[1] > held[0])[reads].all()
 
 
 def in_batches(objective: Objective, kind: str, size: int) -> Tensor:
@@ -294,10 +250,3 @@ class TestBatches:
         parts = [objective.training_step({**batch_of("small-causal", p), "step_tokens": tokens}, 0) for p in uneven]
         torch.testing.assert_close(torch.stack(parts).mean(), whole, **EXACT)
         torch.testing.assert_close(objective.logged["loss"], parts[1].detach(), **EXACT)
-
-
-def test_classes_are_what_the_table_names() -> None:
-    caches = [name for name in NAMES if name.startswith(("mle", "trime", "histalign"))]
-    found = [find_method(name).kind for name in caches]
-    controls = [MLECache, MLEKNN, MLEPenalty, MLEMinP, MLETypical, MLEContrastive, MLETempered, MLECalibrated]
-    assert found == [MLE, *controls, TRIME, TRIME, HistAlign, HistAlign, HistAlign]

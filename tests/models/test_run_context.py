@@ -53,13 +53,6 @@ def test_a_plain_trainer_trains_as_the_program_does() -> None:
         assert torch.equal(tensor, objective.state_dict()[name]), name
 
 
-def test_the_rows_of_a_training_are_let_go_with_its_end() -> None:
-    _, task, codec = small(MLE)
-    config: Any = TrainerConfig(steps=1, batch_size=BATCH, **SHORT)
-    train(small(MLE)[0], fed(task, codec, config), config)
-    assert not task._loader_rows
-
-
 def test_without_a_trainer_nothing_decays_and_nothing_is_added_up() -> None:
     objective, _, _ = small(MLE)
     made = objective.configure_optimizers()

@@ -8,9 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.config.resolve import find_method
-from bench.errors import UsageError
-from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED
 from bench.models.functional.token_losses import pair_hinges
@@ -79,23 +76,11 @@ class TestBatches:
         expected = by_hand(objective, kind, variant)
         still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
 
-    def test_batch_invariance(self, kind: str, variant: str) -> None:
-        objective = made(kind, variant=variant, margin=1.5)
-        whole = objective.step_loss(batch(kind)).total
-        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
-        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
-        assert same == objective.batch_invariant == (variant == "paper")
-
     def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
         objective, given = made(kind, variant=variant, margin=1.5), batch(kind)
         given["labels"][4] = IGNORED
         expected = objective.step_loss(batch(kind, slice(0, 4))).total
         torch.testing.assert_close(objective.step_loss(given).total, expected, **EXACT)
-
-    def test_no_margin(self, kind: str, variant: str) -> None:
-        objective = made(kind, variant=variant, margin=0.0)
-        expected = MLE(objective.backbone).step_loss(batch(kind)).total
-        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
 
 
 def by_hand(objective: SimCTG, kind: str, variant: str) -> Tensor:
@@ -131,43 +116,3 @@ def test_cosines_keep_float32_under_autocast() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         found, _ = pair_hinges(hidden, real, 0.5)
     torch.testing.assert_close(found.double(), pair_hinges(hidden.double(), real, 0.5)[0], rtol=1e-5, atol=0)
-
-
-def test_margin_has_a_range() -> None:
-    with pytest.raises(UsageError, match="'margin' is at least 0 and at most 2, not 3"):
-        made("gpt2", margin=3.0)
-
-
-def anisotropy(objective: Objective) -> float:
-    """Mean cosine of two states of one text."""
-    with torch.no_grad():
-        states = objective.backbone.states(batch("gpt2"))
-        hinge, pairs = pair_hinges(states.hidden, states.targets != IGNORED, 2.0)  # 1 + cos: no hinge is flat
-    return float((hinge.sum() / pairs.sum()) - 1)
-
-
-def test_anisotropy_falls() -> None:
-    """From states that share a direction, to where the hinge ends; maximum likelihood leaves far more of it."""
-    left = {}
-    for kind in (MLE, SimCTG):
-        objective = kind(still.backbone("gpt2", dtype=torch.float32))
-        with torch.no_grad():
-            objective.backbone.model.transformer.ln_f.bias += 1.5
-        assert anisotropy(objective) > 0.8
-        optimizer = torch.optim.Adam(objective.parameters(), lr=1e-2)
-        for _ in range(60):
-            optimizer.zero_grad()
-            found = objective.step_loss(batch("gpt2"))
-            (found.total / found.n_target_tokens).backward()
-            optimizer.step()
-        left[kind] = anisotropy(objective)
-    assert left[SimCTG] < 0.55
-    assert left[MLE] > 0.6
-
-
-def test_control() -> None:
-    """The same search without the training."""
-    control = find_method("mle.contrastive")
-    assert "mle.contrastive" in METHODS["simctg"].controls
-    assert (control.parent, control.untrained) == ("mle", True)
-    assert control.kind.own_decoding.startswith("contrastive_search=5")  # type: ignore[union-attr]

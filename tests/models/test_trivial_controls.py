@@ -41,12 +41,6 @@ def test_a_bigram_is_witten_and_bell_s_by_hand() -> None:
     assert found.sum(1).tolist() == pytest.approx([1.0] * 4)
 
 
-def test_pairs_of_one_token_share_no_bucket() -> None:
-    tokens = torch.arange(50_000)
-    for before in (0, 7, 49_999):
-        assert len(bucket_of(torch.tensor(before), tokens).unique()) == len(tokens)
-
-
 def slice_of(written: Sequence[Sequence[int]], prompt: Sequence[Sequence[int]]) -> Any:
     return SimpleNamespace(written=torch.tensor(written), prompt=torch.tensor(prompt))
 

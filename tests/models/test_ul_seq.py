@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from bench.cells.build import continue_with
-from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.core.continuations import Cut, draw, write
+from bench.models.core.continuations import draw, write
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Continue, RunContext
 from bench.models.core.sliced_loss import LossSum
@@ -28,7 +27,7 @@ from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.still import KINDS, padded
+from tests.models.still import KINDS
 
 METHODS = [ULSeq, ULTokenSeq]
 VARIANTS = ["paper", "released"]
@@ -125,41 +124,6 @@ class TestEqualsPlain:
         still.assert_same_gradients(objective, found.total / n_tokens, expected)
         torch.testing.assert_close(found.terms["repetition"], found.total.detach(), **EXACT)
 
-    def test_four_grams(self) -> None:
-        """The paper's own n, where a model loops."""
-        objective = made("gpt2", ngram=4)
-        objective.setup_run(replace(objective.run_context, max_target=30))
-        expected = plain(objective, still.batch("gpt2"), n=4)
-        found = stepped(objective, still.batch("gpt2"))
-        assert expected > 0
-        torch.testing.assert_close(
-            found.total / int((still.batch("gpt2")["labels"] != IGNORED).sum()), expected, **EXACT
-        )
-
-    @pytest.mark.parametrize("what", ["gpt2", "bart"])
-    def test_more_positions_than_a_slice_holds(self, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        objective = made(what)
-        expected = stepped(objective, still.batch(what)).total
-        monkeypatch.setattr(Objective, "slice_size", 5)
-        still.assert_same_gradients(objective, stepped(objective, still.batch(what)).total, expected)
-
-    @pytest.mark.parametrize("what", ["gpt2", "bart"])
-    def test_ends(self, what: str) -> None:
-        """A continuation ends before its end token, which may come first: then there is nothing to score."""
-        objective = made(what)
-        written: list[list[list[int]]] = []
-
-        def cut_short(batch: Batch, most: int) -> list[list[int]]:
-            found = continue_with(objective)(batch, most)
-            written.append([tokens[: 3 * at] for at, tokens in enumerate(found)])
-            return written[-1]
-
-        continues_so(objective, cut_short)
-        found = stepped(objective, still.batch(what))
-        assert written[0][0] == []
-        assert found.total.isfinite()
-        assert all(g.isfinite().all() for g in still.gradients(objective, found.total))
-
 
 class TestGolden:
     @pytest.mark.parametrize("variant", VARIANTS)
@@ -189,61 +153,6 @@ class TestGolden:
         assert backbone.logits.grad is not None
         assert bool(backbone.logits.grad.any()) == (variant == "paper")
 
-
-class TestSteps:
-    @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("what", WHAT)
-    def test_micro_batches(self, what: str, method: Any) -> None:
-        """Two uneven micro-batches of a step add up to one batch, in value and gradient; so does one by one."""
-        options = {"prefix": 5, "continuation": 9} if what == "running" else {}
-        objective = made(backbone_of(what), method, **options)
-        whole = batches(what)
-        total = stepped(objective, whole).total
-        count = len(whole["labels"])
-        parts = [stepped(objective, batches(what, slice(*share)), whole=whole).total for share in ((0, 1), (1, count))]
-        still.assert_same_gradients(objective, parts[0] + parts[1], total)
-        assert objective.batch_invariant
-
-    @pytest.mark.parametrize(("what", "left", "right"), [("running", 4, 0), ("gpt2", 2, 3), ("bart", 0, 5)])
-    def test_padding(self, what: str, left: int, right: int) -> None:
-        objective, batch = made(backbone_of(what)), batches(what)
-        fills = {"input_ids": 0, "attention_mask": 0, "labels": IGNORED}
-        wider: Any = {
-            name: torch.nn.functional.pad(batch[name], (left, right), value=fill)  # type: ignore[literal-required]
-            for name, fill in fills.items()
-        }
-        torch.testing.assert_close(stepped(objective, wider).total, stepped(objective, batch).total, **EXACT)
-
-    def test_order_of_rows(self) -> None:
-        objective, batch = made("gpt2"), running()
-        turned: Any = {name: value.flip(0) for name, value in batch.items()}  # type: ignore[attr-defined]
-        torch.testing.assert_close(stepped(objective, turned).total, stepped(objective, batch).total, **EXACT)
-
-    @pytest.mark.parametrize("what", ["gpt2", "bart"])
-    def test_divided_as_the_program_does(self, what: str) -> None:
-        """training_step gives the mean over the rows of the step."""
-        objective, batch = made(what), still.batch(what)
-        tokens = int((batch["labels"] != IGNORED).sum())
-        loss = objective.training_step({**batch, "step": 3, "step_rows": 5, "step_tokens": tokens}, 0)
-        torch.testing.assert_close(loss, plain(objective, batch), **EXACT)
-        assert set(objective.logged) == {"loss", "repetition"}
-
-
-class TestNothingRepeats:
-    @pytest.mark.parametrize("tokens", [[], [5], [5, 6, 7, 8, 9, 10]])
-    @pytest.mark.parametrize("what", WHAT)
-    def test_zero_that_reaches_parameters(self, what: str, tokens: list[int]) -> None:
-        objective = made(backbone_of(what), ngram=4)
-        continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
-        total = stepped(objective, batches(what)).total
-        assert total == 0
-        total.backward()
-        for name, parameter in objective.named_parameters():
-            assert parameter.grad is not None, name
-            assert not parameter.grad.any(), name
-
-    def test_rows_without_repetition_are_not_scored(self) -> None:
-        """Two of five rows repeat, so the scoring pass has two rows."""
         objective = made("gpt2")
         written = [[5, 6, 5, 6]] * 2 + [[5, 6, 7]] * 3
         continues_so(objective, lambda batch, most: written)
@@ -280,13 +189,6 @@ class TestCoin:
             kinds.add(turn)
         assert kinds == {True, False}
 
-    def test_prompts_move(self) -> None:
-        """Another place each step and each seed, the same for all rows of a step."""
-        places = {(seed, step): draw(seed, "prefix", step) for seed in range(3) for step in range(20)}
-        assert len(set(places.values())) == 60
-        assert all(0 <= place < 1 for place in places.values())
-        assert places[0, 3] != draw(0, "coin", 3)
-
 
 class TestModes:
     @pytest.mark.parametrize("what", ["gpt2", "bart"])
@@ -301,36 +203,8 @@ class TestModes:
         assert torch.equal(torch.get_rng_state(), state)
         torch.testing.assert_close(found, stepped(made(what), still.batch(what)).total, **EXACT)
 
-    def test_steps_on_tokens_keep_dropout(self) -> None:
-        objective = made("gpt2", mix=0.0, resid_pdrop=0.5)
-        first, second = (stepped(objective, still.batch("gpt2")).total for _ in range(2))
-        assert first != second
-
 
 class TestOptions:
-    @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize(("options", "message"), [
-        ({"mix": 1.5}, "'mix' is at least 0 and at most 1, not 1.5"),
-        ({"mix": float("nan")}, "'mix' is a finite number, not 'nan'"),
-        ({"prefix": 0}, "'prefix' is at least 1, not 0"),
-        ({"continuation": -3}, "'continuation' is at least 1, not -3"),
-        ({"ngram": 0}, "'ngram' is at least 1, not 0"),
-    ])  # fmt: skip
-    def test_one_clear_line(self, method: Any, options: dict[str, Any], message: str) -> None:
-        with pytest.raises(UsageError, match=message):
-            made("gpt2", method, **options)
-
-    def test_alpha(self) -> None:
-        with pytest.raises(UsageError, match="at least 0, not -1"):
-            made("gpt2", ULTokenSeq, alpha=-1.0)
-
-    def test_pieces(self) -> None:
-        assert Sequences(prefix=5, continuation=9).cut == Cut(5, 9, "one")
-        assert Sequences(prefix=5, continuation=9, variant="released").cut == Cut(5, 9, "all")
-
-    def test_where_they_start(self) -> None:
-        assert (ULSeq.parent, ULTokenSeq.parent) == ("mle", "ul_token")
-
     @pytest.mark.parametrize("variant", VARIANTS)
     @pytest.mark.parametrize("kind", KINDS)
     def test_token_steps_of_both(self, kind: str, variant: str) -> None:
@@ -339,8 +213,3 @@ class TestOptions:
         expected = ULToken(objective.backbone, variant=variant, alpha=0.3)  # type: ignore[arg-type]
         batch = still.batch(kind)
         torch.testing.assert_close(stepped(objective, batch).total, expected.step_loss(batch).total, **EXACT)
-
-
-def test_batches_are_what_their_names_say() -> None:
-    assert padded([[1], [2, 3]], 0).tolist() == [[1, 0], [2, 3]]
-    assert all(int((row != IGNORED).sum()) > 8 for row in running()["labels"])

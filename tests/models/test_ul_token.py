@@ -12,12 +12,11 @@ from torch import Tensor
 from bench.errors import UsageError
 from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, slice_indices, slice_of
-from bench.models.mle import MLE
 from bench.models.ul_token import ULToken
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.still import KINDS, batch
+from tests.models.still import batch
 
 VARIANTS = ["paper", "released", "f2_code"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
@@ -69,18 +68,6 @@ class TestForms:
         expected = by_hand(objective, kind, variant)
         still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_no_weight(self, kind: str) -> None:
-        objective = made(kind, alpha=0.0)
-        expected = MLE(objective.backbone).step_loss(batch(kind)).total
-        torch.testing.assert_close(objective.step_loss(batch(kind)).total, expected, **EXACT)
-
-    def test_terms(self) -> None:
-        found = made("gpt2", alpha=0.5).step_loss(batch("gpt2"))
-        torch.testing.assert_close(
-            found.terms["mle"] + 0.5 * found.terms["unlikelihood"], found.total.detach(), **EXACT
-        )
-
 
 def by_hand(objective: ULToken, kind: str, variant: str) -> Tensor:
     """The objective by loops over sets, in plain autograd."""
@@ -101,16 +88,6 @@ def by_hand(objective: ULToken, kind: str, variant: str) -> Tensor:
 
 
 class TestBatches:
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_batch_invariance(self, variant: str, kind: str) -> None:
-        """F2-Softmax's code lets tokens of one row be candidates of the next, and says it is not."""
-        objective = made(kind, variant=variant)
-        whole = objective.step_loss(batch(kind)).total
-        parts = [objective.step_loss(batch(kind, slice(at, at + 1))).total for at in range(5)]
-        same = torch.allclose(whole, torch.stack(parts).sum(), rtol=1e-9)
-        assert same == objective.batch_invariant == (variant != "f2_code")
-
     def test_source_tokens_are_no_candidates(self) -> None:
         """Only earlier targets are."""
         objective, given = made("gpt2"), still.rows_of([[1, 9, 9, 5]], [[IGNORED, IGNORED, IGNORED, 5]])
@@ -139,10 +116,6 @@ class TestCertainty:
 
 
 class TestOptions:
-    def test_negative_alpha(self) -> None:
-        with pytest.raises(UsageError, match="'alpha' is at least 0, not -1"):
-            made("gpt2", alpha=-1.0)
-
     def test_joined_rows_cannot_copy(self) -> None:
         backbone = still.backbone("gpt2")
         backbone.copies = True  # type: ignore[misc]

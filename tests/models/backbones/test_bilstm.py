@@ -67,13 +67,6 @@ class TestRows:
                 real = torch.cat([real[:, :-1], read_part, real[:, -1:]], 1)
             close(real, alone.copying[0])
 
-    @pytest.mark.parametrize("options", DESIGNS[::3])
-    def test_order(self, options: dict[str, Any]) -> None:
-        model, order = tiny(**options), [3, 0, 4, 1, 2]
-        first, _ = everything(model, collate(SOURCES, READ, TARGETS))
-        second, _ = everything(model, collate(*([part[i] for i in order] for part in (SOURCES, READ, TARGETS))))
-        close(first.hidden[order], second.hidden)
-
     @pytest.mark.parametrize("apart", [False, True])
     def test_padding_on_the_left(self, apart: bool) -> None:
         stack = BiLSTMStack(4, 4, 2, 0.0, apart).double()
@@ -92,14 +85,6 @@ class TestRows:
             assert log_probs.isfinite().all()
             assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
-    def test_later_targets_do_not_matter(self) -> None:
-        for feeding in (False, True):
-            model = tiny(exemplar="both", input_feeding=feeding)
-            targets = [[*target[:-1], 30] for target in TARGETS]  # the last is predicted and never read
-            first, second = (model.states(collate(SOURCES, READ, given)) for given in (TARGETS, targets))
-            for row, target in enumerate(TARGETS):
-                close(first.hidden[row, : len(target)], second.hidden[row, : len(target)])
-
 
 def close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
@@ -117,22 +102,6 @@ class TestExemplars:
     def test_missing(self, exemplar: str) -> None:
         with pytest.raises(UsageError, match=f"exemplar={exemplar} reads an exemplar .* adadec"):
             tiny(exemplar=exemplar).states(collate(SOURCES, None, TARGETS))
-
-    @pytest.mark.parametrize("exemplar", ["none", "constant"])
-    def test_not_needed(self, exemplar: str) -> None:
-        model = tiny(exemplar=exemplar)
-        without, given = (model.states(collate(SOURCES, read, TARGETS)) for read in (None, READ))
-        assert torch.equal(without.hidden, given.hidden)
-        assert torch.equal(without.copy_tokens, given.copy_tokens)  # type: ignore[arg-type]
-
-    def test_coefficients_have_their_norm(self) -> None:
-        for exemplar in ("adapt", "constant"):
-            batch = collate(SOURCES, READ)
-            read = tiny(exemplar=exemplar, norm=4.0).model.read_exemplar(
-                batch["exemplar_ids"], batch["exemplar_mask"], 5
-            )
-            assert read.coefficients is not None
-            close(read.coefficients.norm(dim=1), torch.full((5,), 4.0, dtype=torch.float64))
 
 
 class TestCopying:
@@ -198,12 +167,6 @@ class TestHead:
         close(model.head(hidden), hidden @ model.embedding().T + head.bias)
         assert (model.vocabulary_size, model.width) == (VOCABULARY, WIDTH)
 
-    def test_not_tied(self) -> None:
-        model = tiny(tied=False, embedding_width=7)
-        assert model.model.get_output_embeddings().weight is not model.embedding()
-        assert model.embedding().shape == (VOCABULARY, 7)
-        assert model.width == WIDTH
-
 
 class TestParameters:
     def test_adaptive_cell(self) -> None:
@@ -243,12 +206,6 @@ class TestDropout:
         assert set(found.unique().tolist()) == {0.0, 2.0}
         assert not torch.equal(found[0], found[1])
 
-    def test_in_training_only(self) -> None:
-        model, batch = tiny(dropout=0.3, exemplar="both", released=True), collate(SOURCES, READ, TARGETS)
-        assert torch.equal(model.states(batch).hidden, model.states(batch).hidden)
-        model.train()
-        assert not torch.equal(model.states(batch).hidden, model.states(batch).hidden)
-
 
 class TestPrecision:
     @pytest.mark.parametrize("options", DESIGNS[::3])
@@ -263,12 +220,4 @@ class TestPrecision:
         assert states.copying is not None
         assert states.copying.dtype == torch.float32
         assert (found.exp() - expected.exp()).abs().max() < 0.05
-        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
-
-    def test_bfloat16_weights(self) -> None:
-        model = tiny(dtype=torch.bfloat16, exemplar="both")
-        states, log_probs = everything(model, collate(SOURCES, READ, TARGETS))
-        MLE(model).loss(states).total.backward()
-        expected = everything(tiny(exemplar="both"), collate(SOURCES, READ, TARGETS))[1]
-        assert (log_probs.exp() - expected.exp()).abs().max() < 0.1
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

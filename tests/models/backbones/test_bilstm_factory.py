@@ -13,8 +13,7 @@ from bench.config.decoding import parse
 from bench.errors import DataError, MissingError, UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
-from bench.models.backbones.recurrent.bilstm import BiLSTM, bilstm
-from bench.models.backbones.recurrent.lstm import AdaptiveLSTM
+from bench.models.backbones.recurrent.bilstm import bilstm
 from bench.models.mle import MLE
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.words import word_tokenizer
@@ -52,22 +51,9 @@ class TestOptions:
         assert equal(make(3, exemplar="both"), make(3, exemplar="both"))
         assert not equal(make(3), make(4))
 
-    def test_configuration(self) -> None:
-        model = make()
-        assert isinstance(model, BiLSTM)
-        config = model.model.config
-        assert (config.vocab_size, config.pad_token_id, config.decoder_start_token_id) == (len(model.tokenizer), 0, 1)
-        assert not hasattr(config, "max_position_embeddings")
-
     @pytest.mark.parametrize(("typed", "norm"), [("0", 8**0.5), ("2.5", 2.5), ("none", None)])
     def test_norm(self, typed: str, norm: float | None) -> None:
         assert make(norm=typed).model.design.norm == norm
-
-    def test_rank(self) -> None:
-        cell = make(exemplar="adapt", rank=16).model.decoder.cell
-        assert isinstance(cell, AdaptiveLSTM)
-        assert cell.bias.shape == (16, 32)
-        assert cell.bias.abs().max() == 0
 
     def test_released(self) -> None:
         model = make(exemplar="both", variant="released", layers=2).model

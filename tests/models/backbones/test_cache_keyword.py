@@ -37,11 +37,6 @@ def test_the_name_is_the_models_own(kind, name):
     assert cache_keyword(kind()) == name
 
 
-@pytest.mark.parametrize(("family", "architecture"), [("gpt2", "decoder-only"), ("bart", "encoder-decoder")])
-def test_a_model_of_the_library_has_the_librarys(family, architecture):
-    assert cache_keyword(tiny(family, architecture).model.base_model) == library_keyword()
-
-
 @pytest.mark.parametrize("name", [OLD, NEW])
 def test_the_generator_takes_either(name):
     objective = MLE(tiny("gpt2", "decoder-only"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -114,17 +113,13 @@ def test_a_folder_is_known_by_its_content_and_not_by_its_place(folders: dict[str
 
 
 @pytest.mark.parametrize("endpoint", ["", "http://127.0.0.1:9"])
-def test_without_folder_cache_or_hub_it_says_so_within_five_seconds(
-    endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_folder_cache_or_hub_it_says_so(endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint) if endpoint else monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert not hub_reachable()
-    started = time.monotonic()
     with pytest.raises(MissingError, match="backbone.path=FOLDER"):
         hub("nobody/has-this-model", Words(), 0)
     with pytest.raises(MissingError, match="nobody/has-this-model"):
         architecture("nobody/has-this-model")
-    assert time.monotonic() - started < 5
 
 
 @pytest.fixture

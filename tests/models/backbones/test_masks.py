@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 from torch import Tensor
@@ -73,12 +71,3 @@ def test_what_a_mask_allows() -> None:
     assert causal_mask(mask).tolist() == [[allowed]]
     assert causal_mask(mask, new=2).tolist() == [[allowed[1:]]]
     assert source_mask(mask).tolist() == [[[[False, True, True]]]]
-
-
-@pytest.mark.parametrize(
-    ("family", "attention", "takes"),
-    [("gpt2", "sdpa", True), ("gpt2", "eager", False), ("t5", "sdpa", False), ("gemma2", "sdpa", False)],
-)
-def test_who_takes_ready_masks(family: str, attention: str, takes: bool) -> None:
-    """A family not known to read a mask of tokens for nothing else keeps it."""
-    assert takes_ready_masks(SimpleNamespace(model_type=family, _attn_implementation=attention)) == takes

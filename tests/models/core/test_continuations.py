@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -10,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from bench.cells.build import sample_with
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import (
@@ -60,18 +58,6 @@ class TestCut:
             assert most == min(100, 2 * length // 3)
             assert places[0][1] - places[0][0] + most <= length
 
-    @pytest.mark.parametrize(("length", "count"), [(20, 1), (149, 1), (150, 1), (300, 2), (1024, 6), (1536, 10)])
-    def test_released_pieces(self, length: int, count: int) -> None:
-        """A row of 1,536 tokens has ten, one of 1,024 six; they follow each other from the start."""
-        places, _ = Cut(pieces="all").of(length, 0.5)
-        width = min(50, length // 3)
-        assert places == [(width * at, width * at + width) for at in range(count)]
-
-    def test_places_are_spread(self) -> None:
-        """From the start of a row to its end, both included."""
-        found = {Cut(2, 4).of(9, at / 1000)[0][0] for at in range(1000)}
-        assert found == {(start, start + 2) for start in range(8)}
-
 
 class TestTexts:
     def test_rows(self) -> None:
@@ -97,12 +83,6 @@ class TestWrite:
         assert most == 8
         assert batch["input_ids"].tolist() == [[1, 14, 15, 16, 17], [0, 0, 1, 32, 33]]
         assert batch["attention_mask"].tolist() == [[1] * 5, [0, 0, 1, 1, 1]]
-
-    def test_no_start_token(self) -> None:
-        made, _ = objective("gpt2")
-        rows = [list(range(10, 22))]
-        (found,) = write(made, still.rows_of(rows, rows), Cut(), 0.0)
-        assert found.prompt == [10, 11, 12, 13]
 
     def test_several_pieces(self) -> None:
         made, _ = objective("gpt2")
@@ -186,20 +166,6 @@ class TestDraws:
     def test_run_step_and_sample_do(self, change: dict[str, int]) -> None:
         assert not set(self.seeds("gpt2")) & set(self.seeds("gpt2", **change))  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("kind", still.KINDS)
-    def test_texts_of_a_real_decoding(self, kind: str) -> None:
-        """One number of the sample, one text; another, another."""
-        made = MLE(still.backbone(kind))
-        made.setup_run(RunContext(continue_sampled=sample_with(made), max_target=7))
-        batch: Any = {**still.batch(kind), "step": 0}
-        first, again = write(made, batch, decoding="sample"), write(made, batch, decoding="sample")
-        assert first == again != write(made, batch, decoding="sample", sample=1)
-
-    def test_nobody_draws(self) -> None:
-        made, _ = objective("gpt2")
-        with pytest.raises(UsageError, match=r"mle draws texts .*RunContext\(continue_sampled=\.\.\.\)"):
-            write(made, still.batch("gpt2"), decoding="sample")
-
 
 class TestScoringBatch:
     def test_decoder_only(self) -> None:
@@ -228,12 +194,6 @@ class TestWithoutDropout:
             assert module[2].dropout == 0.0
         assert [part.training for part in module.modules()] == before
         assert module[2].dropout == 0.3
-
-    def test_after_an_error(self) -> None:
-        module = nn.Dropout(0.5)
-        with contextlib.suppress(ValueError), without_dropout(module):
-            raise ValueError
-        assert module.training
 
     def test_recurrent_layers_can_go_back(self) -> None:
         """cuDNN wants them in training mode; without dropout they give what evaluation mode gives."""

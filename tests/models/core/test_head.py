@@ -37,34 +37,6 @@ def by_place(logits: Tensor, span: slice) -> Tensor:
     return logits.softmax(1) * torch.arange(21, dtype=torch.float64)[span, None]
 
 
-def some_loss(head: PlainHead | FusedHead) -> Tensor:
-    """Uses everything a head offers; the columns repeat, and one call asks for single ones."""
-    return (head.lse**2).sum() + (head.at(INDEX) * head.lse[:, None]).sin().sum() + head.at(INDEX[:, 2]).exp().sum()
-
-
-def test_both_heads_give_one_gradient() -> None:
-    logits = LOGITS.clone().requires_grad_()
-    (expected,) = torch.autograd.grad(some_loss(PlainHead(logits)), logits)
-    head = FusedHead(LOGITS.clone)
-    loss = some_loss(head)
-    found = head.gradient(list(torch.autograd.grad(loss, head.leaves)))
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("used", ["lse", "at"])
-def test_a_loss_that_needs_only_one_of_them(used: str) -> None:
-    logits = LOGITS.clone().requires_grad_()
-
-    def loss(head: PlainHead | FusedHead) -> Tensor:
-        head.at(INDEX)
-        return head.lse.square().sum() if used == "lse" else head.at(INDEX).square().sum()
-
-    (expected,) = torch.autograd.grad(loss(PlainHead(logits)), logits)
-    head = FusedHead(LOGITS.clone)
-    found = torch.autograd.grad(loss(head), head.leaves, allow_unused=True)
-    torch.testing.assert_close(head.gradient(list(found)), expected, rtol=1e-12, atol=1e-12)
-
-
 LEAVES: dict[str, Callable[[PlainHead | FusedHead], Tensor]] = {
     "lse": lambda head: head.lse.sin().sum(),
     "expected": lambda head: head.expected.square().sum(),
@@ -153,13 +125,6 @@ def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None
     assert len(computed) == times
 
 
-def test_only_what_was_asked_for_is_a_leaf() -> None:
-    head = FusedHead(LOGITS.clone)
-    assert head.leaves == []
-    leaf = head.lse_at(0.7)
-    assert [id(leaf) for leaf in head.leaves] == [id(leaf)]
-
-
 def test_logits_far_below_the_peak() -> None:
     """Their exponentials are 0 in float32, and the gradient stays finite and right."""
     logits = torch.tensor([[0.0, -1.0, -200.0, -3e4], [80.0, 80.0, 80.0, -1e8]])
@@ -175,11 +140,6 @@ def test_a_temperature_is_above_zero(beta: float) -> None:
         for ask in (head.lse_at, head.expected_at):
             with pytest.raises(UsageError, match="a temperature above 0, not by"):
                 ask(beta)
-
-
-def test_argmax() -> None:
-    assert torch.equal(PlainHead(LOGITS).argmax(), FusedHead(LOGITS.clone).argmax())
-    assert torch.equal(PlainHead(LOGITS).argmax(), LOGITS.argmax(1))
 
 
 @pytest.mark.parametrize("tokens", [3, 2 * STRETCH, 4 * STRETCH, 4 * STRETCH + 7])

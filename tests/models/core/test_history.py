@@ -15,7 +15,7 @@ from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch
-from bench.models.core.states import IGNORED, TokenSlice, slice_indices, slice_of, slices
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still, tiny_bilstm
@@ -86,14 +86,6 @@ def test_padding_on_the_left_is_no_prompt() -> None:
             assert known(first.prompt[at]) == known(second.prompt[at])
 
 
-def test_running_text_is_written_from_its_second_token_on() -> None:
-    model = backbone("gpt2")
-    ids = torch.tensor([[5, 6, 7, 8]])
-    (rows,) = slices(model.states({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}))
-    assert [known(written) for written in rows.written] == [[], [6], [6, 7]]
-    assert [known(prompt) for prompt in rows.prompt] == [[5], [5], [5]]
-
-
 class Watched(MLE):
     """Notes what decoding is told was written."""
 
@@ -133,13 +125,3 @@ def test_a_backbone_that_does_not_say_is_named() -> None:
     states = replace(model.states(batch_of(model, SOURCES, TARGETS)), history=None)
     with pytest.raises(UsageError, match="tokens.written needs a backbone that says what its decoder reads"):
         _ = next(slices(states)).written
-
-
-def test_it_is_computed_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method that does not ask pays nothing: no operation on the tokens."""
-    model = backbone("gpt2")
-    monkeypatch.setattr("bench.models.core.states.History.before", None)
-    monkeypatch.setattr("bench.models.core.states.History.prompt_end", None)
-    states = model.states(batch_of(model, SOURCES, TARGETS))
-    for index in slice_indices(states.targets):
-        slice_of(states, index).take(torch.tensor([0]))

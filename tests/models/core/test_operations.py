@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -144,13 +143,6 @@ class TestKeptArrays:
         assert arrays is not None
         assert (arrays[0] == batch["labels"].numpy()).all()
         assert objective.transfer_batch_to_device(None, torch.device("cpu"), 0) is None
-
-    def test_other_targets_are_read(self) -> None:
-        """States with targets of their own, as a loss on sequences makes them, keep no old arrays."""
-        states = still.backbone("gpt2").states(known(still.batch("gpt2")))
-        assert states.on_cpu() is states.cpu
-        fewer = replace(states, targets=states.targets.roll(1, 0))
-        assert (fewer.on_cpu().targets == fewer.targets.numpy()).all()
 
     def test_arrays_equal_the_tensors(self) -> None:
         """What a backbone says of a batch on the CPU is what its tensors say."""

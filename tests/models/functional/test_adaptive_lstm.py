@@ -49,9 +49,6 @@ class TestGolden:
         for ours, theirs in zip(found, (expected["h"], expected["c"]), strict=True):
             torch.testing.assert_close(ours.transpose(0, 1), theirs, rtol=0, atol=1e-12)
 
-    def test_there_are_cases(self) -> None:
-        assert len(CASES) == 3
-
 
 def case(rows: int = 3, steps: int = 4, inputs: int = 5, width: int = 6, rank: int = 7) -> list[Tensor]:
     """Random arguments in the order of NAMES, in float64."""
@@ -92,13 +89,6 @@ class TestMatrices:
     def test_gradcheck(self) -> None:
         assert torch.autograd.gradcheck(run, case(2, 3, 3, 4, 5))
 
-    def test_backward_twice(self) -> None:
-        """What the forward pass keeps survives a backward pass."""
-        arguments = case()
-        total = run(*arguments)[0].sum()
-        first = torch.autograd.grad(total, arguments, retain_graph=True)
-        assert all(map(torch.equal, first, torch.autograd.grad(total, arguments)))
-
     def test_nothing_of_that_size_is_built(self) -> None:
         rows, steps, width = 64, 3, 32
         arguments = case(rows, steps, width, width, width)
@@ -130,23 +120,8 @@ class TestSteps:
             torch.testing.assert_close(hidden, states[:, t], rtol=0, atol=atol)
             torch.testing.assert_close(cell, cells[:, t], rtol=0, atol=atol)
 
-    def test_rows_do_not_meet(self) -> None:
-        inputs, lam, hidden, cell, *weights = case()
-        states, _ = run(inputs, lam, hidden, cell, *weights)
-        one = slice(1, 2)
-        alone, _ = run(inputs[one], lam[one], hidden[one], cell[one], *weights)
-        torch.testing.assert_close(alone[0], states[1], rtol=0, atol=1e-15)
-
 
 class TestCoefficients:
-    def test_norm(self) -> None:
-        context, weight = torch.randn(4, 3), torch.randn(3, 8)
-        scaled = exemplar_coefficients(context, weight, 8**0.5)
-        torch.testing.assert_close(scaled.norm(dim=1), torch.full((4,), 8**0.5))
-        plain = exemplar_coefficients(context, weight, None)
-        torch.testing.assert_close(plain, context @ weight)
-        torch.testing.assert_close(torch.cosine_similarity(plain, scaled), torch.ones(4))
-
     def test_no_exemplar_at_all(self) -> None:
         """An all-zero context gives zeros and no nan, also in the gradient."""
         context, weight = torch.zeros(1, 3, requires_grad=True), torch.randn(3, 8, requires_grad=True)

@@ -72,11 +72,6 @@ def test_golden(name: str) -> None:
             torch.testing.assert_close(float(total / real.sum()), expected["loss"], **EXACT)
 
 
-def test_golden_cases() -> None:
-    """OPO has no vector of its own: it is the weight of GPO over the frequency of OPR, each of which has one."""
-    assert {name.split("_")[1] for name in CASES} == {"opr", "gpr", "gpo"}
-
-
 def plain_weights(frequency: list[int]) -> list[float]:
     """The rule in Python."""
     total, top = sum(frequency), max(frequency)
@@ -101,13 +96,6 @@ def test_nothing_to_compare(frequency: list[int]) -> None:
     assert frequency_weights(torch.tensor(frequency)).tolist() == [1.0] * len(frequency)
 
 
-def test_overuse_weights() -> None:
-    """Half of 8 tokens too many: 1 + (6 - 2) / 8; fewer cost nothing; nothing counted costs nothing."""
-    frequency, predicted, targets = torch.tensor([6, 2, 0]), torch.tensor([0, 1, 2, 0]), torch.tensor([1, 0, 0, 0])
-    assert overuse_weights(frequency, predicted, targets).tolist() == [1.5, 1.0, 1.0, 1.0]
-    assert overuse_weights(torch.zeros(3), predicted, targets).tolist() == [1.0] * 4
-
-
 def test_large_counts() -> None:
     """A count beyond the 24 bits of a float32 is still told from the next one."""
     frequency = torch.tensor([2**40 + 2, 2**40 + 1, 2**40])
@@ -117,10 +105,6 @@ def test_large_counts() -> None:
 
 
 class TestUntilEnd:
-    def test_no_special_tokens(self) -> None:
-        tokens = torch.tensor([[1, 2], [-100, 3]])
-        assert torch.equal(until_end(tokens, []), tokens)
-
     def test_several_end_tokens(self) -> None:
         assert until_end(torch.tensor([[4, 8, 4], [9, 4, 4]]), [8, 9]).tolist() == [[4, -100, -100], [-100] * 3]
 
@@ -128,10 +112,3 @@ class TestUntilEnd:
         """Behind ignored positions too, and only one."""
         tokens = torch.tensor([[-100, 1, 1, 5], [5, 1, 5, 5]])
         assert until_end(tokens, [2], [1]).tolist() == [[-100, -100, 1, 5], [5, 1, 5, 5]]
-
-
-def test_counted() -> None:
-    tokens = torch.tensor([[0, 0, -100], [2, -100, 0]])
-    assert counted(tokens, 4).tolist() == [3, 0, 1, 0]
-    assert counted(tokens, 4, [0, 3]).tolist() == [0, 0, 1, 0]
-    assert counted(torch.zeros(0, dtype=torch.long), 2).tolist() == [0, 0]

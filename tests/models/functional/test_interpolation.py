@@ -117,8 +117,3 @@ def test_a_row_without_entries_is_the_model_alone() -> None:
     found.sum().backward()
     assert log_probs.grad is not None
     assert torch.isfinite(log_probs.grad).all()
-
-
-def test_no_weight_is_the_model_alone() -> None:
-    log_probs = torch.randn(2, 5).log_softmax(1)
-    assert torch.equal(interpolated(log_probs, torch.rand(2, 5), 0.0, torch.ones(2, dtype=torch.bool)), log_probs)

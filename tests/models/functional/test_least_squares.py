@@ -30,18 +30,6 @@ def test_a_linear_map_is_found(rows: int, worst: float) -> None:
     assert left.norm() < worst * (outputs - outputs.mean(0)).norm()
 
 
-def test_slices_do_not_matter_to_the_sums() -> None:
-    """A fit with the same ridge is that of all rows at once."""
-    inputs, outputs = draw(80, 5), draw(80, 2, 1)
-    fit = LeastSquares()
-    for at in range(0, 80, 10):
-        fit.add(inputs[at : at + 10], outputs[at : at + 10])
-    weight, bias = _solved(fit.sums[False] + fit.sums[True], 0.0)
-    design = torch.cat([inputs, torch.ones(80, 1, dtype=torch.float64)], 1)
-    expected = torch.linalg.lstsq(design, outputs).solution
-    torch.testing.assert_close(torch.cat([weight, bias[:, None]], 1), expected.T)
-
-
 def test_the_ridge_is_chosen_by_rows_held_out() -> None:
     """Fewer rows than inputs, and noise: the chosen ridge does better on new rows than the least one."""
     weight = draw(2, 60, 1) / 8

@@ -51,14 +51,3 @@ class TestRanks:
             assert torch.equal(
                 cosine_ranks(targets[alone], tokens[alone], everything[alone], embedding), together[alone]
             )
-
-    def test_autocast_changes_nothing(self) -> None:
-        rows = Rows(13)
-        expected = rows.ranks("cache")
-        with torch.autocast("cpu", torch.bfloat16):
-            assert torch.equal(rows.ranks("cache"), expected)
-
-    def test_the_embedding_gets_no_gradient(self) -> None:
-        rows = Rows(13)
-        rows.embedding.requires_grad_()
-        assert not rows.ranks("cache").requires_grad

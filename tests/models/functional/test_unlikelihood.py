@@ -75,21 +75,6 @@ class TestGoldenTokens:
         if "pad" not in name:
             torch.testing.assert_close(float(token_loss(logits, ids, pad).sum()), expected["custom_loss"], **EXACT)
 
-    @pytest.mark.parametrize("name", cases("ul_token_f2"))
-    def test_f2_code(self, name: str) -> None:
-        """Mean over target tokens: rows apart, rows apart with padding, and the flattened batch with padding."""
-        given, expected = load(name)
-        ids = torch.tensor(given["targets"])
-        logits = torch.tensor(given["logits"], dtype=torch.float64).view(*ids.shape, -1)
-        targets = ids.masked_fill(ids == given["pad"], IGNORED)
-        means = {
-            "paper": token_loss(logits, targets),
-            "per_row_with_pad": token_loss(logits, targets, given["pad"]),
-            "loss": token_loss(logits.flatten(0, 1)[None], targets.flatten()[None], given["pad"]),
-        }
-        for key, found in means.items():
-            torch.testing.assert_close(float((nll(logits, targets) + found).mean()), expected[key], **EXACT)
-
 
 class TestGoldenSequences:
     @pytest.mark.parametrize("name", cases("ul_seq"))
@@ -181,28 +166,11 @@ class TestCandidates:
             cost = sum(-math.log(1 - float(gone[row, place, token])) for token in expected)
             assert float(losses[at]) == pytest.approx(cost, rel=1e-9, abs=1e-12)
 
-    def test_columns(self) -> None:
-        """A column for each distinct token of the longest row, not for each position."""
-        targets = torch.tensor([[3, 3, 3, 4, 3, 4], [1, IGNORED, 1, 1, IGNORED, IGNORED]])
-        group, position = (targets != IGNORED).nonzero(as_tuple=True)
-        tokens, _ = earlier_candidates(targets, group, position)
-        assert tokens.shape == (9, 2)
-        assert (tokens >= 0).all()
-
     def test_no_target(self) -> None:
         nothing = torch.zeros(0, dtype=torch.long)
         for targets in (torch.full((2, 3), IGNORED), torch.zeros(2, 0, dtype=torch.long)):
             tokens, real = earlier_candidates(targets, nothing, nothing)
             assert tokens.shape == real.shape == (0, 0)
-
-    def test_with_token(self) -> None:
-        """Once, even where it was said before; never where it is the target."""
-        targets = torch.tensor([[5, 8, 6, 8]])
-        group, position = torch.zeros(4, dtype=torch.long), torch.arange(4)
-        tokens, real = earlier_candidates(targets, group, position)
-        tokens, left_out = with_token(tokens, ~real, targets[0], 8)
-        found = [sorted(row[kept].tolist()) for row, kept in zip(tokens, ~left_out, strict=True)]
-        assert found == [[8], [5], [5, 8], [5, 6]]
 
 
 class TestRepeated:

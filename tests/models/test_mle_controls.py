@@ -1,23 +1,17 @@
-"""mle.calibrated: the temperature that validation text asks for, and what is evaluated at it."""
+"""mle.calibrated and mle.tempered: the temperature that is chosen or given, and what is evaluated at it."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
 
-from bench.config.resolve import find_method
 from bench.decodings.greedy import Greedy
 from bench.decodings.sample import Sample
-from bench.models import METHODS
 from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import slices
+from bench.models.gem import GEM
 from bench.models.mle import MLE
-from bench.models.mle_controls import TEMPERATURES, MLECalibrated
-from bench.store.store import Store
-from tests.conftest import Ended
+from bench.models.mle_controls import TEMPERATURES, MLECalibrated, MLETempered
 from tests.models import still
 from tests.models.still import KINDS, batch
 
@@ -83,21 +77,12 @@ def test_enough_validation_text_is_read_and_no_more() -> None:
     assert lengths[-2] < 12 <= lengths[-1]
 
 
-def test_it_is_the_control_of_less_certain_models() -> None:
-    method = find_method("mle.calibrated")
-    assert (method.kind, method.parent, method.chooses_after_training) == (MLECalibrated, "mle", True)
-    for name in ("label_smoothing", "confidence_penalty"):
-        assert "mle.calibrated" in METHODS[name].controls
-
-
-def test_a_cell_has_the_weights_of_mle_and_says_what_was_chosen(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    small = ("trainer.steps=3", "backbone.width=16", "backbone.layers=1", "trainer.batch_size=4")
-    ended = bench("run", "--task", "logicnlg", "--method", "mle.calibrated", "--limit", "12", "--quiet",
-                  "--decode", "greedy", "--set", *small, "--results", str(tmp_path))  # fmt: skip
-    assert ended.code == 0, ended.err
-    (folder,) = [folder for folder in Store(tmp_path).cells() if "calibrated" in str(folder.path)]
-    record = folder.trained()
-    assert record is not None
-    assert record["train"]["steps"] == 0
-    assert record["train"]["after_training"]["nll"] <= record["train"]["after_training"]["nll_alone"]
-    assert record["start"]["config"]["method"] == "mle"
+def test_the_control_of_gem_has_its_temperature() -> None:
+    """Likelihoods and samples of `mle.tempered` are of softmax(beta z), beta that of GEM."""
+    backbone = still.backbone("gpt2")
+    tempered = MLETempered(backbone)
+    assert tempered.beta == GEM(backbone).beta == 0.7
+    (rows,) = slices(backbone.states(batch("gpt2")), 999)
+    expected = (0.7 * backbone.head(rows.hidden)).log_softmax(1)
+    torch.testing.assert_close(tempered.log_probs(rows), expected)
+    torch.testing.assert_close(tempered.decode_log_probs(rows, Sample()), expected)

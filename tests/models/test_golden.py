@@ -1,0 +1,256 @@
+"""Objectives of positions alone: golden vectors, settings at which a loss is another one, numbers worked by hand.
+
+Every golden case runs through a step of the class, with the head in its fast and in its plain form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from bench.base.entries import all_names
+from bench.base.options import read_options
+from bench.config.resolve import find_method
+from bench.errors import UsageError
+from bench.models import METHODS, one_gradient
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
+from bench.models.core.states import IGNORED
+from bench.models.mle import MLE
+from bench.models.tailr import TaiLr
+from tests.models import still
+from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.modern_cases import modern_case
+from tests.models.modern_steps import assert_golden, step_of
+from tests.models.still import KINDS, batch
+
+EXACT = {"rtol": 1e-9, "atol": 1e-9}
+
+GOLDEN: list[tuple[str, str, str, dict[str, str]]] = [
+    ("label_smoothing", "", "label_smoothing", {"eps": "eps"}),
+    ("label_smoothing", "_others", "label_smoothing.others", {"eps": "eps"}),
+    ("label_smoothing", "_unigram", "label_smoothing.unigram", {"eps": "eps"}),
+    ("confidence_penalty", "", "confidence_penalty", {"beta": "beta"}),
+    ("gem", "", "gem", {}),
+    ("gem", "_logsigmoid", "gem.log_sigmoid", {}),
+    ("gem", "_logsigmoid_as_coded", "gem.released", {}),
+    ("entmax", "", "entmax", {"alpha": "alpha"}),
+    ("scalegrad", "", "scalegrad", {"gamma": "gamma"}),
+    ("scalegrad", "_as_coded", "scalegrad.released", {"gamma": "gamma"}),
+    ("tailr", "", "tailr", {"gamma": "gamma", "floor": "min_weight"}),
+    ("mixce", "", "tailr.mixce", {"eta": "eta"}),
+    ("dft", "", "tailr.dft", {}),
+    ("power", "", "tailr.power", {"k": "k"}),
+]
+"""Family and suffix of the arrays, the method, and which number of a case is which of its options."""
+
+
+def made(name: str, backbone: Any, case: Any, **options: Any) -> Objective:
+    """A method, with the unigram distribution of the case if it asks for one."""
+    method = find_method(name)
+    objective: Objective = method.kind(backbone, **{**method.values("method"), **options})
+    if objective.uses_token_counts:
+        objective.prepare(case["unigram"] * 1000)
+    return objective
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize(("family", "suffix", "name", "numbers"), GOLDEN)
+def test_value_and_gradient(family: str, suffix: str, name: str, numbers: dict[str, str], number: int) -> None:
+    case = modern_case(f"{family}_{number}")
+    options = {option: case.params[parameter] for option, parameter in numbers.items()}
+    assert_golden(f"{family}_{number}", lambda backbone: made(name, backbone, case, **options), suffix)
+
+
+@pytest.mark.parametrize("form", ["top_p", "bottom_p", "top_logp", "bottom_logp"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_thresholded_forms_of_the_power_family(number: int, form: str) -> None:
+    case = modern_case(f"power_{number}")
+    options = {"form": form, "q": case.params["thresholds"]["q"]}
+    assert_golden(f"power_{number}", lambda backbone: made("tailr", backbone, case, **options), f"_{form}")
+
+
+LIKELIHOOD: list[tuple[str, dict[str, Any]]] = [
+    ("label_smoothing", {"eps": 0.0}),
+    ("label_smoothing.others", {"eps": 0.0}),
+    ("confidence_penalty", {"beta": 0.0}),
+    ("scalegrad", {"gamma": 1.0}),
+    ("tailr", {"gamma": 0.0}),
+    ("tailr.mixce", {"eta": 1.0}),
+    ("tailr.power", {"k": 0.0}),
+    ("simctg", {"margin": 0.0}),
+    ("simctg.released", {"margin": 0.0}),
+    ("ul_token", {"alpha": 0.0}),
+    ("mtp", {"heads": 1}),
+    ("ditto", {"mix": 0.0}),
+    ("loss_truncation", {}),  # before the first cut
+    ("loss_truncation.released", {}),
+    ("face", {"form": "opr"}),  # before anything is counted
+    ("face", {"form": "opo"}),
+    ("face", {"form": "gpr"}),
+    ("face", {"form": "gpo"}),
+    ("gold", {"floor": 1.0, "least": 1.0, "gamma": 0.0}),  # a policy at its floor, and rewards of 1
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "options"), LIKELIHOOD)
+def test_settings_that_are_maximum_likelihood(name: str, options: dict[str, Any], kind: str) -> None:
+    """In value and in the gradient of every parameter."""
+    objective = made(name, still.backbone(kind), None, **options).double()
+    objective.setup_run(RunContext(reference=MLE(still.backbone(kind, seed=1))))
+    given: Any = {**batch(kind), "step": 3}
+    expected = MLE(objective.backbone).step_loss(batch(kind)).total
+    still.assert_same_gradients(objective, objective.step_loss(given).total, expected)
+
+
+def test_the_gradient_of_linear_gem_is_that_of_likelihood_at_a_temperature() -> None:
+    """It is softmax(z / beta) less the target, what `mle` has by y = z / beta; and at beta = 1 that of `mle` itself."""
+    case = modern_case("gem_0")
+    real = case["targets"] != IGNORED
+    for beta in (0.3, 0.7, 1.0):
+        value, found = step_of(case, lambda backbone, beta=beta: made("gem", backbone, case, beta=beta))
+        expected = (case["logits"][real] / beta).softmax(1)
+        expected[torch.arange(len(expected)), case["targets"][real]] -= 1
+        torch.testing.assert_close(found, expected, **EXACT)
+    likelihood, gradient = step_of(case, MLE)
+    torch.testing.assert_close(found, gradient, **EXACT)
+    assert value < likelihood  # by the entropy
+    half = step_of(case, lambda backbone: made("gem.log_sigmoid", backbone, case, scale=0.0))
+    whole = step_of(case, lambda backbone: made("gem", backbone, case))
+    torch.testing.assert_close(half, (whole[0] / 2, whole[1] / 2), **EXACT)  # sigmoid(0) is one half
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_gradient_under_four_names(number: int) -> None:
+    """DFT is TaiLr(1, floor 0), MixCE(0) in value too, and power(1) in gradient; GOLD without a floor is it as well."""
+    case = modern_case(f"nll_{number}")
+    dft = step_of(case, lambda backbone: made("tailr.dft", backbone, case))
+    for name, options in (("tailr", {"gamma": 1.0, "floor": 0.0}), ("tailr.mixce", {"eta": 0.0})):
+        found = step_of(case, lambda backbone, name=name, options=options: made(name, backbone, case, **options))
+        torch.testing.assert_close(found, dft, **EXACT)
+    value, gradient = step_of(case, lambda backbone: made("tailr.power", backbone, case))
+    torch.testing.assert_close(gradient, dft[1], **EXACT)
+    assert value > dft[0] + 1
+    gold = made("gold", still.backbone("gpt2"), case, floor=0.0, least=1.0, gamma=0.0)
+    gold.setup_run(RunContext(reference=MLE(still.backbone("gpt2", seed=1))))
+    total = made("tailr.dft", gold.backbone, case).step_loss(batch("gpt2")).total
+    still.assert_same_gradients(gold, gold.step_loss(batch("gpt2")).total, total)
+
+
+LIMITS: list[tuple[str, dict[str, Any], float]] = [
+    ("tailr.power", {"k": 1e-6}, 1e-3),
+    ("entmax", {"alpha": 1.01}, 0.02),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "within"), LIMITS)
+def test_likelihood_in_the_limit(name: str, options: dict[str, Any], within: float) -> None:
+    case = modern_case("nll_0")
+    value, _ = step_of(case, lambda backbone: made(name, backbone, case, **options))
+    torch.testing.assert_close(value, step_of(case, MLE)[0], rtol=within, atol=0)
+
+
+CERTAIN: dict[str, Callable[[GivenLogits], Objective]] = {
+    name: lambda backbone, name=name: made(name, backbone, None)  # type: ignore[misc]
+    for name in ("gem", "gem.log_sigmoid", "gem.released", "emo", "emo.released", "confidence_penalty", "tailr")
+}
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_a_certain_target_has_neither_loss_nor_gradient(name: str) -> None:
+    """In float32, where all other tokens underflow."""
+    backbone = GivenLogits(torch.tensor([[0.0, 500.0, -500.0]]))
+
+    total = CERTAIN[name](backbone).step_loss(batch_of(torch.tensor([[1]]))).total
+    total.backward()
+    assert float(total.detach()) == 0
+    assert backbone.logits.grad is not None
+    assert backbone.logits.grad.abs().max() < 1e-6
+
+
+def stepped(name: str, logits: Tensor, targets: list[int], **options: Any) -> tuple[float, Tensor]:
+    """The loss of one row over given logits, and its gradient by them."""
+    backbone = GivenLogits(logits)
+    total = made(name, backbone, None, **options).step_loss(batch_of(torch.tensor([targets]))).total
+    total.backward()
+    assert backbone.logits.grad is not None
+    return float(total.detach()), backbone.logits.grad
+
+
+def test_the_best_distribution_of_label_smoothing_is_the_smoothed_target() -> None:
+    """There the gradient is zero: 1 - eps + eps / V at the target and eps / V elsewhere."""
+    q = torch.full((1, 5), 0.3 / 5, dtype=torch.float64)
+    q[0, 2] += 0.7
+    _, gradient = stepped("label_smoothing", q.log(), [2], eps=0.3)
+    torch.testing.assert_close(gradient, torch.zeros_like(gradient), **EXACT)
+
+
+def test_weights_of_whole_counts_are_exact() -> None:
+    """One of twelve targets has the weight 1/12 in float64; in float32 it would be 0.0833333358."""
+    logits = torch.zeros(1, 4, dtype=torch.float64)
+    logits[0, 3] = 1.0
+    objective = made("label_smoothing.unigram", GivenLogits(logits), {"unigram": torch.tensor([3, 4, 4, 1])}, eps=0.5)
+    loss = objective.step_loss(batch_of(torch.tensor([[0]]))).total.item()
+    lse = math.log(3 + math.e)
+    assert loss == pytest.approx(0.5 * lse + 0.5 * (lse - 1 / 12), rel=1e-15)
+
+
+def test_scalegrad_by_hand() -> None:
+    """Under three even tokens, gamma = 1/2: the first target costs log 3, then a seen one log 2, a novel one log 4."""
+    for targets, seen, novel in (([1, 1], 1, 0), ([1, 2], 0, 1), ([1, 1, 1, 2], 2, 1)):
+        loss, _ = stepped("scalegrad", torch.zeros(len(targets), 3, dtype=torch.float64), targets, gamma=0.5)
+        assert loss == pytest.approx(math.log(3) + seen * math.log(2) + novel * math.log(4))
+
+
+def test_without_gamma_a_target_of_probability_0_counts_as_in_likelihood() -> None:
+    logits = torch.tensor([[0.0, 120.0, 1.0]])  # p of the first token is 0 in float32
+    assert stepped("tailr", logits, [0], gamma=0.0, floor=0.0)[0] == pytest.approx(120.0)
+
+
+@pytest.mark.parametrize("name", METHODS["tailr"].gradients)
+def test_settings_that_the_table_calls_one_gradient_have_it(name: str) -> None:
+    case = modern_case("nll_0")
+    every = METHODS["tailr"].gradients[name]
+    gradients = [step_of(case, lambda b, options=options: TaiLr(b, **options))[1] for options in every]
+    assert len(gradients) == 3
+    for gradient in gradients:
+        torch.testing.assert_close(gradient, gradients[0], **EXACT)
+
+
+def test_the_table_finds_every_name_that_has_one_gradient() -> None:
+    """With the defaults of the class in place, as in a stored configuration."""
+    for label, names in one_gradient().items():
+        for name in all_names(METHODS):
+            method = find_method(name)
+            options = read_options(method.kind, method.values("method"), name)
+            assert (METHODS[name.partition(".")[0]].gradient(options) == label) == (name in names), name
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("tailr", {"form": "power", "gamma": 0.5}, "gamma=0.5 has no effect with form=power, only with form tailr"),
+        ("tailr", {"form": "mixce", "q": 0.2}, "q=0.2 has no effect with form=mixce, only with form top_p or bottom_p"),
+        ("gem", {"beta": 1.5}, "'beta' is at least 0.05 and at most 1, not 1.5"),
+        ("entmax", {"alpha": 1.0}, "'alpha' is at least 1.01 and at most 2"),
+        ("label_smoothing", {"eps": 1.0}, "'eps' is at least 0 and below 1, not 1"),
+        ("scalegrad", {"gamma": 0.0}, "'gamma' is above 0 and at most 1, not 0"),
+        ("simctg", {"margin": 3.0}, "'margin' is at least 0 and at most 2, not 3"),
+        ("ct", {"length": 1}, "'length' is at least 2, not 1"),
+        ("ul_seq", {"ngram": 0}, "'ngram' is at least 1, not 0"),
+        (
+            "loss_truncation",
+            {"size": 20, "min_count": 10},
+            "min_count is at least size, .* got min_count=10",
+        ),
+    ],
+)
+def test_options_out_of_range_are_refused(name: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        made(name, still.backbone("gpt2"), None, **options)
