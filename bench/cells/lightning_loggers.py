@@ -1,19 +1,14 @@
-"""Lightning's loggers for Weights & Biases, TensorBoard and CSV, set up for the runs of this suite, with tables."""
+"""Lightning's loggers for Weights & Biases, TensorBoard and CSV, set up for the runs of this suite."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger, WandbLogger
 
-from bench.base.files import write_atomic
 from bench.cells.loggers import LoggedRun
 
-__all__ = ["PROJECT", "TIMEOUT_S", "RunCSVLogger", "RunTensorBoardLogger", "RunWandbLogger"]
+__all__ = ["PROJECT", "TIMEOUT_S", "RunWandbLogger", "csv_logger", "tensorboard_logger"]
 
 PROJECT = "objective-bench"
 """W&B project of the runs unless WANDB_PROJECT names another one."""
@@ -23,65 +18,14 @@ STEP = "trainer/global_step"
 """Lightning's name for the step of a training."""
 
 
-class RunCSVLogger(CSVLogger):
-    """Writes `metrics.csv`, `hparams.yaml` and one file for each table. Each start of a run is a new `version_N`.
-
-    Args:
-        save_dir: folder of all runs.
-        name: of the run, with slashes between folders.
-    """
-
-    def __init__(self, save_dir: str, name: str) -> None:
-        super().__init__(save_dir, name, flush_logs_every_n_steps=1)
-
-    def log_table(self, key: str, columns: Sequence[str], data: Sequence[Sequence[Any]]) -> None:
-        """Write a table to a file of its name, such as `samples/greedy.csv`."""
-        import pandas as pd
-
-        text = pd.DataFrame(list(data), columns=list(columns), dtype=object).to_csv(index=False)
-        path = Path(self.log_dir) / f"{file_name(key)}.csv"
-        write_atomic(path, text.encode("utf-8", "replace"), replace=True)
+def csv_logger(save_dir: str, name: str) -> CSVLogger:
+    """Return a logger that writes `metrics.csv` and `hparams.yaml`. Each start of a run is a new `version_N`."""
+    return CSVLogger(save_dir, name, flush_logs_every_n_steps=1)
 
 
-def file_name(key: str) -> str:
-    """Return the name of a table as a path that every file system takes.
-
-    >>> file_name("samples/decoupled:topk=3")
-    'samples/decoupled_topk=3'
-    """
-    return re.sub(r"[^\w.+=/-]", "_", key).replace("..", "_")
-
-
-class RunTensorBoardLogger(TensorBoardLogger):
-    """Writes an event file and `hparams.yaml`. Each start of a run is a new `version_N`.
-
-    Args:
-        save_dir: folder of all runs.
-        name: of the run, with slashes between folders.
-    """
-
-    def __init__(self, save_dir: str, name: str) -> None:
-        super().__init__(save_dir, name, default_hp_metric=False)
-
-    def log_table(self, key: str, columns: Sequence[str], data: Sequence[Sequence[Any]]) -> None:
-        """Add a table to the texts of the run, which TensorBoard shows as Markdown."""
-        self.experiment.add_text(key, markdown(columns, data))
-
-
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table in Markdown, one line for each row.
-
-    >>> print(markdown(["id", "text"], [["a", "one | two"], ["b", None]]))
-    | id | text |
-    | --- | --- |
-    | a | one &#124; two |
-    | b |  |
-    """
-    lines = []
-    for row in [columns, ["---"] * len(columns), *rows]:
-        cells = ["" if value is None else str(value).replace("|", "&#124;").replace("\n", " ") for value in row]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def tensorboard_logger(save_dir: str, name: str) -> TensorBoardLogger:
+    """Return a logger that writes an event file and `hparams.yaml`. Each start of a run is a new `version_N`."""
+    return TensorBoardLogger(save_dir, name, default_hp_metric=False)
 
 
 class RunWandbLogger(WandbLogger):

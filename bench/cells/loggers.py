@@ -7,6 +7,7 @@ an error is named in one warning and then left out. Only the process that leads 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.entries import Entry, installed, unknown
+from bench.base.files import write_atomic
 from bench.base.own_code import load
 from bench.base.redaction import redacted
 from bench.cells.cell import Cell, described
@@ -33,8 +35,8 @@ LOGGERS = {
         "Weights & Biases, with its variables WANDB_PROJECT, WANDB_MODE and WANDB_DIR",
         needs="wandb",
     ),
-    "tensorboard": Entry("bench.cells.lightning_loggers:RunTensorBoardLogger", "event files", needs="tensorboard"),
-    "csv": Entry("bench.cells.lightning_loggers:RunCSVLogger", "tables that any program reads"),
+    "tensorboard": Entry("bench.cells.lightning_loggers:tensorboard_logger", "event files", needs="tensorboard"),
+    "csv": Entry("bench.cells.lightning_loggers:csv_logger", "tables that any program reads"),
 }
 """Name -> entry; `--logger` also takes `module:Name`, `file.py:Name`, and names that packages have registered."""
 
@@ -219,12 +221,14 @@ class OpenRun(Events):
             self.table(f"samples/{decoding}", ("id", "source", "reference", "text"), rows)
 
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Log a table on each logger that has a method `log_table`, as Lightning's W&B logger has."""
-        names, lines = redacted(list(columns)), redacted([list(row) for row in rows])
+        """Log a table by `log_table`, as Lightning's W&B logger has it; else as a CSV file in the logger's `log_dir`."""
+        key, names, lines = redacted(name), redacted(list(columns)), redacted([list(row) for row in rows])
 
         def log(logger: Any) -> None:
             if hasattr(logger, "log_table"):
-                logger.log_table(redacted(name), columns=list(names), data=[list(line) for line in lines])
+                logger.log_table(key, columns=list(names), data=[list(line) for line in lines])
+            elif folder := getattr(logger, "log_dir", None):
+                write_table(Path(folder) / f"{file_name(key)}.csv", names, lines)
 
         self._each(log)
 
@@ -264,6 +268,23 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
             lines.append([row["id"], *source, row["text"]])
         tables[stored.content["decoding"]["name"]] = lines
     return tables
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Write a table to a CSV file."""
+    import pandas as pd
+
+    text = pd.DataFrame(list(rows), columns=list(columns), dtype=object).to_csv(index=False)
+    write_atomic(path, text.encode("utf-8", "replace"), replace=True)
+
+
+def file_name(key: str) -> str:
+    """Return the name of a table as a path that every file system takes.
+
+    >>> file_name("samples/decoupled:topk=3")
+    'samples/decoupled_topk=3'
+    """
+    return re.sub(r"[^\w.+=/-]", "_", key).replace("..", "_")
 
 
 def logs_of(arguments: RunArguments, warn: Callable[[str], None]) -> Logs:

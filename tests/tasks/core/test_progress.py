@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.progress import Progress
 from bench.tasks.core import progress
 from bench.tasks.core.progress import counted
 from bench.tasks.encode import rows as encode_rows
@@ -46,11 +45,3 @@ def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: p
     assert [row for row in told if row[0] == "rows read"] == [("rows read", n, SIZES["train"]) for n in (8, 16)]
     for what in ("rows for a tokenizer", "rows hashed", "rows encoded", "exemplars"):
         assert (what, 20, 20) in told
-
-
-def test_it_is_shown() -> None:
-    bar = Progress(quiet=True)
-    bar.rows("rows read", 1024, 0)
-    assert bar.bar.tasks[0].fields["note"] == "rows read 1,024"
-    bar.rows("rows read", 1024, 3000)
-    assert bar.bar.tasks[0].fields["note"] == "rows read 1,024 of 3,000"
