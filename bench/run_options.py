@@ -78,7 +78,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
 
 
 def trials_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--trials`, which `bench.cells.search.trials` reads."""
+    """Add `--trials`, which `bench.cells.search.search` reads."""
     parser.add_argument(
         "--trials",
         nargs="+",

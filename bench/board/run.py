@@ -100,7 +100,7 @@ def run(
         _refuse_script((*arguments.tasks, *arguments.methods))
     search = None
     if trials is not None:
-        from bench.cells.search.trials import read_trials
+        from bench.cells.search.search import read_trials
 
         search = read_trials(str(trials).split())
     if quiet is None:

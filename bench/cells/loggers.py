@@ -221,7 +221,7 @@ class OpenRun(Events):
             self.table(f"samples/{decoding}", ("id", "source", "reference", "text"), rows)
 
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Log a table by `log_table`, as Lightning's W&B logger has it; else as a CSV file in the logger's `log_dir`."""
+        """Log a table by `log_table`, as Lightning's W&B logger has it; else as a CSV file in its `log_dir`."""
         key, names, lines = redacted(name), redacted(list(columns)), redacted([list(row) for row in rows])
 
         def log(logger: Any) -> None:

@@ -78,10 +78,10 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
 
         search = search_of(given)
         if search is not None:
-            from bench.cells.search.run import planned_search, run_search
+            from bench.cells.search.run import plan_of_search, run_search
 
             if given.dry_run:
-                print(dry_text(planned_search(search, arguments, progress), arguments, given))
+                print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
                 return 0
             return ended(*run_search(search, arguments, progress, launch, before), arguments, given.json)
         plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
@@ -107,15 +107,11 @@ def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOpt
 
 def search_of(given: argparse.Namespace) -> Search | None:
     """Return the search over settings that was asked for, or None; `refuse_options` knows what goes with it."""
-    if axes := [axis for axes in given.grid for axis in axes]:
-        from bench.cells.search.grid import Grid
-
-        return Grid(tuple(axes))
-    if not given.trials:
+    if not given.grid and not given.trials:
         return None
-    from bench.cells.search.trials import read_trials
+    from bench.cells.search.search import read_grid, read_trials
 
-    return read_trials(given.trials)
+    return read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
 
 
 def run_part(given: argparse.Namespace, arguments: RunArguments, part: Part) -> int:

@@ -130,18 +130,6 @@ class TestOneTraining:
         assert trainings.calls == 1
         assert stores.contents(results) == stores.contents(shared)
 
-    def test_is_not_touched_by_the_control(self, bench: Bench, tmp_path: Path, trainings: Counted) -> None:
-        results = tmp_path / "results"
-        assert bench(*transformer(results, "mle")).code == 0
-        (folder,) = results.glob("*/*/*")
-        before = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
-        assert bench(*transformer(results, "mle.decoupled")).code == 0
-        after = {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
-        assert trainings.calls == 1
-        assert list(results.glob("*/*/*")) == [folder]
-        assert {name: after[name] for name in before} == before
-        assert {name.partition("-")[0] for name in after.keys() - before.keys()} == {"rows", "scores", "items"}
-
     def test_the_control_only_writes(self, shared: Path) -> None:
         assert set(rows_of(shared, "mle")) == {
             ("likelihood", "", ""), *(("generation", d, "") for d in ("greedy", "topk=3", "beam=2")),
@@ -186,35 +174,6 @@ class TestFineTuned:
         assert record["start"]["key"] == parent.name
         assert not list(parent.glob("rows-*"))
         assert list(child.glob("rows-*"))
-
-    def test_a_parent_that_fails_blocks_its_child_in_one_line(
-        self, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fails(*_: Any, **__: Any) -> Any:
-            raise RuntimeError("no memory left")
-
-        monkeypatch.setattr("bench.cells.work.train", fails)
-        ended = bench(*transformer(tmp_path, "mle.continued,trime"))
-        assert (ended.code, len(json.loads(ended.out)["failed"])) == (1, 3)
-        (line,) = [line for line in ended.complaints if "mle.continued" in line]
-        assert line == (
-            "bench: failed: logicnlg · mle.continued · small-encdec · seed 0: is fine-tuned from "
-            "'logicnlg · mle · small-encdec · seed 0', which has failed"
-        )
-        shown = bench("store", "status", "--results", str(tmp_path)).out.splitlines()
-        assert [row.split()[0] for row in shown[:3]] == ["failed", "blocked", "failed"]
-
-    def test_a_parent_that_diverges_blocks_its_child(self, bench: Bench, tmp_path: Path) -> None:
-        """Whose weights are no start for anybody."""
-        arguments = stores.arguments(tmp_path, task="ambiguous_template", method="tests.e2e.methods:FromNan")
-        ended = bench(*arguments)
-        found = json.loads(ended.out)
-        assert (ended.code, len(found["diverged"]), found["ok"]) == (1, 1, [])
-        assert list(found["failed"].values()) == [
-            "is fine-tuned from 'ambiguous_template · nan · small-causal · seed 0', which has diverged"
-        ]
-        again = bench(*arguments)
-        assert (again.code, json.loads(again.out)) == (1, found)
 
 
 class TestBaselines:
@@ -283,29 +242,7 @@ class TestExemplars:
         monkeypatch.setattr(work, "train", not_trained)
         assert bench(*recurrent(tmp_path / "results", "adadec")).err.splitlines()[0] == self.LEAK
 
-    @pytest.mark.slow
-    def test_a_leak_is_told_once_on_any_number_of_devices(
-        self, bench: Bench, run: Run, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """And not again where only rows are made."""
-        monkeypatch.setattr("bench.tasks.exemplars.retrieve.leak", lambda *_: "exemplars leak")
-        assert bench(*recurrent(tmp_path / "one", "adadec")).err.splitlines() == [self.LEAK]
-        again = bench(*recurrent(tmp_path / "one", "adadec", "--decode", "topk=3"))
-        assert (again.code, again.err) == (0, "")
-        assert run(recurrent(tmp_path / "two", "adadec", "--devices", "2"), Leaking()) == 0, children.read(log)
-        assert children.read(log).count(self.LEAK) == 1
-
 
 def not_trained(*_: Any) -> None:
     """In place of a training."""
     raise BenchError("not trained here")
-
-
-class Leaking(children.ForkedWorkers):
-    """Forked workers whose task finds a leak."""
-
-    def arm(self) -> None:
-        super().arm()
-        import bench.tasks.exemplars.retrieve
-
-        bench.tasks.exemplars.retrieve.leak = lambda *_: "exemplars leak"  # type: ignore[assignment]

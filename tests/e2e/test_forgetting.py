@@ -17,30 +17,7 @@ from tests.e2e.test_llama import arguments, values
 from tests.models.backbones.folders import save_model
 
 Bench = Callable[..., Ended]
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "saw",
-    "one",
-    "of",
-    "the",
-    "places",
-    "in",
-    "Athens",
-    "before",
-    "it",
-    "was",
-    "there",
-    "with",
-    "all",
-    "the",
-    "others",
-]
+TEXT = "the cat sat on a mat and saw one of the places in Athens before it was there with all the others"
 
 
 @pytest.fixture
@@ -53,7 +30,8 @@ def wikitext(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A test file with an article of 300 paragraphs, each of 45 words, below BENCH_DATA."""
     data = tmp_path / "data" / "wikitext-103"
     data.mkdir(parents=True)
-    lines = [" ".join(WORDS[(at + shift) % len(WORDS)] for shift in range(45)) for at in range(300)]
+    words = TEXT.split()
+    lines = [" ".join(words[(at + shift) % len(words)] for shift in range(45)) for at in range(300)]
     (data / "test.txt").write_text("\n".join([" = Cats = ", *(f" {line} {at} " for at, line in enumerate(lines))]))
     monkeypatch.setenv("BENCH_DATA", str(data.parent))
     return data

@@ -19,7 +19,6 @@ from bench.errors import UsageError
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.models.backbones.folders import save_model
-from tools.regenerate import ROOT
 
 Bench = Callable[..., Ended]
 Run = Callable[..., int]
@@ -108,17 +107,6 @@ def test_the_paper_s_cells_are_planned() -> None:
     ]  # fmt: skip
     assert {cell.config.trainer.batch_size for cell in cells} == {256}
     assert {cell.config.trainer.lr for cell in cells} == {1e-5}
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_page_are_planned(bench: Bench) -> None:
-    text = (ROOT / "docs" / "large_models.md").read_text(encoding="utf-8").replace("\\\n", " ")
-    commands = [line.partition("#")[0].split() for line in text.splitlines() if line.startswith("bench run")]
-    assert len(commands) == 3
-    for command in commands:
-        ended = bench(*command[1:], "--dry-run")
-        assert ended.code == 0, ended.err
-        assert "llama2-7b · seed 0" in ended.out
 
 
 @pytest.mark.ddp

@@ -6,9 +6,7 @@ import json
 import platform
 import socket
 import struct
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -131,96 +129,93 @@ def stored(results: Path, key: str) -> dict[str, Any]:
     return {"train": trained["train"], "config": trained["config"], "scores": scores}
 
 
-class TestOffline:
-    @pytest.fixture
-    def results(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        monkeypatch.setenv("WANDB_MODE", "offline")
-        ended = bench(*arguments(folder / "results"))
-        assert (ended.code, warnings(ended)) == (0, [])
-        return folder / "results"
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
 
-    def test_what_it_shows_is_what_is_stored(self, results: Path, folder: Path, matrix: Path) -> None:
-        assert stores.contents(results) == expected(matrix)
-        runs = cells_of(copied(folder))
-        assert set(runs) == {path.name for path in results.glob("*/*/*")}
-        for key, about in runs.items():
-            held = stored(results, key)
-            run = about["run"]
-            assert run.run_group == f"{held['config']['task']}/trime"
-            assert run.project == "objective-bench"
-            shown = {name: value for name, value in about["config"].items() if name != "_wandb"}
-            assert shown == json.loads(json.dumps(held["config"]))
-            assert series(about, "train/loss") == rounded(held["train"]["curve"])
-            assert {name: value for name, value in about["summary"].items() if name in held["scores"]} == held["scores"]
-            assert about["exit"] == 0
 
-    def test_samples_and_boards_are_tables(self, results: Path, folder: Path) -> None:
-        """Each cell with texts has the first of them; the board of both tasks is a run of its own."""
-        runs = copied(folder)
-        cells = cells_of(runs)
-        (key,) = [path.name for path in results.glob("logicnlg/*/*")]
-        (samples,) = (cells[key]["files"] / "media" / "table" / "samples").glob("greedy_*.table.json")
-        content = json.loads(samples.read_text())
-        assert content["columns"] == ["id", "source", "reference", "text"]
-        assert {row[0]: row[3] for row in content["data"]} == stores.texts(results / "logicnlg" / "trime" / key)
-        assert all(row[1] and row[2] for row in content["data"])
-        (board,) = [about for key, about in runs.items() if key not in cells]
-        (table,) = (board["files"] / "media" / "table" / "board").glob("logicnlg.*.table.json")
-        content = json.loads(table.read_text())
-        (row,) = [dict(zip(content["columns"], line, strict=True)) for line in content["data"]]
-        assert row["method"] == "trime"
-        assert "sample" in row["watermark"]
-        assert row["bleu-1"] == stored(results, key)["scores"]["test/bleu-1/greedy"]
-
-    def test_it_takes_nothing_else_along(self, results: Path, folder: Path) -> None:
-        """No environment, command line, packages, machine, console output or code."""
-        files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
-        tables = [path for path in files if path.parent.parent.name == "table"]
-        assert {path.suffix for path in files if path not in tables} == {".wandb", ".log"}
-        assert not [path for path in files if SECRET.encode() in path.read_bytes()]
-        for about in (b"--preset", sys.executable.encode(), platform.platform().encode()):
-            assert not [path for path in files if path.suffix == ".wandb" and about in path.read_bytes()]
-
-    @pytest.mark.ddp
-    def test_what_other_processes_train_is_one_run(self, run: Run, log: Path, folder: Path) -> None:
-        """The first of them sends the curve."""
-        asked = stores.arguments(
-            folder / "results",
-            *("--logger", "wandb", "--devices", "2"),
-            task="ambiguous_template",
-            method="trime",
-            sets=("trainer.validate=1",),
-        )
-        places = {"WANDB_DIR": str(folder), "WANDB_DATA_DIR": str(folder / "staged")}
-        assert run(asked, children.ForkedWorkers(), WANDB_MODE="offline", **places) == 0, children.read(log)
-        ((key, about),) = cells_of(copied(folder)).items()
-        held = stored(folder / "results", key)["train"]
-        assert series(about, "train/loss") == rounded(held["curve"])
-        for name in ("nll", "ppl", "loss"):
-            found = [(step, columns[name]) for step, columns in held["validation"]]
-            assert series(about, f"validation/{name}") == found
-        assert len(held["curve"]) > 0
-        assert len(held["validation"]) > 0
+@pytest.mark.usefixtures("offline")
+def test_what_it_shows_is_what_is_stored_and_nothing_else(bench: Bench, folder: Path, matrix: Path) -> None:
+    """A run for each of ours, and one for the board; no environment, command line, packages, machine or output."""
+    results = folder / "results"
+    ended = bench(*arguments(results))
+    assert (ended.code, warnings(ended)) == (0, [])
+    assert stores.contents(results) == expected(matrix)
+    runs = copied(folder)
+    cells = cells_of(runs)
+    assert set(cells) == {path.name for path in results.glob("*/*/*")}
+    for key, about in cells.items():
+        held = stored(results, key)
+        run = about["run"]
+        assert (run.run_group, run.project) == (f"{held['config']['task']}/trime", "objective-bench")
+        shown = {name: value for name, value in about["config"].items() if name != "_wandb"}
+        assert shown == json.loads(json.dumps(held["config"]))
+        assert series(about, "train/loss") == rounded(held["train"]["curve"])
+        assert {name: value for name, value in about["summary"].items() if name in held["scores"]} == held["scores"]
         assert about["exit"] == 0
 
-    def test_more_rows_go_to_the_same_run(self, bench: Bench, results: Path, folder: Path) -> None:
-        key = next(results.glob("logicnlg/trime/*")).name
-        more = stores.arguments(results, "--logger", "wandb", "--decode", "topk=3", task="logicnlg", method="trime")
-        assert bench(*more).code == 0
-        assert len(list(folder.glob(f"wandb/*-{key}*"))) == 2
+    (key,) = [path.name for path in results.glob("logicnlg/*/*")]
+    samples = table_in(cells[key], "samples", "greedy_*")
+    assert {row["id"]: row["text"] for row in samples} == stores.texts(results / "logicnlg" / "trime" / key)
+    assert all(row["source"] and row["reference"] for row in samples)
+    (board,) = [about for key, about in runs.items() if key not in cells]
+    (row,) = table_in(board, "board", "logicnlg.*")
+    assert row["method"] == "trime"
+    assert "sample" in row["watermark"]
+    assert row["bleu-1"] == stored(results, key)["scores"]["test/bleu-1/greedy"]
 
-    def test_a_control_that_reads_a_cell_has_a_run_of_its_own(
-        self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Both have the key of the cell, and numbers of the same names."""
-        monkeypatch.setenv("WANDB_MODE", "offline")
-        asked = stores.arguments(folder / "results", "--logger", "wandb", task="logicnlg", method="mle,mle.decoupled")
-        assert bench(*asked).code == 0
-        (cell,) = (folder / "results").glob("logicnlg/mle/*")
-        runs = cells_of(copied(folder))
-        assert set(runs) == {cell.name, f"{cell.name}-mle.decoupled"}
-        names = [{n for n in about["summary"] if n.startswith("test/bleu-1/")} for about in runs.values()]
-        assert sorted(names, key=str) == [{"test/bleu-1/decoupled:greedy"}, {"test/bleu-1/greedy"}]
+    files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
+    tables = [path for path in files if path.parent.parent.name == "table"]
+    assert {path.suffix for path in files if path not in tables} == {".wandb", ".log"}
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
+    for text in (b"--preset", sys.executable.encode(), platform.platform().encode()):
+        assert not [path for path in files if path.suffix == ".wandb" and text in path.read_bytes()]
+
+    more = stores.arguments(results, "--logger", "wandb", "--decode", "topk=3", task="logicnlg", method="trime")
+    assert bench(*more).code == 0
+    assert len(list(folder.glob(f"wandb/*-{key}*"))) == 2, "more predictions go to the same run"
+
+
+def table_in(about: dict[str, Any], kind: str, name: str) -> list[dict[str, Any]]:
+    """The rows of the only table with a name."""
+    (path,) = (about["files"] / "media" / "table" / kind).glob(f"{name}.table.json")
+    content = json.loads(path.read_text())
+    return [dict(zip(content["columns"], line, strict=True)) for line in content["data"]]
+
+
+@pytest.mark.ddp
+def test_what_other_processes_train_is_one_run(run: Run, log: Path, folder: Path) -> None:
+    """The first of them sends the curve."""
+    asked = stores.arguments(
+        folder / "results",
+        *("--logger", "wandb", "--devices", "2"),
+        task="ambiguous_template",
+        method="trime",
+        sets=("trainer.validate=1",),
+    )
+    places = {"WANDB_DIR": str(folder), "WANDB_DATA_DIR": str(folder / "staged")}
+    assert run(asked, children.ForkedWorkers(), WANDB_MODE="offline", **places) == 0, children.read(log)
+    ((key, about),) = cells_of(copied(folder)).items()
+    held = stored(folder / "results", key)["train"]
+    assert series(about, "train/loss") == rounded(held["curve"])
+    for name in ("nll", "ppl", "loss"):
+        found = [(step, columns[name]) for step, columns in held["validation"]]
+        assert series(about, f"validation/{name}") == found
+    assert len(held["curve"]) > 0
+    assert len(held["validation"]) > 0
+    assert about["exit"] == 0
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_control_that_reads_a_run_has_one_of_its_own(bench: Bench, folder: Path) -> None:
+    """Both have the key of the run, and numbers of the same names."""
+    asked = stores.arguments(folder / "results", "--logger", "wandb", task="logicnlg", method="mle,mle.decoupled")
+    assert bench(*asked).code == 0
+    (cell,) = (folder / "results").glob("logicnlg/mle/*")
+    runs = cells_of(copied(folder))
+    assert set(runs) == {cell.name, f"{cell.name}-mle.decoupled"}
+    names = [{n for n in about["summary"] if n.startswith("test/bleu-1/")} for about in runs.values()]
+    assert sorted(names, key=str) == [{"test/bleu-1/decoupled:greedy"}, {"test/bleu-1/greedy"}]
 
 
 def broken(*_: Any, **__: Any) -> Any:
@@ -228,7 +223,7 @@ def broken(*_: Any, **__: Any) -> Any:
 
 
 class TestFailures:
-    @pytest.mark.parametrize("where", ["init", "Run.log", "Run.finish", "Settings"])
+    @pytest.mark.parametrize("where", ["init", "Run.log", "Run.finish"])
     def test_a_call_that_raises(
         self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, where: str
     ) -> None:
@@ -242,65 +237,40 @@ class TestFailures:
         ]
         assert stores.contents(folder / "results") == expected(matrix)
 
-    def test_not_installed(self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "wandb", None)
-        ended = bench(*arguments(folder / "results"))
-        assert ended.code == 0
-        assert len(warnings(ended)) == 1
-        assert stores.contents(folder / "results") == expected(matrix)
-
-    def test_no_key(self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(folder))
-        monkeypatch.setenv("NETRC", str(folder / "netrc"))
-        monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    @pytest.mark.parametrize("is_installed", [False, True])
+    def test_not_installed_or_no_key(
+        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, is_installed: bool
+    ) -> None:
+        if is_installed:
+            monkeypatch.setenv("HOME", str(folder))
+            monkeypatch.setenv("NETRC", str(folder / "netrc"))
+            monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+        else:
+            monkeypatch.setitem(sys.modules, "wandb", None)
         ended = bench(*arguments(folder / "results"))
         assert ended.code == 0
         assert len(warnings(ended)) == 1
         assert stores.contents(folder / "results") == expected(matrix)
 
     @pytest.mark.parametrize("silent", [pytest.param(False, marks=pytest.mark.slow), True], ids=["refuses", "silent"])
-    @pytest.mark.parametrize("seconds", [1, pytest.param(lightning_loggers.TIMEOUT_S, marks=pytest.mark.slow)])
     def test_nobody_answers(
-        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, seconds: int, silent: bool
+        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, silent: bool
     ) -> None:
         """A key, and a server that refuses, or takes the connection and never says a word.
 
         W&B's own default waits 90 seconds and then ends the program.
         """
         monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
-        monkeypatch.setattr(lightning_loggers, "TIMEOUT_S", seconds)
+        monkeypatch.setattr(lightning_loggers, "TIMEOUT_S", 1)
         with socket.create_server(("127.0.0.1", 0)) as server:
             monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
             if not silent:
                 server.close()
-            began = time.monotonic()
             ended = bench(*arguments(folder / "results"))
-            assert time.monotonic() - began < seconds + 40
             wandb.teardown()
         assert ended.code == 0
         assert len(warnings(ended)) == 1
         assert stores.contents(folder / "results") == expected(matrix)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("silent", [False, True], ids=["refuses", "silent"])
-    def test_the_whole_process_loses_less_than_twenty_seconds(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, silent: bool
-    ) -> None:
-        """With what W&B does when a process ends."""
-        monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
-        monkeypatch.setenv("OMP_NUM_THREADS", "1")
-        seconds = []
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
-            if not silent:
-                server.close()
-            for place, more in (("without", []), ("with", ["--logger", "wandb"])):
-                began = time.monotonic()
-                command = stores.arguments(folder / place, *more, task="ambiguous_template", method="trime")
-                subprocess.run([sys.executable, "-m", "bench", *command], check=True, capture_output=True)
-                seconds.append(time.monotonic() - began)
-        assert seconds[1] - seconds[0] < 20
-        assert stores.contents(folder / "with") == stores.contents(folder / "without")
 
     def test_a_failed_cell_is_a_failed_run(self, bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """In the project that the environment names; a run that somebody else has open goes on."""
@@ -315,7 +285,3 @@ class TestFailures:
         runs = copied(folder)
         assert runs.pop("somebodys")["history"] == []
         assert [(about["exit"], about["run"].project) for about in runs.values()] == [(1, "mine")]
-
-
-def test_its_waiting_time_is_bounded() -> None:
-    assert lightning_loggers.TIMEOUT_S <= 15

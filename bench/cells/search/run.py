@@ -9,7 +9,7 @@ successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.base.keys import key_of
@@ -19,17 +19,49 @@ from bench.cells.completion import without_weights
 from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
-from bench.cells.search.search import Execute, Name, Search, Tried, Tuned, best, method_options
-from bench.cells.search.validation_nll import stated_column, validation_nll
+from bench.cells.search.choice import Tried, best, tried_of
+from bench.cells.search.search import Search
 from bench.config.arguments import RunArguments
-from bench.config.resolve import find_method
+from bench.config.resolve import Method, find_method
 from bench.store.provenance import provenance
+from bench.tasks.core.task import Task
 
-__all__ = ["planned_search", "run_search", "search_builder"]
+__all__ = ["plan_of_search", "run_search"]
 
+Execute = Callable[[Plan, RunArguments, Progress], Outcome]
+"""Trains and evaluates every run of a plan, here or on several workers."""
 
 Placed = list[tuple[tuple[str, ...], list[Cell]]]
 """Each combination with its runs."""
+
+Name = tuple[str, str]
+"""Of a task, and of a method as it is trained."""
+
+
+@dataclass
+class Tuned:
+    """A method of a run that is tuned on one task.
+
+    Args:
+        task: its class.
+        method: as it is trained.
+        sets: the picked settings of the methods it starts from.
+        tried: every combination.
+        tie_break: those that tied, trained at full length; none where one was clearly the best.
+        picked: the best of the tie break, or of what was tried.
+    """
+
+    task: type[Task]
+    method: Method
+    sets: tuple[str, ...] = ()
+    tried: list[Tried] = field(default_factory=list)
+    tie_break: list[Tried] = field(default_factory=list)
+    picked: Tried | None = None
+
+    @property
+    def label(self) -> str:
+        """For people."""
+        return f"{self.task.name} · {self.method.trained_name}"
 
 
 def run_search(
@@ -37,7 +69,7 @@ def run_search(
     arguments: RunArguments,
     progress: Progress,
     execute: Execute,
-    before: Callable[[Plan], None] | None = None,
+    before: Callable[[Plan], None] = lambda plan: None,
 ) -> tuple[Plan, Outcome]:
     """Train what is tried, pick on the validation split, then train and evaluate what was picked on all seeds.
 
@@ -54,37 +86,41 @@ def run_search(
     Returns:
         The plan of what was picked, and the outcome of all runs.
     """
-    builder = search_builder(search, arguments, progress)
-    if before is not None:
-        before(everything(search, builder, progress))
+    builder = builder_of_search(search, arguments, progress)
+    before(everything(search, builder, progress))
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
-    while waiting:
-        ready = [name for name in waiting if not blocked(name, waiting, search)]
-        plan, cells = Plan(arguments.preset), dict[Name, Placed]()
-        for name in ready:
-            done[name] = waiting.pop(name)
-            done[name].sets = inherited(name, done, search)
-            cells[name] = place_tried(plan, done[name], search, builder)
-        methods = ", ".join(dict.fromkeys(method for _, method in cells))
-        progress.say(f"search: {sum(map(len, cells.values()))} combinations of {methods}")
+    while waiting:  # methods that start from others come after these
+        is_blocked = {
+            name: any((name[0], other) in waiting for other in search.starts_from(tuned.method))
+            for name, tuned in waiting.items()
+        }
+        ready = {name: waiting.pop(name) for name in [*waiting] if not is_blocked[name]}
+        plan, placed = Plan(arguments.preset), dict[Name, Placed]()
+        for name, tuned in ready.items():
+            olders = [done.get((name[0], other)) for other in search.starts_from(tuned.method)]
+            tuned.sets = tuple(text for older in olders if older and older.picked for text in older.picked.sets)
+            placed[name] = place_tried(plan, tuned, search, builder)
+        done |= ready
+        methods = ", ".join(dict.fromkeys(method for _, method in placed))
+        progress.say(f"search: {sum(map(len, placed.values()))} combinations of {methods}")
         outcome.add(execute(plan, replace(arguments, keep_checkpoints="all"), progress))
-        for name, combinations in cells.items():
-            done[name].tried = [tried_of(sets, of_combination) for sets, of_combination in combinations]
-            done[name].picked = best(done[name].tried)
-        outcome.add(tie_break(search, [done[name] for name in ready], builder, progress, execute))
+        for name, tuned in ready.items():
+            tuned.tried = [tried_of(*combination) for combination in placed[name]]
+            tuned.picked = best(tuned.tried)
+        outcome.add(tie_break(search, list(ready.values()), builder, progress, execute))
     whole = picked_plan(builder, done, progress)
     outcome.add(execute(whole, arguments, progress))
     for cell in whole.cells:
-        tuned = done.get((cell.config.task, cell.method.trained_name))
-        if tuned is not None and tuned.picked is not None and cell.evaluations:
-            config = builder.config(tuned.task, tuned.method, cell.config.seed)
-            record(cell, search.content(tuned.method, config), tuned)
+        tuned_or_none = done.get((cell.config.task, cell.method.trained_name))
+        if tuned_or_none is not None and tuned_or_none.picked is not None and cell.evaluations:
+            config = builder.config(tuned_or_none.task, tuned_or_none.method, cell.config.seed)
+            record(cell, search.content(tuned_or_none.method, config), tuned_or_none)
     return whole, outcome
 
 
-def planned_search(search: Search, arguments: RunArguments, progress: Progress) -> Plan:
-    """Return what a search would train, for its costs."""
-    builder = search_builder(search, arguments, progress)
+def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) -> Plan:
+    """Return what a search would train, for its costs; in place of what it will pick, the settings without it."""
+    builder = builder_of_search(search, arguments, progress)
     builder.costs_only = True
     return everything(search, builder, progress)
 
@@ -98,7 +134,7 @@ def everything(search: Search, builder: PlanBuilder, progress: Progress) -> Plan
     return plan
 
 
-def search_builder(search: Search, arguments: RunArguments, progress: Progress) -> PlanBuilder:
+def builder_of_search(search: Search, arguments: RunArguments, progress: Progress) -> PlanBuilder:
     """Return what makes the plans of a search; refuse settings that no method of the run takes."""
     checked = replace(arguments, sets=(*arguments.sets, *search.examples()))
     return builder_of(checked, progress.say, progress.rows).again(arguments)
@@ -116,21 +152,6 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
             else:
                 found[kind.name, method.trained_name] = Tuned(kind, method)
     return found
-
-
-def blocked(name: Name, waiting: Mapping[Name, Tuned], search: Search) -> bool:
-    """Return whether a method starts from one that is still to be tuned."""
-    return any((name[0], other) in waiting for other in search.starts_from(waiting[name].method))
-
-
-def inherited(name: Name, done: Mapping[Name, Tuned], search: Search) -> tuple[str, ...]:
-    """Return the chosen settings of the methods that a method starts from."""
-    sets: list[str] = []
-    for other in search.starts_from(done[name].method):
-        before = done.get((name[0], other))
-        if before is not None and before.picked is not None:
-            sets += before.picked.sets
-    return tuple(sets)
 
 
 def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Progress) -> Plan:
@@ -168,7 +189,7 @@ def place_tried(
     builder: PlanBuilder,
     combinations: Sequence[tuple[str, ...]] | None = None,
 ) -> Placed:
-    """Add the runs of every combination of a method to a plan; return them by combination.
+    """Add the runs of every combination of a method, or of some, to a plan; return them by combination.
 
     Nothing is added where the method does not fit; the plan of what was picked says why.
     """
@@ -190,12 +211,6 @@ def place_tried(
     return found
 
 
-def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
-    """Return a combination with what it is picked by."""
-    stated = stated_column(cells) if cells and method_options(sets) else None
-    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), stated)
-
-
 # Tie break at full length -------------------------------------------------------------------------------------------
 
 
@@ -206,49 +221,39 @@ def tie_break(
     whole = search.whole()
     if whole is None:
         return Outcome()
-    plan, cells = Plan(builder.preset), []
+    plan, repeated = Plan(builder.preset), list[tuple[Tuned, Placed]]()
     for tuned in methods:
         tied_sets = [tuned.tried[place].sets for place in tied([tried.nll for tried in tuned.tried])]
         if not tied_sets:
             continue
         round_of = Plan(builder.preset)
         placed = place_tried(round_of, tuned, whole, builder, tied_sets)
-        if gone := merged_among(placed):
+        folders = [folder for _, cells in placed for cell in cells for folder in without_weights(cell)]
+        if gone := list(dict.fromkeys(f"'{folder.path}'" for folder in folders)):
             progress.warn(
-                f"{name_of(tuned)}: its best trials tie, and repeating them at full length needs weights that runs of "
+                f"{tuned.label}: its best trials tie, and repeating them at full length needs weights that runs of "
                 f"a snapshot do not have; the best trial is picked. To train these again, remove {', '.join(gone)}"
             )
             continue
         plan.join(round_of)
-        cells.append((tuned, placed))
-    if not cells:
+        repeated.append((tuned, placed))
+    if not repeated:
         return Outcome()
-    names = ", ".join(dict.fromkeys(tuned.method.trained_name for tuned, _ in cells))
-    n_trials = sum(len(of) for _, of in cells)
+    names = ", ".join(dict.fromkeys(tuned.method.trained_name for tuned, _ in repeated))
+    n_trials = sum(len(placed) for _, placed in repeated)
     progress.say(f"search: {n_trials} trials of {names} are within {TIE} nats and are repeated at full length")
     outcome = execute(plan, replace(builder.arguments, keep_checkpoints="all"), progress)
-    for tuned, combinations in cells:
-        repeated = [tried_of(sets, of_combination) for sets, of_combination in combinations]
-        if not all(has_ended(*each) for each in zip(repeated, combinations, strict=True)):
-            progress.warn(f"{name_of(tuned)}: a training of its tie break has failed; the best trial is picked")
+    for tuned, placed in repeated:
+        found = [tried_of(*combination) for combination in placed]
+        if not all(has_ended(tried, cells) for tried, (_, cells) in zip(found, placed, strict=True)):
+            progress.warn(f"{tuned.label}: a training of its tie break has failed; the best trial is picked")
             continue
-        tuned.tie_break = repeated
-        tuned.picked = best(repeated) or tuned.picked
+        tuned.tie_break = found
+        tuned.picked = best(found) or tuned.picked
     return outcome
 
 
-def name_of(tuned: Tuned) -> str:
-    """Return the label of a task and a method."""
-    return f"{tuned.task.name} · {tuned.method.trained_name}"
-
-
-def merged_among(placed: Placed) -> list[str]:
-    """Return the folders of the merged runs without whose weights a tie break cannot be made."""
-    folders = [folder for _, cells in placed for cell in cells for folder in without_weights(cell)]
-    return list(dict.fromkeys(f"'{folder.path}'" for folder in folders))
-
-
-def has_ended(tried: Tried, placed: tuple[tuple[str, ...], Sequence[Cell]]) -> bool:
+def has_ended(tried: Tried, cells: Sequence[Cell]) -> bool:
     """Return whether a repeated trial has a likelihood, or has none because its training diverged."""
-    records = [cell.folder.trained() for cell in placed[1]]
+    records = [cell.folder.trained() for cell in cells]
     return tried.nll is not None or any(record is not None and record["status"] != "ok" for record in records)

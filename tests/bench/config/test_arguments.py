@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.search.grid import Grid
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.execution import ExecutionConfig
@@ -59,8 +58,3 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
     assert list(one.evaluations) == list(other.evaluations)
-
-
-def test_a_grid_tries_no_execution_settings() -> None:
-    with pytest.raises(UsageError, match="'execution.workers' changes none: give it to --set"):
-        Grid(("execution.workers=0,1",))

@@ -23,32 +23,20 @@ Start = Callable[..., BaseProcess]
 Run = Callable[..., int]
 
 
-def kill_at_random(start: Start, run: Run, results: Path, expected: dict[str, bytes], kills: int, seed: int) -> None:
-    """Kill runs at random moments until so many have died; each time a suite ends, compare and begin anew."""
-    draw, died, suites = random.Random(seed), 0, 0
-    while died < kills:
+def test_kills_at_random_moments(start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
+    """Two; `python -m tools.chaos.kills` makes a hundred, and more suites."""
+    draw, died, results, expected = random.Random(0), 0, tmp_path / "results", stores.contents(matrix)
+    while died < 2:
         child = start(stores.arguments(results))
         if children.ended(child, draw.expovariate(1 / 0.6)):
             assert child.exitcode == 0
             assert stores.contents(results) == expected
             shutil.rmtree(results)
-            suites += 1
         else:
             children.kill(child)
             died += 1
     assert run(stores.arguments(results)) == 0
     assert stores.contents(results) == expected
-    print(f"{died} kills, {suites + 1} suites")
-
-
-class TestRandomMoments:
-    def test_some_kills(self, start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
-        """`python -m tools.chaos.kills` makes a hundred, and more suites."""
-        kill_at_random(start, run, tmp_path / "results", stores.contents(matrix), kills=2, seed=0)
-
-    @pytest.mark.slow
-    def test_a_hundred_kills(self, start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:
-        kill_at_random(start, run, tmp_path / "results", stores.contents(matrix), kills=100, seed=1)
 
 
 def cell(results: Path) -> list[str]:

@@ -22,7 +22,6 @@ from bench.cells.evaluation import evaluate, merge
 from bench.cells.required import Evaluation
 from bench.cells.score import score_cell
 from bench.cells.work import store_rows
-from bench.config.decoding import parse
 from bench.errors import BenchError
 from bench.launch.lock import LOCK
 from bench.models.mle import MLE
@@ -160,26 +159,6 @@ class TestEvaluation:
 
 
 class TestMerge:
-    ROWS = ({"id": "b", "x": 1.5}, {"id": "a", "x": 2.5}, {"id": "c", "x": 0.5})
-
-    def test_sorted_by_id(self) -> None:
-        found = merge([self.ROWS[:1], [], self.ROWS[1:]], ["c", "a", "b"], "")
-        assert [row["id"] for row in found] == ["a", "b", "c"]
-
-    @pytest.mark.parametrize(
-        ("parts", "says"),
-        [
-            ([ROWS, ROWS[:1]], "got 4 rows with 3 ids, 0 missing and 0 not asked for"),
-            ([ROWS[:2]], "got 2 rows with 2 ids, 1 missing and 0 not asked for"),
-            ([ROWS, [{"id": "d", "x": 0.0}]], "got 4 rows with 4 ids, 0 missing and 1 not asked for"),
-            ([[*ROWS[:2], ROWS[0]]], "got 3 rows with 2 ids, 1 missing and 0 not asked for"),
-            ([], "got 0 rows with 0 ids, 3 missing and 0 not asked for"),
-        ],
-    )
-    def test_anything_else_is_refused(self, parts: Any, says: str) -> None:
-        with pytest.raises(BenchError, match=f"^cell: expected 3 rows, one per id; {says}$"):
-            merge(parts, ["a", "b", "c"], "cell")
-
     def test_padding_as_samplers_do_it_is_refused(self, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The usual distributed sampler repeats rows until all ranks have as many: here that cannot be stored."""
 
@@ -204,16 +183,6 @@ def without_rows(results: Path) -> dict[str, bytes]:
 
 
 class TestCommandLine:
-    @pytest.mark.slow
-    def test_evaluation_on_two_devices(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
-        """Rows of every kind from one trained cell of each task: the same files."""
-        results = tmp_path / "results"
-        plain = stores.arguments(results, "--decode", DECODINGS, method="trime")
-        assert bench(*plain).code == 0
-        held = without_rows(results)
-        assert run([*plain, "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
-        assert stores.contents(results) == held
-
     def test_real_processes(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
         """Two interpreters train and evaluate a cell as one does, and leave nothing for one device to do."""
         both = {n: tmp_path / str(n) for n in (1, 2)}
@@ -250,17 +219,6 @@ class TestCommandLine:
         held = without_rows(both[2])
         assert bench(*arguments[2]).code == 0
         assert stores.contents(both[2]) == held
-
-    @pytest.mark.slow
-    def test_real_processes_are_one_run_of_each_logger(self, run: Run, log: Path, tmp_path: Path) -> None:
-        """One of the cell, and one of the board."""
-        more = {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path), "WANDB_DATA_DIR": str(tmp_path / "staged")}
-        arguments = stores.arguments(tmp_path / "results", task="logicnlg", method="trime")
-        arguments += ["--devices", "2", "--logger", "wandb,csv", "--set", f"execution.log_dir={tmp_path / 'logs'}"]
-        assert run(arguments, **more) == 0, children.read(log)
-        assert "warning" not in children.read(log)
-        assert len(list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))) == 2
-        assert len(list(tmp_path.glob("logs/csv/logicnlg/trime/*/version_*/metrics.csv"))) == 1
 
 
 def assert_same_cell(alone: Path, together: Path) -> None:
@@ -379,10 +337,6 @@ def assert_evaluated_in(precision: str, arguments: list[str]) -> None:
     for other in ("32-true", "bf16-mixed"):
         rows = merge([list(evaluate(objective, cell.task, codec, replace(what, precision=other)))], what.ids, "")
         assert (rows == cell.folder.rows(key).rows) == (other == precision)  # type: ignore[union-attr]
-
-
-def test_decodings_are_two() -> None:
-    assert [decoding.samples for decoding in parse(DECODINGS)] == [False, True]
 
 
 STREAM = ("run", "--task", "wikitext103", "--method", "mle", "--preset", "small", "--limit", "12", "--quiet", "--json",

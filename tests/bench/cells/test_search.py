@@ -1,0 +1,297 @@
+"""`--trials` and `--grid`: what is typed, what is tried, which combination is picked, and what is recorded of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.base.ties import TIE, tied
+from bench.cells.search.choice import Stated, Tried, best, validation_nll
+from bench.cells.search.search import Search, learning_rates, read_grid, read_trials
+from bench.config.config import TrainerConfig
+from bench.config.resolve import find_method
+from bench.errors import UsageError
+from bench.models import METHODS
+from bench.store.store import CellFolder, Store
+from tests.conftest import TINY, Ended, penalised_method
+
+Bench = Callable[..., Ended]
+RATES = "1e-5,1e-1,1e-3"
+
+
+# What is typed ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["3"], Search(number=3)),
+        (["mle=2", "steps=0.5"], Search(of_method={"mle": 2}, steps=Fraction(1, 2))),
+        (["3,histalign=18,mle=18", "rows=7", "steps=1/3"],
+         Search(number=3, of_method={"histalign": 18, "mle": 18}, steps=Fraction(1, 3), rows=7)),
+        (["lr=1e-5,5e-5"], Search(number=2, rates=(1e-5, 5e-5))),
+    ],
+)  # fmt: skip
+def test_trials_as_typed(words: list[str], expected: Search) -> None:
+    assert read_trials(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["0"], "--trials takes numbers from 1, e.g. 3 or 3,mle=18, not '0'"),
+        (["mle"], "--trials takes numbers from 1"),
+        (["2,3"], "twice how many trials every method has"),
+        (["mle=2,mle=3"], "twice how many trials mle has"),
+        (["mel=2"], "mel"),
+        (["3", "steps=0"], "steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '0'"),
+        (["3", "steps=4/3"], "not '4/3'"),
+        (["3", "steps=1/0"], "not '1/0'"),
+        (["3", "steps=third"], "not 'third'"),
+        (["3", "rows=few"], "rows of --trials is a number from 1, e.g. 2000, not 'few'"),
+        (["3", "step=1/3"], "not 'step=1/3'; did you mean 'steps'?"),
+        (["lr=1e-3,fast"], "lr of --trials takes different numbers above 0, e.g. lr=1e-5,5e-5, not '1e-3,fast'"),
+        (["lr=1e-3,0.001"], "lr of --trials takes different numbers"),
+        (["lr=-1"], "lr of --trials takes different numbers"),
+        (["lr=nan"], "lr of --trials takes different numbers"),
+    ],
+)
+def test_trials_typed_wrongly(words: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        read_trials(words)
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        (["optim.lr="], "--grid takes section.name=value,value, not 'optim.lr='"),
+        (["optim.lr"], "--grid takes section.name=value,value, not 'optim.lr'"),
+        (["optim.lr=1", "optim.lr=2"], "--grid has 'optim.lr' twice"),
+        (["lr=1"], "'lr' is not section.name"),
+        (["execution.workers=1,2"], "'execution.workers' changes none: give it to --set"),
+    ],
+)
+def test_a_grid_typed_wrongly(axes: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_grid(axes)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--trials", "2", "--grid", "optim.lr=1,2"], "--grid and --trials are two ways to search"),
+        (["--trials", "2", "--slurm", "time=5"], "--slurm does not go with --trials"),
+    ],
+)
+def test_options_that_do_not_go_together(bench: Bench, tmp_path: Path, more: list[str], message: str) -> None:
+    ended = bench(*TINY, *more, "--results", str(tmp_path))
+    assert (ended.code, message in ended.err) == (2, True)
+
+
+# What is tried ------------------------------------------------------------------------------------------------------
+
+
+def test_rates_are_a_sequence_of_the_method() -> None:
+    few, many = learning_rates("mle", 1e-3, 3), learning_rates("mle", 1e-3, 8)
+    assert many[:3] == few == [0.000978, 0.00131, 0.00283], "a search of more trials begins with those of fewer"
+    assert learning_rates("face", 1e-3, 3) != few
+    assert learning_rates("mle", 1e-2, 3) == pytest.approx([10 * rate for rate in few], rel=1e-2)
+    eighths = sorted(int(8 * (math.log(rate / 1e-3, 16) + 0.5)) for rate in many)
+    assert eighths == list(range(8)), "every eighth of the range, a quarter to four times the rate, is tried once"
+
+
+def test_trials_leave_the_options_of_a_method_as_they_are() -> None:
+    """A coefficient that trades likelihood for something else would be set to nothing by likelihood."""
+    config: Any = SimpleNamespace(trainer=TrainerConfig(steps=9))
+    for name in (name for name, entry in METHODS.items() if not entry.baseline):
+        for sets in Search(number=3).combinations(find_method(name), config):
+            assert [text.partition("=")[0].rpartition(":")[2] for text in sets] == ["optim.lr"]
+    config.trainer = TrainerConfig()  # weights that are read as they are
+    assert Search(number=3).combinations(find_method("mle"), config) == []
+
+
+# What is picked -----------------------------------------------------------------------------------------------------
+
+
+def tried(rate: str, eps: str, nll: float | None, rouge: float | None = None) -> Tried:
+    """One combination of a learning rate and an option of a method."""
+    stated = None if rouge is None else Stated("rouge-l", rouge, lower_is_better=False)
+    return Tried((f"optim.lr={rate}", f"method.eps={eps}"), {}, nll, stated)
+
+
+def test_the_rate_is_picked_by_likelihood_and_an_option_by_the_stated_column() -> None:
+    found = [
+        tried("1", "0.1", 2.0, 30.0), tried("2", "0.1", 3.0, 50.0),
+        tried("1", "0.2", 4.0, 60.0), tried("2", "0.2", 2.5, 40.0), tried("1", "0.3", None),
+    ]  # fmt: skip
+    assert best(found) == found[3], "rates 1 and 2 have the lower likelihoods; of these two, the second has more ROUGE"
+    assert best(found[:2]) == found[0]
+    assert best(found[4:]) is None
+    unstated = [tried("1", "0.1", 2.0), tried("1", "0.2", None), tried("1", "0.3", 1.0), tried("1", "0.4", 1.0)]
+    assert best(unstated) == unstated[2], "the first of equals"
+
+
+@pytest.mark.parametrize(("second", "mean"), [(4.0, 3.0), (math.inf, None), (math.nan, None), (None, None)])
+def test_a_likelihood_that_is_not_finite_is_none(
+    monkeypatch: pytest.MonkeyPatch, second: float | None, mean: float | None
+) -> None:
+    values = iter([2.0, second])
+    cells: Any = ["first seed", "second seed"]
+    monkeypatch.setattr("bench.cells.search.choice._of_rows", lambda cell: next(values))
+    monkeypatch.setattr("bench.cells.search.choice._recorded", lambda cells: None)
+    monkeypatch.setattr("bench.cells.search.choice._of_perplexity", lambda cell: None)
+    assert validation_nll(cells) == mean
+
+
+@pytest.mark.parametrize(
+    ("losses", "places"),
+    [
+        ([], []),
+        ([None, 5.0], []),
+        ([5.0 + 1.1 * TIE, 5.0], []),
+        ([5.0 + TIE / 2, None, 5.0], [0, 2]),
+        ([5.0, 5.0], []),  # a setting that changes nothing
+        ([5.0, 5.0, 5.0 + TIE / 2], [0, 2]),
+        ([5.003, 5.002, 5.001, 5.0], [1, 2, 3]),
+    ],
+)
+def test_what_ties(losses: list[float | None], places: list[int]) -> None:
+    assert tied(losses) == places
+
+
+# Whole searches -----------------------------------------------------------------------------------------------------
+
+
+def picked(results: Path) -> dict[tuple[str, int], tuple[CellFolder, dict[str, Any], dict[str, Any]]]:
+    """The runs that were picked, by method and seed: folder, record, and what is stored of the search."""
+    found = {}
+    for cell in Store(results).cells():
+        record = cell.trained()
+        if record is not None and cell.grids():
+            (grid,) = cell.grids()
+            found[record["config"]["method"], record["config"]["seed"]] = (cell, record, dict(grid))
+    return found
+
+
+def rates_on(results: Path, split: str) -> dict[str, list[float]]:
+    """Learning rates of the runs with predictions of a split, by method."""
+    found: dict[str, list[float]] = {}
+    for cell in Store(results).cells():
+        record = cell.trained()
+        if record is not None and any(rows.content["split"] == split for rows in cell.all_rows()):
+            found.setdefault(record["config"]["method"], []).append(record["config"]["trainer"]["lr"])
+    return {method: sorted(rates) for method, rates in found.items()}
+
+
+def files(results: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+
+
+def test_a_grid_keeps_the_lowest_likelihood_and_reads_the_test_split_once(bench: Bench, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    command = (*TINY, "--grid", f"optim.lr={RATES}", "--results", str(results))
+    dry = bench(*command, "--dry-run", "--json")
+    assert (dry.code, results.exists()) == (0, False)
+    assert len(json.loads(dry.out)["cells"]) == 3, "one of them is the setting without a search, planned as picked"
+    assert bench(*command).code == 0
+    held = {}
+    for cell in Store(results).cells():
+        (rows,) = (rows for rows in cell.all_rows() if rows.content["split"] == "valid")
+        held[cell.path.name] = sum(row["nll_sum"] for row in rows.rows) / sum(row["n_tokens"] for row in rows.rows)
+    ((cell, record, grid),) = picked(results).values()
+    assert cell.path.name == grid["picked"] == min(held, key=held.__getitem__)
+    assert grid["axes"] == [f"optim.lr={RATES}"]
+    assert {one["keys"]["0"]: one["nll"] for one in grid["tried"]} == pytest.approx(held)
+    assert rates_on(results, "test") == {"mle": [record["config"]["trainer"]["lr"]]}
+    before = files(results)
+    assert bench(*command).code == 0
+    assert files(results) == before
+
+
+def test_an_option_of_a_method_is_picked_by_the_column_that_the_run_states(bench: Bench, tmp_path: Path) -> None:
+    """One choice for all seeds."""
+    results = tmp_path / "results"
+    command = ["run", "--task", "logicnlg", "--method", "label_smoothing", "--limit", "16", "--quiet", "--seeds", "0,1",
+               "--grid", "method.eps=0.01,0.9", "--results", str(results),
+               "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.validate=0.25",
+               "trainer.watch=table_bleu", "trainer.select=bleu-1"]  # fmt: skip
+    ended = bench(*command)
+    assert ended.code == 0, ended.err
+    assert "method.eps picked from 2 combinations by validation NLL, options of the method (method.*) by" in ended.out
+    found = picked(results)
+    assert sorted(found) == [("label_smoothing", 0), ("label_smoothing", 1)]
+    for cell, _, grid in found.values():
+        assert grid["method_options_by"] == "bleu-1"
+        best_of = max(grid["tried"], key=lambda one: one["bleu-1"])
+        assert cell.path.name in best_of["keys"].values()
+        for one in grid["tried"]:
+            kept = [Store(results).cell("logicnlg", "label_smoothing", key).trained() for key in one["keys"].values()]
+            values = [record["train"]["kept"]["value"] for record in kept if record is not None]
+            assert one["bleu-1"] == pytest.approx(sum(values) / 2)
+
+
+def test_a_rate_is_picked_by_likelihood_and_not_by_a_loss_with_a_penalty(bench: Bench, tmp_path: Path) -> None:
+    """The highest rate has the lowest loss and the lowest likelihood."""
+    results, method = tmp_path / "results", penalised_method(tmp_path)
+    ended = bench(*TINY, "--method", method, "--trials", "3", "--set", "trainer.steps=6", "--results", str(results))
+    assert ended.code == 0, ended.err
+    assert "optim.lr picked from 3 combinations by validation NLL: mle, penalised" in ended.out
+    _, record, grid = picked(results)["penalised", 0]
+    nlls = {float(one["sets"][0].rpartition("=")[2]): one["nll"] for one in grid["tried"]}
+    assert record["config"]["trainer"]["lr"] == min(nlls, key=nlls.__getitem__) == min(nlls)
+    assert record["config"]["method_options"]["weight"] == 2.0
+
+
+def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    command = [*TINY, "--method", "face,mle.continued", "--trials", "2,mle=3", "steps=1/2", "rows=8",
+               "--seeds", "0,1", "--results", str(results)]  # fmt: skip
+    ended = bench(*command)
+    assert ended.code == 0, ended.err
+    tried, tested = rates_on(results, "valid"), rates_on(results, "test")
+    assert {method: len(rates) for method, rates in tried.items()} == {"mle": 3, "face": 2, "mle.continued": 2}
+    assert {method: len(rates) for method, rates in tested.items()} == {"mle": 2, "face": 2, "mle.continued": 2}
+    found = picked(results)
+    assert sorted(found) == [(method, seed) for method in ("face", "mle", "mle.continued") for seed in (0, 1)]
+    for (method, _), (_, record, grid) in found.items():
+        assert grid["trials"] == len(grid["tried"]) == len(tried[method])
+        assert (grid["steps"], grid["rows"], list(grid["space"])) == ("1/2", 8, ["optim.lr"])
+        best = min(grid["tried"], key=lambda one: one["nll"])
+        assert best["sets"] == [f"{method}:optim.lr={record['config']['trainer']['lr']}"]
+        assert (record["config"]["trainer"]["steps"], record["key"]) == (2, grid["picked"])
+        for one in grid["tried"]:
+            (key,) = one["keys"].values()
+            trial = Store(results).cell("ambiguous_template", method, key).trained() or {}
+            assert (trial["config"]["trainer"]["steps"], trial["config"]["seed"]) == (1, 0)
+            assert trial["config"]["evaluation"]["rows"] == 8
+    parent, child = found["mle", 1][1], found["mle.continued", 1][1]
+    assert child["start"]["config"]["trainer"]["lr"] == parent["config"]["trainer"]["lr"], "the parent is tuned first"
+    assert "expected best validation NLL of 1 to 3 trials" in ended.out
+    before = files(results)
+    assert bench(*command).code == 0
+    assert files(results) == before
+
+
+def test_every_method_tries_the_same_rates_where_these_are_typed(bench: Bench, tmp_path: Path) -> None:
+    """With a few random rates each, a difference between methods may be that of the rates they drew.
+
+    A control that nothing is trained for reads the run that was picked.
+    """
+    results, methods = tmp_path / "results", "mle,trime,mle.penalty"
+    ended = bench(*TINY, "--method", methods, "--trials", "lr=1e-3,0.02", "steps=1/2", "--results", str(results))
+    assert ended.code == 0, ended.err
+    tried = rates_on(results, "valid")
+    assert (tried["mle"], tried["trime"]) == ([1e-3, 0.02], [1e-3, 0.02])
+    found = picked(results)
+    for _, _, grid in found.values():
+        assert (grid["trials"], grid["space"]) == (2, {"optim.lr": [1e-3, 0.02]})
+    (control,) = (cell.trained() for cell in Store(results).cells() if cell.path.parts[-2] == "mle.penalty")
+    assert (control or {})["start"]["key"] == found["mle", 0][2]["picked"]
