@@ -19,8 +19,7 @@ import torch
 from torch import Tensor
 
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.min_p import MinP
-from bench.decodings.typical import Typical
+from bench.decodings.samplers import MinP, Typical
 from bench.models.core.continuations import Written, write
 from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective

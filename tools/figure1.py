@@ -15,7 +15,7 @@ import torch
 from bench.board.pictures import COLOURS, Picture, drawing
 from bench.cells.build import build
 from bench.cells.cell import Cell
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Greedy
 from bench.errors import MissingError
 from bench.generation.continuation import Continuation, first_new
 from bench.own_source import loaded_model, planned_again

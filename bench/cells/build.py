@@ -16,7 +16,7 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import parse
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Greedy
 from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch

@@ -12,7 +12,7 @@ from bench.cells.forgetting import FORGETTING, general_text
 from bench.config.config import CellConfig
 from bench.config.resolve import EvaluationVariant, Method
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.topk import TopK
+from bench.decodings.samplers import TopK
 from bench.errors import UsageError
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.hub import architecture

@@ -1,4 +1,4 @@
-"""Decodings: the ways to turn next-token distributions into text, a file each; README.md says how to add one."""
+"""Decodings: the ways to turn next-token distributions into text; README.md shows how to add one."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from bench.base.entries import Entry
 __all__ = ["DECODINGS", "SYNONYMS"]
 
 DECODINGS = {
-    "greedy": Entry("bench.decodings.greedy:Greedy", "the most probable token, again and again"),
+    "greedy": Entry("bench.decodings.searches:Greedy", "the most probable token, again and again"),
     "beam": Entry(
-        "bench.decodings.beam:Beam", "the best of several texts that are continued side by side", "Wu et al. 2016"
+        "bench.decodings.searches:Beam", "the best of several texts that are continued side by side", "Wu et al. 2016"
     ),
-    "topk": Entry("bench.decodings.topk:TopK", "draw among the k most probable tokens", "Fan et al. 2018"),
+    "topk": Entry("bench.decodings.samplers:TopK", "draw among the k most probable tokens", "Fan et al. 2018"),
     "nucleus": Entry(
-        "bench.decodings.nucleus:Nucleus",
+        "bench.decodings.samplers:Nucleus",
         "draw among the fewest tokens with a mass of p",
         "Holtzman et al. 2020",
     ),
-    "sample": Entry("bench.decodings.sample:Sample", "draw from the whole distribution"),
+    "sample": Entry("bench.decodings.samplers:Sample", "draw from the whole distribution"),
     "min_p": Entry(
-        "bench.decodings.min_p:MinP", "draw among tokens not much less probable than the best", "Nguyen et al. 2024"
+        "bench.decodings.samplers:MinP", "draw among tokens not much less probable than the best", "Nguyen et al. 2024"
     ),
     "typical": Entry(
-        "bench.decodings.typical:Typical", "draw among tokens of about the expected surprise", "Meister et al. 2023"
+        "bench.decodings.samplers:Typical", "draw among tokens of about the expected surprise", "Meister et al. 2023"
     ),
     "eta": Entry(
-        "bench.decodings.eta:Eta", "draw among tokens above a floor, lower with entropy", "Hewitt et al. 2022"
+        "bench.decodings.samplers:Eta", "draw among tokens above a floor, lower with entropy", "Hewitt et al. 2022"
     ),
     "mirostat": Entry(
-        "bench.decodings.mirostat:Mirostat", "draw so that surprise stays at a target, by feedback", "Basu et al. 2021"
+        "bench.decodings.samplers:Mirostat", "draw so that surprise stays at a target, by feedback", "Basu et al. 2021"
     ),
     "contrastive_search": Entry(
-        "bench.decodings.contrastive_search:ContrastiveSearch",
+        "bench.decodings.searches:ContrastiveSearch",
         "a probable token whose state is unlike all before it",
         "Su et al. 2022",
         needs="k forward passes a token",

@@ -1,7 +1,9 @@
-"""Continuation: the texts of a batch as they grow, with the cache behind them, for decodings with a loop of their own.
+"""Continuation: the texts of a batch while they are written, with the caches of the models that read them.
 
-Shapes: B rows, R texts that grow at once, T tokens read and written, S source tokens, N new tokens, V vocabulary, D
-width of a state.
+A decoding asks it for log-probabilities and gives it tokens. The model reads a token only when something is asked that
+depends on it, so the last token of a text costs no forward pass.
+
+Shapes: B rows, R texts that grow at once, T tokens read and written, N new tokens, V vocabulary, D width of a state.
 """
 
 from __future__ import annotations
@@ -15,28 +17,28 @@ import torch
 from torch import Tensor
 
 from bench.decodings.core.decoding import Decoding
-from bench.generation.reference_reader import new_caches
+from bench.decodings.core.penalties import blockers
+from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
 from bench.models.core.objective import Objective
 from bench.models.core.states import History, TokenSlice
 
-__all__ = ["Continuation", "end_tokens", "first_new", "history_of"]
+__all__ = ["Continuation"]
 
-FOLLOWING = ("ids", "mask", "states", "real", "ended")
-"""Tensors of one row a text that follow a text wherever it goes; the source and its like are in `given`."""
+CHECK_EVERY = {"cpu": 1}
+"""Tokens between two checks whether all texts have ended, by device; 16 on a GPU, which has to be waited for."""
 
 
 class Continuation:
-    """Texts that grow token by token; what a decoding may ask of them is `bench.decodings.core.decoding.Texts`.
+    """Texts that grow token by token; `bench.decodings.core.decoding.Texts` is what decodings may use of it.
 
     Args:
         objective: method and backbone, in evaluation mode.
-        decoding: how the objective is asked for its distribution.
-        batch: as `generate` has it.
-        start: column of the first new token.
-        processors: logits processors of `transformers`.
-        reference: a frozen model that reads along, as `tokens.reference`.
+        decoding: decides which distribution the objective gives, and the penalties on it.
+        batch: as `bench.generation.generation.generate` takes it.
+        processors: further logits processors of `transformers`.
+        reference: a frozen model whose states of the same texts are `tokens.reference`.
     """
 
     def __init__(
@@ -44,17 +46,19 @@ class Continuation:
         objective: Objective,
         decoding: Decoding,
         batch: Batch,
-        start: int,
-        processors: Sequence[Any],
+        processors: Sequence[Any] = (),
         reference: Objective | None = None,
     ) -> None:
-        self.objective, self.decoding, self.processors, self.start = objective, decoding, processors, start
+        self.objective, self.decoding = objective, decoding
         config = objective.backbone.model.config
-        self.ends = end_tokens(config)
-        self.cache, self.reader = new_caches(config, reference)
+        self.row_cache, self.reader = RowCache(config), None
+        self.cache = new_cache(config, self.row_cache)
+        if reference is not None:
+            self.reader = ReferenceReader(reference, new_cache(reference.backbone.model.config))
+            self.row_cache.followers.append(self.reader.cache)
         self.reads_source = bool(config.is_encoder_decoder)
         ids, self.mask = batch["input_ids"], batch["attention_mask"]
-        self.given: dict[str, Any] = {}  # of encoder-decoders: what each step is told beside the new tokens
+        self.given: dict[str, Any] = {}  # what each step of an encoder-decoder has in addition to the new tokens
         if self.reads_source:
             encoder = objective.backbone.model.get_encoder()
             self.given = {
@@ -63,42 +67,66 @@ class Continuation:
                 "exemplar": batch.get("exemplar_ids"),
                 "exemplar_mask": batch.get("exemplar_mask"),
             }
-            ids = ids.new_full((len(ids), 1), start_token(config))
+            start = config.bos_token_id if config.decoder_start_token_id is None else config.decoder_start_token_id
+            ids = ids.new_full((len(ids), 1), int(start))
         self.ids = ids  # [R, T]
+        self.start = ids.shape[1]
+        self.processors = [*blockers(decoding, self.start), *processors]
+        self.ends = end_tokens(config)
+        self.end_ids = ids.new_tensor(sorted(self.ends))
         self.ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)  # [R]
-        self.rows = self._read(ids)
-        self.states, self.real = self._states_of_prompt()
+        self.copies = 1  # that stand side by side of each text, and so are of one row
+        self.n_read = 0
+        self.last: TokenSlice | None = None  # the last position of each text, when it was read last
+
+    @property
+    def rows(self) -> TokenSlice:
+        """The last position of each text, after the model has read all tokens."""
+        if self.last is None or self.n_read < self.ids.shape[1]:
+            self.last = self._read(self.ids[:, self.n_read :])
+            self.n_read = self.ids.shape[1]
+        return self.last
 
     def _read(self, new: Tensor) -> TokenSlice:
-        """Run the model over new tokens, [R, N]; return the last position of each text.
-
-        A reference model reads at once, not when it is asked: texts move from one step to the next.
-        """
-        places = None
-        if not self.reads_source:
-            places = positions(self.mask)[:, -new.shape[1] :]
-        history = history_of(self.ids, self.mask, self.start, reads_source=self.reads_source)
+        """Run the model over new tokens, [R, N]; return the last position of each text."""
+        places = None if self.reads_source else positions(self.mask)[:, -new.shape[1] :]
+        history = History(self.ids, ahead=self.ids.shape[1], mask=self.mask, prompt=self.start)
+        if self.reads_source:
+            history = History(self.ids[:, 1:], ahead=self.ids.shape[1] - 1)
         step = Step(ids=new, cache=self.cache, mask=self.mask, positions=places, history=history, **self.given)
         tokens = self.objective.backbone.extend(step)
-        if self.reader is not None:
-            tokens = replace(tokens, reference_slice=partial(_same, self.reader.rows(step, self.ids)))
-        return tokens
-
-    def _states_of_prompt(self) -> tuple[Tensor, Tensor]:
-        """Return the states behind the tokens read so far, and which of them are real.
-
-        The memory of a decoder-only model is its own earlier states, of an encoder-decoder those of the source.
-        """
-        last = self.rows.hidden[:, None]  # [R, 1, D]
-        real = torch.ones_like(self.ids[:, :1], dtype=torch.bool)
         if self.reads_source:
-            return last, real
-        return torch.cat([self.rows.memory, last], 1), torch.cat([self.rows.readable, real], 1)
+            self.row_cache.append("written_states", tokens.hidden[:, None])
+        if self.reader is None:
+            return tokens
+        return replace(tokens, reference_slice=partial(self.reader.rows, step, self.ids))
+
+    @property
+    def states(self) -> Tensor:
+        """The last state of the model after each token that it has read, [R, T, D], of the prompt too."""
+        rows = self.rows
+        if self.reads_source:
+            return self.row_cache.rows["written_states"]
+        return torch.cat([rows.memory.index_select(0, rows.group), rows.hidden[:, None]], 1)
+
+    @property
+    def real(self) -> Tensor:
+        """Which tokens are no padding, [R, T] bool."""
+        last = torch.ones_like(self.ids[:, :1], dtype=torch.bool)
+        if self.reads_source:
+            return last.expand(self.states.shape[:2])
+        return torch.cat([self.rows.readable, last], 1)
+
+    @property
+    def new(self) -> Tensor:
+        """What was written, [R, N]; after the first end token of a text it means nothing."""
+        return self.ids[:, self.start :]
 
     @property
     def finished(self) -> bool:
-        """Whether every text has an end token."""
-        return bool(self.ended.all())
+        """Whether every text has an end token; a GPU is asked after every 16th token only."""
+        due = self.new.shape[1] % CHECK_EVERY.get(self.ids.device.type, 16) == 0
+        return due and bool(self.ended.all())
 
     def log_probs(self) -> Tensor:
         """Log-probabilities of the next token, [R, V] float32, after blocked n-grams and penalties."""
@@ -113,54 +141,86 @@ class Continuation:
         return text.split()
 
     def append(self, tokens: Tensor) -> None:
-        """Add a token to each text, [R], and run the model over it."""
+        """Add a token to each text, [R]."""
         new = tokens[:, None]
         self.ids = torch.cat([self.ids, new], 1)
-        self.ended = self.ended | torch.isin(tokens, tokens.new_tensor(sorted(self.ends)))
+        self.ended = self.ended | torch.isin(tokens, self.end_ids)
         if not self.reads_source:
             self.mask = torch.cat([self.mask, torch.ones_like(new)], 1)
-        self.rows = self._read(new)
-        self.states = torch.cat([self.states, self.rows.hidden[:, None]], 1)
-        self.real = torch.cat([self.real, torch.ones_like(new, dtype=torch.bool)], 1)
 
     def repeat(self, times: int) -> None:
-        """Put copies of each text beside it."""
+        """Put copies of each text next to it."""
+        _ = self.rows  # a prompt is read once, not once for each copy
+        self._read_reference()
         self.cache.batch_repeat_interleave(times)
-        self._follow(lambda rows: rows.repeat_interleave(times, dim=0))
+        self.copies *= times
+        self._move(lambda rows: rows.repeat_interleave(times, dim=0))
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with the texts at these places, in this order; a place may come twice."""
+        self._read_reference()
         index = torch.tensor(places, device=self.ids.device)
-        self.cache.batch_select_indices(index)
-        self._follow(lambda rows: rows.index_select(0, index))
+        within_rows = len(places) == len(self.ids) and all(
+            place // self.copies == at // self.copies for at, place in enumerate(places)
+        )
+        if within_rows:  # what belongs to the source need not move
+            self.cache.reorder_cache(index)
+        else:
+            self.cache.batch_select_indices(index)
+            self.copies = 1
+        self._move(lambda rows: rows.index_select(0, index), source_too=not within_rows)
 
-    def _follow(self, moved: Callable[[Tensor], Tensor]) -> None:
+    def _read_reference(self) -> None:
+        """Let the reference model read what the model has read: afterwards the texts are in other places."""
+        if self.reader is not None and self.last is not None:
+            _ = self.last.reference
+
+    def _move(self, moved: Callable[[Tensor], Tensor], source_too: bool = True) -> None:
         """Move everything that belongs to a text to where the text now is."""
-        for name in FOLLOWING:
-            setattr(self, name, moved(getattr(self, name)))
-        self.given = {name: moved_part(part, moved) for name, part in self.given.items()}
-        if self.reader is not None:
-            self.reader.encoded = moved_part(self.reader.encoded, moved)
-        texts = torch.arange(len(self.rows), device=self.ids.device)
-        self.rows = self.rows.take(moved(texts))
+        texts = moved(torch.arange(len(self.ids), device=self.ids.device))
+        self.ids, self.ended = moved(self.ids), moved(self.ended)
+        if source_too or not self.reads_source:
+            self.mask = moved(self.mask)
+        if source_too:
+            self.given = {name: moved_part(part, moved) for name, part in self.given.items()}
+            if self.reader is not None:
+                self.reader.encoded = moved_part(self.reader.encoded, moved)
+        if self.last is not None:
+            self.last = self.last.take(texts)
 
 
-def _same(tokens: TokenSlice) -> TokenSlice:
-    return tokens
-
-
-def history_of(tokens: Tensor, mask: Tensor | None, start: int, *, reads_source: bool) -> History:
-    """Return the tokens so far as the history of their next position.
+class ReferenceReader:
+    """A reference model that reads the same texts; it reads only when `tokens.reference` is asked for.
 
     Args:
-        tokens: [R, T] prompt and text; of encoder-decoders start token and text.
-        mask: [R, T] of decoder-only models, 0 at padding.
-        start: columns of the prompts.
-        reads_source: whether it is an encoder-decoder.
+        model: of the architecture and vocabulary of the first model.
+        cache: an empty one, which follows the texts where they move.
     """
-    if reads_source:
-        return History(tokens[:, 1:], ahead=tokens.shape[1] - 1)
-    return History(tokens, ahead=tokens.shape[1], mask=mask, prompt=start)
+
+    def __init__(self, model: Objective, cache: Any) -> None:
+        self.model, self.cache = model, cache
+        self.encoded: Any = None  # output of its encoder
+        self.n_read = 0
+        self.last: TokenSlice | None = None
+
+    def rows(self, step: Step, tokens: Tensor) -> TokenSlice:
+        """Return the last position of each text.
+
+        Args:
+            step: of the first model.
+            tokens: [R, T] what its decoder has read so far.
+        """
+        if self.last is None or self.n_read < tokens.shape[1]:
+            places = None
+            if step.source is not None and self.encoded is None:
+                encode = self.model.backbone.model.get_encoder()
+                self.encoded = encode(input_ids=step.source, attention_mask=step.mask, return_dict=True)
+            if step.source is None and step.mask is not None:
+                places = positions(step.mask)[:, self.n_read :]
+            new = tokens[:, self.n_read :]
+            own = replace(step, ids=new, cache=self.cache, positions=places, encoded=self.encoded)
+            self.last, self.n_read = self.model.backbone.extend(own), tokens.shape[1]
+        return self.last
 
 
 def moved_part(part: Any, moved: Callable[[Tensor], Tensor]) -> Any:
@@ -172,25 +232,9 @@ def moved_part(part: Any, moved: Callable[[Tensor], Tensor]) -> Any:
     return type(part)(**{name: moved_part(value, moved) for name, value in part.items()})
 
 
-def first_new(batch: Batch, config: Any) -> int:
-    """Return the column at which new tokens begin: behind the prompts or the start token."""
-    if config.is_encoder_decoder:
-        return 1
-    return int(batch["input_ids"].shape[1])
-
-
-def start_token(config: Any) -> int:
-    """Return what an encoder-decoder reads first, as the library decides it."""
-    if config.decoder_start_token_id is not None:
-        return int(config.decoder_start_token_id)
-    return int(config.bos_token_id)
-
-
 def end_tokens(config: Any) -> frozenset[int]:
     """Return the tokens that end a text; none, one or several."""
     ends = getattr(config, "eos_token_id", None)
     if ends is None:
         return frozenset()
-    if isinstance(ends, int):
-        return frozenset([ends])
-    return frozenset(ends)
+    return frozenset([ends] if isinstance(ends, int) else ends)

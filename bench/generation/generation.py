@@ -1,41 +1,30 @@
-"""Generation: any backbone and objective as a `transformers` model, so that the library's own decoding drives them.
+"""Generation: what an objective and its backbone write for a batch, by any decoding.
 
-Beam search with length penalty and n-gram blocking are the library's, token for token; plain greedy is
-`bench.generation.greedy`, with the library's texts; sampling is `bench.generation.sampling`. The adapter only answers
-"what are the log-probabilities of the next token?". A decoding with a loop of its own asks the same of
-`bench.generation.continuation`.
+There is one loop over tokens, with a cache. It takes the most probable token of each text or lets a sampler draw one;
+beam search and contrastive search have loops of their own. Greedy and beam search write what `transformers` writes with
+the same model, token for token, which the tests compare. The library's own loops are not used: they read a prompt once
+for each beam, ask the device after each token whether all texts have ended, and know no cache of an objective's memory.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import GenerationConfig, GenerationMixin, PreTrainedModel
-from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.core.penalties import blockers
+from bench.decodings.core.draws import inverse_cdf, uniforms
+from bench.decodings.core.released_classes import draw_as_released
 from bench.decodings.core.sampler import Sampler
-from bench.decodings.greedy import Greedy
 from bench.errors import UsageError
-from bench.generation.continuation import Continuation, end_tokens, first_new, history_of
-from bench.generation.greedy import greedy
-from bench.generation.reference_reader import ReferenceReader, new_caches
-from bench.generation.row_cache import RowCache, SharedByBeams
-from bench.generation.sampling import SeededSampler
-from bench.models.backbones.backbone import Backbone, Batch, Step
-from bench.models.backbones.cache_keyword import library_keyword
-from bench.models.backbones.causal import positions
+from bench.generation.continuation import Continuation
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 
-__all__ = ["Generator", "RowCache", "SharedByBeams", "generate"]
+__all__ = ["SeededSampler", "generate"]
 
 
 def generate(
@@ -69,123 +58,63 @@ def generate(
         UsageError: for a batch that cannot be continued: right-padded prompts, too few positions, too few seeds.
     """
     decoding = objective.resolved(decoding)
-    limit, config = decoding.max_new_tokens or max_new_tokens, objective.backbone.model.config
+    limit = decoding.max_new_tokens or max_new_tokens
     _check(objective.backbone, batch["attention_mask"], limit - 1 + decoding.looks_ahead)
-    start = first_new(batch, config)
-    steps = [*blockers(decoding, start), *processors]
+    sampler = None
     if isinstance(decoding, Sampler):
         if len(seeds) != len(batch["input_ids"]):
             raise UsageError(f"sampling needs one seed per row: {len(batch['input_ids'])} rows, {len(seeds)} seeds")
-        classes = objective.classes if decoding.distribution == "f2_released" else None
-        steps.append(SeededSampler(decoding, seeds, limit, classes))
+        sampler = SeededSampler(
+            decoding, seeds, limit, objective.classes if decoding.distribution == "f2_released" else None
+        )
     if reference is None and objective.has_reference:
         reference = objective.reference_model
     with torch.no_grad(), _evaluating(objective), _evaluating(reference):
+        texts = Continuation(objective, decoding, batch, processors, reference)
         if decoding.own_loop:
-            texts = decoding.write(Continuation(objective, decoding, batch, start, steps, reference), limit)
-        elif type(decoding) is Greedy and not steps:
-            texts = greedy(objective, decoding, batch, limit, reference).tolist()
+            written = decoding.write(texts, limit)
         else:
-            settings = _settings(decoding, config, limit)
-            texts = Generator(objective, decoding, reference).continued(batch, start, settings, steps).tolist()
-    ends = end_tokens(config)
-    return [_until_end(row, ends) for row in texts]
+            for _ in range(limit):
+                scores = texts.log_probs()
+                texts.append(scores.argmax(1) if sampler is None else sampler(scores))
+                if texts.finished:
+                    break
+            written = texts.new.tolist()
+    return [_until_end(row, texts.ends) for row in written]
 
 
-class Generator(PreTrainedModel, GenerationMixin):
-    """An objective as the library wants a model. Built for one call, and never stored on the objective."""
+class SeededSampler:
+    """Draws a token of each row that depends on the row's own seed alone: not on batch, order, rank or world size.
 
-    base_model_prefix = "objective"
-    _supports_sdpa = True  # what the backbone's own class has accepted must not be refused here
-    _supports_flash_attn = True
-    _supports_flex_attn = True
-    _supports_attention_backend = True
+    Args:
+        decoding: with its temperature; a decoupled distribution is already cut.
+        seeds: one per row of the batch.
+        steps: most tokens that will be drawn.
+        classes: [V] class of each token, where the decoding draws classes itself.
+    """
 
-    def __init__(self, objective: Objective, decoding: Decoding, reference: Objective | None = None) -> None:
-        config = objective.backbone.model.config
-        super().__init__(copy.copy(config))  # the library writes into it
-        self.objective = objective
-        self.decoding = decoding
-        self.prompt = 0  # columns of the prompts
-        self.reference = reference
-        self.reader: ReferenceReader | None = None
-        # A checkpoint's own beams, lengths and penalties stay out: every setting is in `decoding`.
-        self.generation_config = GenerationConfig(**_special_ids(config))
+    def __init__(self, decoding: Sampler, seeds: Sequence[int], steps: int, classes: Tensor | None = None) -> None:
+        self.decoding, self.classes = decoding, classes
+        self.uniforms = torch.stack([uniforms(seed, steps) for seed in seeds])  # [B, steps]
+        self.state: dict[str, Tensor] = {}  # what the decoding keeps of each row
+        self.step = 0
 
-    def continued(self, batch: Batch, start: int, settings: GenerationConfig, processors: list[Any]) -> Tensor:
-        """Return the new tokens of each row with what the library fills up with behind them, [B, N]."""
-        ids, mask, config = batch["input_ids"], batch["attention_mask"], self.objective.backbone.model.config
-        cache, self.reader = new_caches(config, self.reference)
-        given: dict[str, Any]
-        if config.is_encoder_decoder:
-            # Only a name with this prefix reaches `forward` and not the encoder.
-            given = {"decoder_source_ids": ids}
-            if "exemplar_ids" in batch:
-                given["decoder_exemplar_ids"] = batch["exemplar_ids"]
-                given["decoder_exemplar_mask"] = batch["exemplar_mask"]
-        else:
-            given = {"position_ids": positions(mask)}
-            self.prompt = start
-        texts: Tensor = self.generate(
-            input_ids=ids,
-            attention_mask=mask,
-            generation_config=settings,
-            logits_processor=processors,
-            **{library_keyword(): cache},
-            **given,
-        )
-        return texts[:, start:]
+    def __call__(self, scores: Tensor) -> Tensor:
+        """Draw from log-probabilities or logits [B, V] by the next number of each row's generator; return tokens [B].
 
-    def prepare_inputs_for_generation(self, input_ids: Tensor, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Add all tokens so far: of these the library hands on the new ones only. It looks for the name `kwargs`."""
-        inputs: dict[str, Any] = super().prepare_inputs_for_generation(input_ids, *args, **kwargs)
-        return {**inputs, "so_far": input_ids}
-
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
-        position_ids: Tensor | None = None,
-        past_key_values: Any = None,
-        cache: Any = None,
-        decoder_input_ids: Tensor | None = None,
-        decoder_source_ids: Tensor | None = None,
-        decoder_exemplar_ids: Tensor | None = None,
-        decoder_exemplar_mask: Tensor | None = None,
-        encoder_outputs: Any = None,
-        so_far: Tensor | None = None,
-        use_cache: bool = True,
-        return_dict: bool = True,
-    ) -> CausalLMOutputWithPast:
-        """Log-probabilities of the next token of each row, [B, 1, V]; the cache comes by either of its names."""
-        if cache is None:
-            cache = past_key_values
-        ids = input_ids if decoder_input_ids is None else decoder_input_ids
-        assert ids is not None
-        history = None
-        if so_far is not None:
-            history = history_of(so_far, attention_mask, self.prompt, reads_source=self.config.is_encoder_decoder)
-        step = Step(
-            ids=ids,
-            cache=cache,
-            mask=attention_mask,
-            positions=position_ids,
-            source=decoder_source_ids,
-            encoded=encoder_outputs,
-            exemplar=decoder_exemplar_ids,
-            exemplar_mask=decoder_exemplar_mask,
-            history=history,
-        )
-        rows = self.objective.backbone.extend(step)
-        if self.reader is not None and so_far is not None:
-            rows = replace(rows, reference_slice=partial(self.reader.rows, step, so_far))
-        log_probs = self.objective.decode_log_probs(rows, self.decoding)
-        return CausalLMOutputWithPast(logits=log_probs[:, None], **{library_keyword(): cache})
-
-    def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """Return the backbone's encoder; the library runs it once per call."""
-        encoder: nn.Module = self.objective.backbone.model.get_encoder()
-        return encoder
+        Rows that have ended draw too, so that the other rows do not depend on them.
+        """
+        self.uniforms = self.uniforms.to(scores.device)
+        uniform = self.uniforms[:, self.step]
+        self.step += 1
+        if self.decoding.temperature != 1:
+            scores = scores / self.decoding.temperature
+        if self.decoding.distribution == "decoupled":  # cut already, within a class
+            return inverse_cdf(scores, uniform)
+        if self.classes is not None:
+            k = (self.decoding.class_cut() or {})["k"]
+            return draw_as_released(scores, self.classes.to(scores.device), k, uniform)
+        return self.decoding.draw(scores, uniform, self.state)
 
 
 @contextmanager
@@ -201,21 +130,6 @@ def _evaluating(module: nn.Module | None) -> Iterator[None]:
     finally:
         for part, training in modes:
             part.training = training
-
-
-def _settings(decoding: Decoding, config: Any, limit: int) -> GenerationConfig:
-    """The library's settings; only those of the decoding, because it warns about the others."""
-    return GenerationConfig(
-        max_new_tokens=limit,
-        do_sample=False,  # a sampler leaves one token, so that the largest score is the draw
-        **{"num_beams": 1, **decoding.library()},
-        **_special_ids(config),
-    )
-
-
-def _special_ids(config: Any) -> dict[str, Any]:
-    names = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
-    return {name: getattr(config, name, None) for name in names}
 
 
 def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
@@ -239,7 +153,7 @@ def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
 
 
 def _until_end(tokens: list[int], ends: Collection[int]) -> list[int]:
-    """Cut a row at its first end token; behind it there is padding, more end tokens, or what means nothing."""
+    """Cut a row at its first end token; what comes after it means nothing."""
     for at, token in enumerate(tokens):
         if token in ends:
             return tokens[:at]

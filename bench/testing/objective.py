@@ -25,7 +25,7 @@ from bench.config.decoding import parse
 from bench.config.reference import checkable, reference_of
 from bench.config.resolve import check_overrides, find_method
 from bench.errors import UsageError
-from bench.generation.continuation import Continuation, first_new
+from bench.generation.continuation import Continuation
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
@@ -120,14 +120,13 @@ def cache(subject: Subject) -> str:
     """Decoding with a cache equals full forward passes over the text so far, for both hooks that give distributions."""
     objective, rows = subject.objective().eval(), subject.rows[::3]
     prompts: Any = subject.codec.prompt_batch(rows)
-    start = first_new(prompts, objective.backbone.model.config)
     reference = objective.reference_model if objective.has_reference else None
     for decoding in parse("greedy,beam=3"):
         hooks: dict[str, Hook] = {
             "log_probs": objective.log_probs,
             f"decode_log_probs for {decoding.text}": partial(objective.decode_log_probs, decoding=decoding),
         }
-        texts = Continuation(objective, decoding, prompts, start, [], reference)
+        texts = Continuation(objective, decoding, prompts, reference=reference)
         for at in range(NEW_TOKENS):
             full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
             for row in rows:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.topk import TopK
+from bench.decodings.samplers import TopK
 from bench.models.backbones.backbone import Batch
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective

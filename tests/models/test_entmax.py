@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from bench.decodings.greedy import Greedy
-from bench.decodings.sample import Sample
+from bench.decodings.samplers import Sample
+from bench.decodings.searches import Greedy
 from bench.models.core.entry import Compatibility
 from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.entmax import Entmax

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bench.decodings.greedy import Greedy
-from bench.decodings.sample import Sample
+from bench.decodings.samplers import Sample
+from bench.decodings.searches import Greedy
 from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import slices
 from bench.models.gem import GEM

@@ -10,10 +10,8 @@ import pytest
 import torch
 
 from bench.config.resolve import find_method
-from bench.decodings.greedy import Greedy
-from bench.decodings.min_p import MinP
-from bench.decodings.sample import Sample
-from bench.decodings.typical import Typical
+from bench.decodings.samplers import MinP, Sample, Typical
+from bench.decodings.searches import Greedy
 from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
 from bench.models.core.states import slices

@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch import Trainer
 
 from bench.config.config import TrainerConfig
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext

@@ -2,9 +2,9 @@
 
 A decoding is a frozen dataclass. Its fields are its settings, and what it does with a distribution is one method:
 
-- greedy and beam search are the library's, token for token; a decoding says with which settings (`library`);
 - a sampler says which tokens may be drawn (`bench.decodings.core.sampler`);
-- a decoding with a loop of its own chooses the tokens itself (`own_loop`, `write`).
+- a decoding with a loop of its own chooses the tokens itself (`own_loop`, `write`);
+- any other takes the most probable token, again and again.
 
 Shapes: B rows, R texts that grow at once (several of a row in a search), T tokens, V vocabulary, D width of a state.
 """
@@ -43,9 +43,15 @@ class Texts(Protocol):
 
     ids: Tensor  # [R, T] what was read and written: the prompt or, for encoder-decoder, the start token; then the text
     start: int  # column of `ids` at which a text begins
-    states: Tensor  # [R, T, D] last state of the model behind each token that it has read, of the prompt too
-    real: Tensor  # [R, T] bool: the others are padding
     ends: frozenset[int]  # tokens that end a text
+
+    @property
+    def states(self) -> Tensor:
+        """The last state of the model after each token, of the prompt too, [R, T, D]."""
+
+    @property
+    def real(self) -> Tensor:
+        """Which tokens are no padding, [R, T] bool."""
 
     @property
     def finished(self) -> bool:
@@ -58,10 +64,10 @@ class Texts(Protocol):
         """Return the words of a text, between white space, without special tokens."""
 
     def append(self, tokens: Tensor) -> None:
-        """Add a token to each text, [R], and run the model over it."""
+        """Add a token to each text, [R]."""
 
     def repeat(self, times: int) -> None:
-        """Put copies of each text beside it."""
+        """Put copies of each text next to it."""
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with the texts at these places, in this order; a place may come twice."""
@@ -105,6 +111,7 @@ class Decoding:
     name: ClassVar[str]  # what a user types
     paper: ClassVar[str] = ""
     samples: ClassVar[bool] = False  # whether tokens are drawn at random, so that seeds are needed
+    own_loop: ClassVar[bool] = False  # whether `write` chooses the tokens
     looks_ahead: ClassVar[bool] = False  # whether the model reads the last token too
 
     no_repeat_ngram: int = whole(0, least=0, place=1)
@@ -156,17 +163,12 @@ class Decoding:
         return None
 
     def library(self) -> Mapping[str, Any]:
-        """Return the settings of the library's `generate` beside those every decoding has; none is greedy search."""
+        """Return further settings by their names in a `generation_config.json`, to compare with a checkpoint's own."""
         return {}
-
-    @property
-    def own_loop(self) -> bool:
-        """Whether `write` chooses the tokens, and not the library."""
-        return False
 
     def write(self, texts: Texts, limit: int) -> list[list[int]]:
         """Return the new tokens of each row, at most `limit`; what stands behind an end token does not matter."""
-        raise NotImplementedError(f"{type(self).__name__} says own_loop and has no write(texts, limit)")
+        raise NotImplementedError(f"{type(self).__name__} has own_loop and no write(texts, limit)")
 
     @property
     def width(self) -> int:

@@ -16,8 +16,8 @@ import torch
 import bench
 from bench.cli import main
 from bench.config.decoding import decode_text
-from bench.decodings.beam import Beam
-from bench.decodings.topk import TopK
+from bench.decodings.samplers import TopK
+from bench.decodings.searches import Beam
 from bench.errors import RunError, UsageError
 from bench.models.mle import MLE
 from bench.tasks.logicnlg import LogicNLG

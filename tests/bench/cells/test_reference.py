@@ -20,10 +20,8 @@ from bench.cells.run import execute
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import find_method
-from bench.decodings.beam import Beam
-from bench.decodings.contrastive_search import ContrastiveSearch
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Beam, ContrastiveSearch, Greedy
 from bench.errors import BenchError, BlockedError, UsageError
 from bench.generation.generation import generate
 from bench.launch.schedule import Schedule

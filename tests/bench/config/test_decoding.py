@@ -12,10 +12,9 @@ import pytest
 
 from bench.base.keys import key_of
 from bench.config.decoding import parse
-from bench.decodings.beam import Beam
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.greedy import Greedy
-from bench.decodings.topk import TopK
+from bench.decodings.samplers import TopK
+from bench.decodings.searches import Beam, Greedy
 from bench.errors import UsageError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "decodings"
@@ -153,7 +152,7 @@ def test_stored_keys_stay() -> None:
 OWN = """
 from dataclasses import dataclass
 
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Greedy
 
 
 @dataclass(frozen=True, kw_only=True)

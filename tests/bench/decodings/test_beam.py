@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 import torch
 
-from bench.decodings.beam import Beam
+from bench.decodings.searches import Beam
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import decode, next_token
 from tests.bench.generation.test_generation import one, run
@@ -108,30 +108,10 @@ def test_the_choice_of_a_text_is_in_keys_only_where_it_is_made() -> None:
     assert Beam(beams=5, gnmt=1.0, unrepeated_ngram=3).text == "beam=5+gnmt=1.0+unrepeated_ngram=3"
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), in_turn(KINDS, ["", "+length_penalty=2", "+length_penalty=-1", "+early_stopping"])
-)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_our_loop_is_the_librarys_search(monkeypatch: pytest.MonkeyPatch, kind: str, options: str, seed: int) -> None:
-    """With a penalty that both have, the two searches write the same."""
-    objective, given = MLE(backbone(kind, seed=seed)).eval(), texts(6, seed)
-    theirs = run(objective, given, f"beam=4{options}", 10)
-    monkeypatch.setattr(Beam, "own_loop", True)
-    assert run(objective, given, f"beam=4{options}", 10) == theirs
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_an_end_token(kind: str) -> None:
     found = run(MLE(backbone(kind, eos_token_id=None)), texts(3), "beam=3+gnmt=1", 7)
     assert {len(row) for row in found} == {7}
-
-
-def test_several_end_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    objective = MLE(backbone("llama", eos_token_id=[END, 3, 7, 9])).eval()
-    theirs = run(objective, texts(8, 2), "beam=3", 10)
-    monkeypatch.setattr(Beam, "own_loop", True)
-    assert run(objective, texts(8, 2), "beam=3", 10) == theirs
-    assert not {END, 3, 7, 9} & {token for row in theirs for token in row}
 
 
 def test_a_prompt_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

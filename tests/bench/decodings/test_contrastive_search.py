@@ -12,10 +12,11 @@ import torch
 from torch import Tensor, nn
 from transformers import PretrainedConfig
 
-from bench.decodings import contrastive_search
-from bench.decodings.contrastive_search import ContrastiveSearch
+from bench.decodings import searches
+from bench.decodings.searches import ContrastiveSearch
 from bench.errors import UsageError
-from bench.generation.generation import RowCache, generate
+from bench.generation.generation import generate
+from bench.generation.row_cache import RowCache
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.objective import Objective
 from bench.models.core.states import States, TokenSlice, last_slice, slices
@@ -120,13 +121,13 @@ def test_limits_are_greedy_search(kind: str, decoding: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_padding_does_not_count(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """A state is compared with those behind the tokens of its prompt and text; behind the start token for BART."""
-    given, seen, cosine = [[7], *texts(3, 3)], list[list[int]](), contrastive_search.largest_cosine
+    given, seen, cosine = [[7], *texts(3, 3)], list[list[int]](), searches.largest_cosine
 
     def watched(tried: Tensor, before: Tensor, real: Tensor) -> Tensor:
         seen.append(real.sum(1).tolist())
         return cosine(tried, before, real)
 
-    monkeypatch.setattr(contrastive_search, "largest_cosine", watched)
+    monkeypatch.setattr(searches, "largest_cosine", watched)
     run(MLE(backbone(kind, eos_token_id=None)), given, "contrastive_search=5", 3)
     read = [1] * 4 if kind == "bart" else [len(text) for text in given]
     assert seen == [[count + step for count in read] for step in range(3)]
@@ -134,7 +135,7 @@ def test_padding_does_not_count(monkeypatch: pytest.MonkeyPatch, kind: str) -> N
 
 def test_a_state_that_does_not_count_changes_nothing() -> None:
     tried, before = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[0.0, 2.0], [3.0, 0.0]]])
-    cosine = contrastive_search.largest_cosine
+    cosine = searches.largest_cosine
     assert cosine(tried, before, torch.tensor([[True, True]])).tolist() == [[1.0]]
     assert cosine(tried, before, torch.tensor([[True, False]])).tolist() == [[0.0]]
 

@@ -18,7 +18,8 @@ from bench.config.decoding import parse
 from bench.decodings import DECODINGS, SYNONYMS
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
-from bench.generation.generation import RowCache, generate
+from bench.generation.generation import generate
+from bench.generation.row_cache import RowCache
 from bench.models.mle import MLE
 from tests.bench.generation import test_bilstm_generation as recurrent
 from tests.bench.generation.test_stepwise import worst_step
@@ -60,8 +61,15 @@ def test_cached_is_full_on_a_copying_lstm(options: dict[str, Any], decoding: str
     assert recurrent.worst_step(tiny(**options), decoding, recurrent.CopyCacheLM) < 1e-10
 
 
-@pytest.mark.parametrize("decoding", ["beam=3+gnmt=1", "contrastive_search=3"])
-@pytest.mark.parametrize("name", ["batch_select_indices", "batch_repeat_interleave"])
+@pytest.mark.parametrize(
+    ("name", "decoding"),
+    [
+        ("reorder_cache", "beam=3"),
+        ("batch_repeat_interleave", "beam=3"),
+        ("batch_repeat_interleave", "contrastive_search=3"),
+        ("batch_select_indices", "contrastive_search=3"),
+    ],
+)
 def test_the_comparison_is_alive(monkeypatch: pytest.MonkeyPatch, name: str, decoding: str) -> None:
     """It fails by nats where the memory does not follow its text."""
     inherited = getattr(RowCache.__mro__[1], name)

@@ -10,9 +10,9 @@ from transformers import RepetitionPenaltyLogitsProcessor
 from bench.config.decoding import parse
 from bench.decodings.core.penalties import WrittenPenalty, blockers
 from bench.models.mle import MLE
+from tests.bench.decodings.test_samplers import scores_of
 from tests.bench.generation.decoding_oracle import next_token
 from tests.bench.generation.test_generation import run
-from tests.bench.generation.test_sampling import scores_of
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
 
 PENALISED = "repetition_penalty=1.7+frequency_penalty=0.4+presence_penalty=0.3"

@@ -10,8 +10,7 @@ from bench.config.decoding import parse
 from bench.decodings.core.released_classes import class_weights, draw_as_released
 from bench.decodings.core.sampler import Sampler
 from bench.errors import UsageError
-from bench.generation.generation import generate
-from bench.generation.sampling import SeededSampler
+from bench.generation.generation import SeededSampler, generate
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
@@ -79,7 +78,7 @@ def test_each_row_draws_by_its_own_seed() -> None:
 
     def drawn(seeds: list[int]) -> list[int]:
         scores = PROBS.log().expand(len(seeds), -1)
-        return SeededSampler(decoding, seeds, 1, CLASSES)(None, scores).argmax(1).tolist()
+        return SeededSampler(decoding, seeds, 1, CLASSES)(scores).tolist()
 
     assert drawn(seeds) == drawn(seeds[::-1])[::-1] == [drawn([seed])[0] for seed in seeds]
     assert set(drawn(seeds)) == {0, 1, 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -34,8 +35,9 @@ def run(
     return generate(objective, collate(objective.backbone, given), one(decoding), limit, **options)
 
 
-def cut(row: list[int]) -> list[int]:
-    return row[: row.index(END)] if END in row else row
+def cut(row: list[int], ends: Sequence[int] = (END,)) -> list[int]:
+    """The tokens before the first end token."""
+    return row[: next((at for at, token in enumerate(row) if token in ends), len(row))]
 
 
 def counted(objective: Objective) -> Objective:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from bench.decodings.beam import Beam
 from bench.decodings.core.decoding import Decoding
+from bench.decodings.searches import Beam
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, slices
 

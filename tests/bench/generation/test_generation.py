@@ -1,9 +1,7 @@
-"""Generation through the adapter: the library's own decoding, the oracle's, and what must not depend on the batch."""
+"""Generation: the texts of the library and of a plain loop, and what they must not depend on."""
 
 from __future__ import annotations
 
-import gc
-import weakref
 from typing import Any
 
 import pytest
@@ -11,11 +9,14 @@ import torch
 from torch import Tensor
 from transformers import GenerationConfig
 
-from bench.decodings.beam import Beam
+from bench.decodings.searches import Beam
 from bench.errors import UsageError
-from bench.generation.generation import Generator, RowCache, SharedByBeams, generate
+from bench.generation import continuation
+from bench.generation.generation import generate
+from bench.generation.row_cache import Growing, RowCache, SharedByBeams
 from bench.models.core.objective import Objective
 from bench.models.mle import MLE
+from tests import operations
 from tests.bench.generation.decoded import NEW, SAMPLES, SEARCHES, counted, cut, one, run
 from tests.bench.generation.decoding_oracle import decode
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
@@ -23,11 +24,14 @@ from tests.drawn import in_turn
 
 
 class TestLibrary:
-    """MLE through the adapter is the library's own generate, token for token."""
+    """MLE writes what the model's own generate writes, token for token."""
 
-    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, SEARCHES))
-    def test_equal(self, kind: str, decoding: str) -> None:
-        objective = MLE(backbone(kind)).eval()
+    @pytest.mark.parametrize("ends", [END, [END, 3, 7, 9]])
+    @pytest.mark.parametrize(
+        ("kind", "decoding"), in_turn(KINDS, [*SEARCHES, "beam=4+length_penalty=-1", "beam=4+no_repeat_ngram=1"])
+    )
+    def test_equal(self, kind: str, decoding: str, ends: int | list[int]) -> None:
+        objective = MLE(backbone(kind, eos_token_id=ends)).eval()
         given, settings = texts(8), one(decoding)
         beam: dict[str, Any] = {}
         if isinstance(settings, Beam):
@@ -35,12 +39,13 @@ class TestLibrary:
             beam["early_stopping"] = settings.early_stopping
         config = GenerationConfig(
             max_new_tokens=NEW, do_sample=False, no_repeat_ngram_size=settings.no_repeat_ngram, **beam,
-            pad_token_id=0, eos_token_id=END, bos_token_id=1, decoder_start_token_id=1,
+            pad_token_id=0, eos_token_id=ends, bos_token_id=1, decoder_start_token_id=1,
         )  # fmt: skip
         batch = collate(objective.backbone, given)
         theirs = objective.backbone.model.generate(**batch, generation_config=config)
         start = 1 if kind == "bart" else batch["input_ids"].shape[1]
-        assert run(objective, given, decoding) == [cut(row) for row in theirs[:, start:].tolist()]
+        texts_of = [cut(row, ends if isinstance(ends, list) else [ends]) for row in theirs[:, start:].tolist()]
+        assert run(objective, given, decoding) == texts_of
 
     def test_settings_of_the_checkpoint_stay_out(self) -> None:
         plain, opinionated = backbone("bart"), backbone("bart")
@@ -203,16 +208,12 @@ class TestLeavesNothingBehind:
             run(objective, texts(2), "decoupled:greedy")
         assert all(module.training for module in objective.modules())
 
-    def test_the_generator_goes_away(self) -> None:
+    def test_no_trace_in_the_model(self) -> None:
         objective = MLE(backbone("gpt2"))
         names, config = list(objective.state_dict()), objective.backbone.model.config.to_dict()
-        seen = weakref.ref(Generator(objective, one("greedy")))
         run(objective, texts(2), "beam=2")
-        gc.collect()
-        assert seen() is None
         assert list(objective.state_dict()) == names
         assert objective.backbone.model.config.to_dict() == config
-        assert not any(isinstance(module, Generator) for module in objective.modules())
 
     def test_no_global_random_numbers(self) -> None:
         objective = MLE(backbone("gpt2"))
@@ -244,6 +245,40 @@ class TestRefused:
     def test_cropping(self) -> None:
         with pytest.raises(NotImplementedError, match="assisted"):
             RowCache(backbone("gpt2").model.config).crop(-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_gpu_is_hardly_waited_for(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most every tenth token asks the device for anything; texts that have ended meanwhile are cut."""
+    found = run(MLE(backbone(kind)), texts(4), "greedy", 40)
+    monkeypatch.setitem(continuation.CHECK_EVERY, "cpu", 16)
+    assert run(MLE(backbone(kind)), texts(4), "greedy", 40) == found
+    objective, waits = MLE(backbone(kind, eos_token_id=None)), {}
+    for tokens in (8, 40):
+        with operations.counted() as count:
+            run(objective, texts(4), "greedy", tokens)
+        waits[tokens] = count.waits["_local_scalar_dense"] + count.waits["nonzero"]
+    assert (waits[40] - waits[8]) / 32 <= 0.1
+
+
+class TestGrowing:
+    def test_equals_joining(self) -> None:
+        growing, pieces, found, places = Growing(1), [torch.randn(2, n, 3) for n in (5, 1, 1, 90, 1, 200)], None, set()
+        for at, piece in enumerate(pieces):
+            found = growing.appended(found, piece)
+            assert torch.equal(found, torch.cat(pieces[: at + 1], 1))
+        for _ in range(300):
+            found = growing.appended(found, torch.ones(2, 1, 3))
+            places.add(found.data_ptr())
+        assert len(places) <= 5, "most tokens are written behind the others, in the same memory"
+
+    def test_rows_that_were_moved(self) -> None:
+        """What the caller made of the tensor counts, not what the buffer holds."""
+        growing = Growing(1)
+        found = growing.appended(None, torch.tensor([[1], [3]]))
+        found = growing.appended(found, torch.tensor([[2], [4]]))
+        found = growing.appended(found.flip(0), torch.tensor([[5], [6]]))
+        assert found.tolist() == [[3, 4, 5], [1, 2, 6]]
 
 
 class TestRowCache:

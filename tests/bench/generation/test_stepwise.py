@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from bench.decodings.core.decoding import Decoding
-from bench.generation.generation import RowCache
+from bench.generation.row_cache import RowCache
 from bench.models.backbones import causal
 from bench.models.core.objective import Objective
 from bench.models.mle import MLE

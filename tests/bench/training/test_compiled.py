@@ -45,7 +45,7 @@ def counting_backend(seen: list[int]) -> Any:
 @pytest.mark.parametrize("kind", still.KINDS)
 def test_the_body_is_compiled_for_whole_batches_only(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Graphs are made in training and not in generation; afterwards, the body is what it was."""
-    from bench.decodings.greedy import Greedy
+    from bench.decodings.searches import Greedy
     from bench.generation.generation import generate
 
     seen: list[int] = []

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.decodings.beam import Beam
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.greedy import Greedy
+from bench.decodings.searches import Beam, Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.config.decoding import parse
-from bench.decodings.topk import TopK
+from bench.decodings.samplers import TopK
 from bench.errors import UsageError
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import last_slice

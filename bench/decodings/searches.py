@@ -1,10 +1,11 @@
-"""Beam search: the best of several texts that are continued side by side.
+"""Searches: decodings that look for a probable text instead of drawing one: greedy, beam and contrastive search.
 
-Shapes: B rows, k beams of each, V vocabulary, C best continuations of a row.
+Shapes: B rows, k beams or candidates of each, V vocabulary, T tokens so far, D width of a state.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,22 +14,37 @@ from bench.decodings.core.decoding import Decoding, Texts
 from bench.decodings.core.settings import flag, number, whole
 from bench.errors import UsageError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `bench list` reads this file, without torch
     from torch import Tensor
 
-__all__ = ["Beam", "repeats"]
+__all__ = ["Beam", "ContrastiveSearch", "Greedy", "repeats"]
 
 Grown = tuple[float, int, int]
 """A text with one more token: its log-probability, the place of the text that it continues, and the token."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Greedy(Decoding):
+    """The most probable token, again and again; token for token what the library's search writes.
+
+    >>> Greedy().as_dict()
+    {'mode': 'greedy', 'no_repeat_ngram': 0, 'max_new_tokens': None, 'distribution': 'model'}
+    """
+
+    name: ClassVar[str] = "greedy"
+
+    def class_cut(self) -> Mapping[str, Any]:
+        """The most probable class, then its most probable token."""
+        return {"greedy": True}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Beam(Decoding):
     """Continue the k best texts; of those that end take the best one for its length.
 
-    The library's own search; with `gnmt` or `unrepeated_ngram`, which the library does not have, the same search here.
-    A text of n tokens, its end token among them, is scored by log p / n^length_penalty or, after Wu et al. 2016,
-    eq. 14, by log p / ((5 + n) / 6)^gnmt; their coverage penalty is no part of it.
+    The search of `transformers`, which has neither `gnmt` nor `unrepeated_ngram`. A text of n tokens, its end token
+    among them, is scored by log p / n^length_penalty or, after Wu et al. 2016, eq. 14, by log p / ((5 + n) / 6)^gnmt;
+    their coverage penalty is no part of it.
 
     Of the 2k best continuations, those among the first k that end are finished, and the first k that do not end go on.
     A row is done when k texts are finished and its best running one, at its present length, does not beat the worst of
@@ -49,6 +65,7 @@ class Beam(Decoding):
 
     name: ClassVar[str] = "beam"
     paper: ClassVar[str] = "Wu et al. 2016"
+    own_loop: ClassVar[bool] = True
 
     beams: int = whole(least=2, value=True, example="beam=4")
     length_penalty: float = number(1.0)
@@ -66,17 +83,9 @@ class Beam(Decoding):
         return {"greedy": True}
 
     def library(self) -> Mapping[str, Any]:
-        """The library's names for the same settings."""
-        return {
-            "num_beams": self.beams,
-            "length_penalty": self.length_penalty,
-            "early_stopping": self.early_stopping,
-        }
-
-    @property
-    def own_loop(self) -> bool:
-        """The library divides by a power of the length and by nothing else, and takes the best text."""
-        return self.gnmt is not None or self.unrepeated_ngram > 0
+        """The settings of a beam search."""
+        names = {"num_beams": self.beams, "length_penalty": self.length_penalty}
+        return {**names, "early_stopping": self.early_stopping}
 
     @property
     def width(self) -> int:
@@ -176,3 +185,63 @@ class Finished:
             return
         best = log_prob / self.search.length(tokens)
         self.done = self.done or self.search.early_stopping or best <= self.texts[-1][0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastiveSearch(Decoding):
+    """Of the k most probable tokens v the one with the largest (1 - alpha) p(v) - alpha max_j cos(h_v, h_j).
+
+    h_v is the state of the model after it has read v, and j goes over all tokens before: those of the prompt and of the
+    text on decoder-only models; the start token and those of the text, not the source, on encoder-decoders. Equal
+    scores go to the more probable token. k = 1 and alpha = 0 are greedy search.
+
+    Source: Su et al. 2022, eq. 5; they use k of 5 to 8 and alpha 0.6.
+
+    Args:
+        k: how many tokens are tried; each costs a forward pass.
+        alpha: weight of the degeneration penalty.
+    """
+
+    name: ClassVar[str] = "contrastive_search"
+    paper: ClassVar[str] = "Su et al. 2022"
+    own_loop: ClassVar[bool] = True
+    looks_ahead: ClassVar[bool] = True
+
+    k: int = whole(least=1, value=True, example="contrastive_search=5")
+    alpha: float = number(0.6, least=0, most=1)
+
+    def write(self, texts: Texts, limit: int) -> list[list[int]]:
+        """Try k tokens at each step and go on with one."""
+        rows = len(texts.ids)
+        for _ in range(limit):
+            if texts.finished:
+                break
+            log_probs = texts.log_probs()
+            k = min(self.k, log_probs.shape[1])
+            candidates = log_probs.topk(k)  # [B, k], the most probable first
+            before, real = texts.states, texts.real  # [B, T, D], [B, T]
+            texts.repeat(k)
+            texts.append(candidates.indices.flatten())
+            tried = texts.states[:, -1].unflatten(0, (rows, k))  # [B, k, D]
+            likeness = largest_cosine(tried, before, real)
+            scores = (1 - self.alpha) * candidates.values.exp() - self.alpha * likeness
+            best = scores.argmax(1).tolist()
+            texts.keep([row * k + place for row, place in enumerate(best)])
+        written: list[list[int]] = texts.ids[:, texts.start :].tolist()
+        return written
+
+
+def largest_cosine(tried: Tensor, before: Tensor, real: Tensor) -> Tensor:
+    """Return the largest cosine of each candidate's state with those before it, [B, k].
+
+    Args:
+        tried: [B, k, D].
+        before: [B, T, D].
+        real: [B, T] bool: the others do not count.
+    """
+    if tried.element_size() < 4:
+        tried, before = tried.float(), before.float()
+    tried = tried / tried.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    before = before / before.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    cosines = tried @ before.transpose(1, 2)  # [B, k, T]
+    return cosines.masked_fill(~real[:, None], -math.inf).amax(2)
