@@ -1,4 +1,4 @@
-"""The page: every leaderboard of a store as one HTML file, with what models wrote and how they learned."""
+"""The page: every leaderboard of a store as one HTML file, with what models wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from bench.leaderboards.render.extras import Prompts, extras_of
 from bench.leaderboards.render.html import write_page
 from bench.leaderboards.table import Table
 from bench.store.reading import readable, readable_rows
-from bench.store.snapshot import is_snapshot
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
@@ -50,13 +49,7 @@ def page_of(
     """
     store, leaderboards = store or Store(results), leaderboards.for_readers()
     prompts = prompts_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
-    try:
-        records = results.resolve().relative_to(path.resolve().parent).as_posix()
-    except ValueError:
-        records = ""  # no link that would name this machine's folders
-    if is_snapshot(results):
-        records = ""  # its records are no files to open
-    extras = extras_of(store, leaderboards.tables, prompts, records)
+    extras = extras_of(store, leaderboards.tables, prompts)
     write_page(path, board(leaderboards, {**extras, "claims": content(claims)}))
     return path
 

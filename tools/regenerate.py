@@ -37,9 +37,11 @@ SAMPLE = RUNS / "first-screen"
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORE = "leaderboards/runs/grid"
-NOT_ON_THE_PAGE = (SAMPLE, *(RUNS / name for name in ("ladder", "ladder-gigaword", "mid", "published-systems")))
-"""A sample of one seed; the records of models of several sizes, which docs/findings.md draws on; a board that is not
-whole yet; and texts of other authors' systems, which `bench report` shows."""
+SIZES = (RUNS / "ladder", RUNS / "ladder-gigaword")
+"""Models of several sizes: docs/findings.md has their tables, and the page has a chart of each."""
+NOT_ON_THE_PAGE = (SAMPLE, RUNS / "mid", *SIZES)
+"""Without a table on the page: a sample of one seed; a board that is not whole yet; and those of `SIZES`. A table of
+pretrained models, as those of `mid` are, comes first on the page once its board is left out here."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
 EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --markdown"
@@ -105,7 +107,7 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of kept runs on real rows: tables, curves, costs, claims, and what else is kept, but no texts."""
+    """Return the page of kept runs on real rows: tables, costs, claims, samples and charts."""
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
     from bench.leaderboards.render.html import page as written
@@ -126,6 +128,8 @@ def page() -> str:
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
     extras["claims"] = claims_content()
+    of_sizes = [with_statistics(tables(Store(path))[0]) for path in SIZES]
+    extras["charted"] = [table for each in of_sizes for table in board(each)["tables"]]
     return written(board(leaderboards, extras))
 
 
@@ -136,11 +140,11 @@ def without_sweeps(table: Table) -> Table:
 
 
 def table_extras(tables: Sequence[Table], store_of: Mapping[int, Store]) -> dict[str, Any]:
-    """Return curves and costs of tables of several stores, by the names that the tables have together."""
+    """Return the costs of tables of several stores, by the names that the tables have together."""
     from bench.leaderboards.render.extras import extras_of
     from bench.leaderboards.table import table_ids
 
-    extras: dict[str, Any] = {"curves": {}, "costs": {}}
+    extras: dict[str, Any] = {"costs": {}}
     for name, table in zip(table_ids(tables), tables, strict=True):
         (alone,) = table_ids([table])
         found = extras_of(store_of[id(table)], [table])
@@ -158,14 +162,6 @@ def claims_content() -> list[dict[str, Any]]:
 
     papers = judged([read(name) for name in names()], Store(ROOT / EVIDENCE_STORE), "small")
     return content(papers)
-
-
-def opened(text: str) -> tuple[str, str, dict[str, Any]]:
-    """Return a page without board and scripts, and these two: how small a library deflates them is its own matter."""
-    from bench.leaderboards.render.html import inflated, unpacked
-
-    board, code = re.findall(r'id="(?:board|code)">([^<]*)<', text)
-    return text.replace(board, "").replace(code, ""), inflated(code), unpacked(board)
 
 
 def main() -> None:

@@ -81,7 +81,6 @@ def _filtered_table(table: Mapping[str, Any], keep: Filter) -> dict[str, Any]:
         "methods": [_with_columns(row, names) for row in rows],
         "human": [_with_columns(row, names) for row in human],
         "published": published,
-        "curves": [curve for curve in table["curves"] if curve["id"] in ids],
         "samples": samples,
     }
 

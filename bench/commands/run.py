@@ -224,7 +224,7 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     except StoreError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
-    sys.stdout.write(f"page with curves, samples and signatures: {path}\n")
+    sys.stdout.write(f"page with tables, samples and charts: {path}\n")
     return 0
 
 

@@ -1,95 +1,164 @@
-// Page: a section for each table; everything is drawn anew from the state.
+// The page is complete without this script. It adds sorting, a search over rows, and what stands behind a number.
+"use strict";
 
-const sections = new Map();
+const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-const PANELS = [
-  { key: "samples", name: "Samples", there: (table) => table.samples.length, node: samplesNode },
-  { key: "curves", name: "Training curves", there: (table) => table.curves.length, node: curvesNode },
-];
+// Sorting: best first, then worst first, then as it was. A published row stays below the row of ours that it follows.
 
-function sectionNode(table) {
-  const mine = chosen(table);
-  const panels = PANELS.filter((panel) => panel.there(table));
-  const open = panels.find((panel) => panel.key === mine.open);
-  const tabs = panels.map((panel) => el("button", { type: "button", class: "tab", "data-open": panel.key,
-    "aria-expanded": String(panel === open), onclick: () => {
-      mine.open = panel === open ? "" : panel.key;
-      redraw(table, `[data-open=${panel.key}]`);
-    } }, panel.name));
-  const scroll = tableNode(table);
-  const choice = isNarrow() ? metricPicker(table) : [overflowCue(scroll), columnChooser(table)];
-  return el("section", { class: "board", id: anchorOf(table.id), "aria-label": table.name, "data-section": table.id },
-    el("div", { class: "headline" }, el("h2", {}, table.name,
-      el("small", {}, table.title.replace(`${table.task} · `, ""))),
-    el("div", { class: "tools" }, choice)),
-    table.watermark && el("p", { class: "mark" }, `Not comparable with published numbers: ${table.watermark}`),
-    table.legend.length ? el("p", { class: "legend-line" }, table.legend.join(" · ")) : null,
-    scroll,
-    canFold(table) && foldButton(table),
-    el("div", { class: "tabs", role: "group", "aria-label": "More of this table" }, tabs),
-    open ? el("div", { class: "panel", role: "region", "aria-label": open.name }, open.node(table)) : null,
-    table.remarks.length ? el("details", { class: "remarks", open: printing || (table.remarks.length < 3 && !isNarrow()) }, el("summary", {}, "Notes"),
-      el("ul", {}, table.remarks.map((remark) => el("li", {}, remark)))) : null);
-}
-
-// Draw one table again, and give the focus back to what had it.
-function redraw(table, focus) {
-  hideTip();
-  writeHash();
-  const old = sections.get(table.id);
-  const fresh = sectionNode(table);
-  const left = old.querySelector(".scroll")?.scrollLeft ?? 0;
-  for (const kind of ["[data-chooser]"]) if (old.querySelector(kind)?.open) fresh.querySelector(kind).open = true;
-  boxes.unobserve(old.querySelector(".scroll"));
-  old.replaceWith(fresh);
-  sections.set(table.id, fresh);
-  fresh.querySelector(".scroll").scrollLeft = left;
-  if (focus) fresh.querySelector(focus)?.focus({ preventScroll: true });
-}
-
-function drawAll() {
-  hideTip();
-  writeHash();
-  sections.clear();
-  boxes.disconnect();
-  const tables = visibleTables().filter((table) => visibleRows(table).length);
-  for (const table of tables) sections.set(table.id, sectionNode(table));
-  const main = document.getElementById("tables");
-  main.replaceChildren(...(sections.size ? sections.values() : [el("p", { class: "none" }, "No table fits. Clear a filter.")]));
-  const all = board.tables.reduce((sum, table) => sum + table.methods.length, 0);
-  const rows = tables.reduce((sum, table) => sum + visibleRows(table).length, 0);
-  sayFilters();
-  document.getElementById("count").textContent = `${rows} of ${all} rows, ${tables.length} of ${board.tables.length} tables`;
-}
-
-function start() {
-  readHash();
-  drawFilters();
-  drawAll();
-}
-
-for (const id of ["drawer", "filters", "count"]) document.getElementById(id).hidden = false;
-document.getElementById("drawer").onclick = () => openDrawer(!document.getElementById("filters").classList.contains("open"));
-narrowScreen.addEventListener("change", drawAll);
-for (const [event, on] of [["beforeprint", true], ["afterprint", false]]) {
-  addEventListener(event, () => { printing = on; drawAll(); });
-}
-addEventListener("hashchange", start);
-addEventListener("scroll", keepTip, { passive: true });
-addEventListener("click", (event) => {
-  for (const list of document.querySelectorAll("details.popover[open]")) {
-    if (event.target.isConnected && !list.contains(event.target)) list.open = false;
+function groupsOf(body) {
+  const groups = [];
+  for (const line of body.rows) {
+    if (line.classList.contains("paper")) groups.at(-1).push(line);
+    else groups.push([line]);
   }
-});
+  return groups;
+}
+
+function sortBy(table, place, order) {
+  const key = ([line]) => {
+    const text = line.cells[place].textContent.trim();
+    return place < 2 ? text : parseFloat(text.replace("−", "-"));
+  };
+  const missing = (x) => x === "" || Number.isNaN(x);
+  const sorted = order === "" ? [...table.initial] : table.initial.toSorted((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (missing(x) || missing(y)) return missing(x) - missing(y);
+    const ascending = typeof x === "string" ? x.localeCompare(y) : x - y;
+    return order === "ascending" ? ascending : -ascending;
+  });
+  table.tBodies[0].append(...sorted.flat());
+}
+
+for (const table of find("table.numbers")) {
+  table.initial = groupsOf(table.tBodies[0]);
+  const heads = find("thead th", table);
+  for (const [place, head] of heads.entries()) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    const best = place < 2 || /lower is better$/.test(head.dataset.tip) ? "ascending" : "descending";
+    button.addEventListener("click", () => {
+      const worst = best === "ascending" ? "descending" : "ascending";
+      const order = { [best]: worst, [worst]: "" }[head.ariaSort ?? ""] ?? best;
+      for (const other of heads) other.removeAttribute("aria-sort");
+      if (order) head.ariaSort = order;
+      sortBy(table, place, order);
+    });
+  }
+}
+
+// Search: rows that have every word in their label, backbone, decoding or in the title of their table.
+
+const search = document.getElementById("search");
+const box = search.querySelector("input");
+
+function filter() {
+  const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const board of find(".board")) {
+    const title = board.querySelector("h3").textContent;
+    let of_table = 0;
+    let keep = false;
+    for (const line of find("tbody tr", board)) {
+      if (!line.classList.contains("paper")) {
+        const text = `${title} ${line.cells[0].textContent} ${line.cells[0].dataset.tip ?? ""} ${line.cells[1].textContent}`.toLowerCase();
+        keep = words.every((word) => text.includes(word));
+        of_table += keep;
+      }
+      line.hidden = !keep;
+    }
+    board.hidden = !of_table;
+    shown += of_table;
+  }
+  document.getElementById("count").textContent = words.length ? `${shown} rows` : "";
+}
+
+search.hidden = false;
+search.addEventListener("submit", (event) => event.preventDefault());
+box.addEventListener("input", filter);
 addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey) return;
+  if (event.key !== "/" || event.target.closest("input")) return;
   event.preventDefault();
-  openDrawer(true);
-  document.getElementById("search").focus();
+  box.focus();
 });
-// A link from elsewhere to a part of the page; any other hash is what is chosen, and has a "=".
-const part = location.hash.includes("=") ? "" : new URLSearchParams(`at=${location.hash.slice(1)}`).get("at");
-const there = part && document.getElementById(part);
-start();
-if (there) goTo(part);
+// A link to a table that the search has hidden clears the search.
+addEventListener("hashchange", () => {
+  const there = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!there?.hidden) return;
+  box.value = "";
+  filter();
+  there.scrollIntoView();
+});
+
+// Behind a number: seeds, difference, p-values and signature, for the pointer, for touch and for the keyboard.
+
+const tip = document.getElementById("tip");
+
+const STANDS_BEHIND = "[data-tip], [data-v]";
+
+function textOf(cell) {
+  if (cell.dataset.tip) return cell.dataset.tip;
+  const [values, tests] = cell.dataset.v.split("|").map((part) => part.split(" "));
+  const seeds = cell.parentElement.dataset.seeds.split(" ");
+  const lines = [values.map((value, place) => (seeds[place] ? `seed ${seeds[place]}: ${value}` : value)).join(" · ")];
+  if (tests) {
+    const [difference, low, high, p, ofItems] = tests;
+    lines.push(`difference from mle: ${difference}${low === "-" ? "" : ` (${low} to ${high}, 95 % interval over seeds)`}`);
+    if (p !== "-") lines.push(`p over seeds, after Holm: ${p}`);
+    if (ofItems !== "-") lines.push(`p over test items, after Holm: ${ofItems}`);
+  }
+  return lines.join("\n");
+}
+
+function show(cell) {
+  tip.textContent = textOf(cell);
+  tip.hidden = false;
+  const at = cell.getBoundingClientRect();
+  const below = at.bottom + 6 + tip.offsetHeight < innerHeight || at.top < tip.offsetHeight + 6;
+  tip.style.left = `${Math.min(Math.max(8, at.left), Math.max(8, innerWidth - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${below ? at.bottom + 6 : at.top - tip.offsetHeight - 6}px`;
+  cell.setAttribute("aria-describedby", "tip");
+}
+
+function hide() {
+  tip.hidden = true;
+  find("[aria-describedby=tip]").forEach((cell) => cell.removeAttribute("aria-describedby"));
+}
+
+// Arrows, Home and End go from cell to cell of a table, which is one stop of the tab key.
+function move(event) {
+  const cell = event.target.closest(STANDS_BEHIND);
+  if (event.key === "Escape") hide();
+  if (!cell || event.target !== cell) return;
+  const line = cell.parentElement;
+  const along = find(STANDS_BEHIND, line);
+  const lines = find("tbody tr", cell.closest("table")).filter((row) => !row.hidden && row.cells[cell.cellIndex]?.matches(STANDS_BEHIND));
+  const beside = (by) => lines[lines.indexOf(line) + by]?.cells[cell.cellIndex];
+  const to = { ArrowRight: along[along.indexOf(cell) + 1], ArrowLeft: along[along.indexOf(cell) - 1], Home: along[0],
+    End: along.at(-1), ArrowDown: beside(1), ArrowUp: beside(-1) }[event.key];
+  if (!to) return;
+  event.preventDefault();
+  find("tbody [tabindex='0']", cell.closest("table")).forEach((other) => { other.tabIndex = -1; });
+  to.tabIndex = 0;
+  to.focus();
+}
+
+for (const table of find("table.numbers")) {
+  table.role = "grid";
+  find("tbody :is([data-tip], [data-v])", table).forEach((cell, place) => { cell.tabIndex = place ? -1 : 0; });
+  for (const [event, act] of Object.entries({ mouseover: show, focusin: show, mouseout: hide, focusout: hide })) {
+    table.addEventListener(event, ({ target }) => {
+      const cell = target.closest(STANDS_BEHIND);
+      if (cell) act(cell);
+    });
+  }
+  table.addEventListener("keydown", move);
+}
+addEventListener("scroll", () => {
+  const cell = document.activeElement;
+  const at = cell.getBoundingClientRect();
+  if (cell.matches(STANDS_BEHIND) && !tip.hidden && at.bottom > 0 && at.top < innerHeight) show(cell);
+  else hide();
+}, { passive: true });
 document.documentElement.classList.add("live");

@@ -30,7 +30,7 @@ from bench.leaderboards.table import Table, table_ids, task_title
 
 __all__ = ["as_json", "board", "schema"]
 
-SCHEMA = "objective-bench/board/2"
+SCHEMA = "objective-bench/board/3"
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 
@@ -45,9 +45,9 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
 
     Args:
         leaderboards: as they are shown.
-        extras: what is not in a table, as `extras_of` gives it: `{"records": folder of the store seen from the page,
-            "curves": {table id: [...]}, "samples": {table id: [...]}, "samples_note": {table id: text}, "costs": {table
-            id: {row id: {...}}}}`; each may be missing. `claims`, which the page alone has, is put in as it is.
+        extras: what is not in a table, as `extras_of` gives it: `{"samples": {table id: [...]}, "samples_note": {table
+            id: text}, "costs": {table id: {row id: {...}}}}`; each may be missing. `claims` and `charted`, which the
+            page alone has, are put in as they are.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
@@ -58,22 +58,18 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     names = table_names(leaderboards.tables)
     for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
         content = _table(name, names[place], table)
-        for part in ("curves", "samples"):
-            content[part] = list(extras.get(part, {}).get(name, ()))
+        content["samples"] = list(extras.get("samples", {}).get(name, ()))
         if note := extras.get("samples_note", {}).get(name):
             content["samples_note"] = note
         _add_costs(content, extras.get("costs", {}).get(name, {}))
         tables.append(content)
-    content = {
+    return {
         "schema": SCHEMA,
         "notes": leaderboards.left_out_notes,
-        "records": extras.get("records"),
         "overview": _overview(leaderboards.overview, leaderboards.tables, ids),
         "tables": tables,
+        **{name: extras[name] for name in ("claims", "charted") if name in extras},
     }
-    if "claims" in extras:
-        content["claims"] = extras["claims"]
-    return content
 
 
 def schema() -> dict[str, Any]:
@@ -157,6 +153,7 @@ def _row(row_id: str, row: TableRow, line: Line, ids: Sequence[str], task: str) 
         "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
         "folder": f"{task}/{row.config['method']}" if row.config else "",  # people have none
+        "parameters": row.parameters,
         "values": {column: _value(row.values[column], cell, ids) for column, cell in line.cells.items()},
     }
 

@@ -1,10 +1,10 @@
-"""Extras of a board: curves, costs and generated texts, read from the store's records and rows where they are."""
+"""Extras of a board: costs and generated texts, read from the store's records and rows where they are."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from bench.leaderboards.groups import decoding_name
 from bench.leaderboards.row import TableRow
@@ -12,22 +12,14 @@ from bench.leaderboards.table import Table, table_ids
 from bench.store.reading import readable, readable_rows
 from bench.store.store import CellFolder, Store
 
-SAMPLES = 30
-"""At most so many a table."""
-
-LONGEST = 600
-"""Characters of a text, and of a prompt's end."""
-
-POINTS = 24
-"""Of a curve."""
+SAMPLES, LONGEST = 4, 400
+"""Samples of a table at most, and the characters of a text, and of a prompt's end."""
 
 Prompts = Mapping[str, Mapping[str, tuple[str, str]]]
 """Prompt and reference by `task/split` and row id: the store holds what models wrote, the data what they read."""
 
 
-def extras_of(
-    store: Store, tables: Sequence[Table], prompts: Prompts | None = None, records: str = ""
-) -> dict[str, Any]:
+def extras_of(store: Store, tables: Sequence[Table], prompts: Prompts | None = None) -> dict[str, Any]:
     """Return what a board shows beside its tables, for `board(..., extras=)`.
 
     Args:
@@ -35,53 +27,15 @@ def extras_of(
         tables: as they are shown.
         prompts: prompts and references, for the samples to be read beside them; rows that are cut from running text
             have none.
-        records: the store's folder, relative to the page, for links; empty for none.
 
     Damaged files are passed over and noted in the store.
     """
     prompts = prompts or {}
-    curves, samples, costs = {}, {}, {}
+    samples, costs = {}, {}
     for name, table in zip(table_ids(tables), tables, strict=True):
-        curves[name] = curves_of(store, table)
         samples[name] = samples_of(store, table, prompts.get(f"{table.task}/{table.split}", {}))
         costs[name] = costs_of(store, table)
-    return {"records": records or None, "curves": curves, "samples": samples, "costs": costs}
-
-
-def curves_of(store: Store, table: Table) -> list[dict[str, Any]]:
-    """Return the training curve of every seed of every row, once; of rows that only decode or read otherwise, none."""
-    curves = []
-    drawn: list[set[str]] = []
-    for row in table.rows:
-        if row.method == row.config["method"] and row.keys not in drawn:
-            curves += _curves_of_row(store, table, row)
-        drawn.append(row.keys)
-    return curves
-
-
-def _curves_of_row(store: Store, table: Table, row: TableRow) -> list[dict[str, Any]]:
-    curves = []
-    for record, _ in _cells(store, table, row):
-        train = record.get("train", {})
-        points = train.get("curve", [])
-        if len(points) < 2:
-            continue
-        curve = {"id": row.id, "seed": record["config"]["seed"], "points": thinned(points)}
-        if validation := train.get("validation"):
-            curve["validation"] = thinned([[step, columns["loss"]] for step, columns in validation])
-        if kept := train.get("kept", {}).get("step"):
-            curve["kept"] = kept
-        curves.append(curve)
-    return curves
-
-
-def thinned(points: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return at most `POINTS` points of a curve, first and last among them, with four digits of the loss.
-
-    >>> thinned([[1, 2.345678], [2, 1.5]])
-    [[1, 2.346], [2, 1.5]]
-    """
-    return [[int(step), float(f"{loss:.4g}")] for step, loss in even_points(points, POINTS)]
+    return {"samples": samples, "costs": costs}
 
 
 def samples_of(store: Store, table: Table, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
@@ -232,21 +186,3 @@ def shared(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator
         yield provenance.get(name)
     for name in SAME_MACHINE:
         yield environment.get(name)
-
-
-# Points of lines -----------------------------------------------------------------------------------------------------
-
-
-T = TypeVar("T")
-
-
-def even_points(line: Sequence[T], most: int) -> list[T]:
-    """Return at most so many points of a line, evenly, first and last among them.
-
-    >>> even_points(range(100), 4), even_points([1, 2], 4)
-    ([0, 33, 66, 99], [1, 2])
-    """
-    if len(line) <= most:
-        return list(line)
-    last = len(line) - 1
-    return [line[round(place * last / (most - 1))] for place in range(most)]

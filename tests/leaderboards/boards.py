@@ -50,7 +50,7 @@ def row(method: str, values: dict[str, Any], **changes: Any) -> dict[str, Any]:
             "backbone": "small-encdec", "decoding": "greedy", "seeds": [0, 1, 2], "n_seeds": 3, "seeds_text": "3",
             "diverged": 0, "controls": [], "untuned": "", "tried": 0, "picked": "",
             "remark": "", "cells": ["0123456789abcdef", "fedcba9876543210"], "folder": f"logicnlg/{method}",
-            "values": values, **changes}  # fmt: skip
+            "parameters": None, "values": values, **changes}  # fmt: skip
 
 
 def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.100", **changes: Any) -> dict[str, Any]:
@@ -60,14 +60,14 @@ def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.10
             "rows": 100, "preset": "small", "status": {"train": "sample", "test": "sample"},
             "watermark": "test data: sample", "remarks": ["a remark"],
             "columns": [{"name": c, "higher_is_better": way, "shown": i < 5} for i, (c, way) in enumerate(COLUMNS)],
-            "methods": methods, "human": [], "published": [], "curves": [],
+            "methods": methods, "human": [], "published": [],
             "samples": [], **changes}  # fmt: skip
 
 
 def board(*tables: dict[str, Any]) -> dict[str, Any]:
     """A board of tables."""
-    return {"schema": "objective-bench/board/2", "notes": ["2 cells failed and have no number"],
-            "records": "../results", "tables": list(tables)}  # fmt: skip
+    return {"schema": "objective-bench/board/3", "notes": ["2 cells failed and have no number"],
+            "tables": list(tables)}  # fmt: skip
 
 
 def example() -> dict[str, Any]:
@@ -92,11 +92,9 @@ def example() -> dict[str, Any]:
          "texts": {name: f"the old mill by the sea by the sea {name} {i}" for name in ids}}
         for i in range(3)
     ]  # fmt: skip
-    curves = [{"id": name, "seed": s, "points": [[1, 9.0 - s], [50, 5.0], [100, 4.5]]} for name in ids for s in (0, 1)]
-    curves[0] |= {"validation": [[50, 6.0], [100, 6.5]], "kept": 50}
     people = row("human", {"uniq": value(9000.0)}, id="human", backbone="", seeds_text="")
     first = table(methods, published=[paper], human=[people],
-                  samples=samples, curves=curves,
+                  samples=samples,
                   samples_note="Texts of the first seed.")  # fmt: skip
     other = table([row("face", {"bleu-1": value(1.0)}, folder="text/face")], "text.test.paper.9", task="text",
                   name="Your text",
@@ -152,10 +150,9 @@ def hostile() -> dict[str, Any]:
                for text in ATTACKS]  # fmt: skip
     bad = "".join(ATTACKS)
     made = table(methods, bad, title=bad, task=bad, preset=bad, watermark=bad, remarks=list(ATTACKS), published=papers,
-                 samples=samples, samples_note=bad,
-                 curves=[{"id": a, "seed": 0, "points": [[1, 2], [2, 1]]} for a in ATTACKS])  # fmt: skip
+                 samples=samples, samples_note=bad)  # fmt: skip
     made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
-    return {**board(made), "notes": list(ATTACKS), "records": "javascript:window.hit=1"}
+    return {**board(made), "notes": list(ATTACKS)}
 
 
 def large(rows: int = 200) -> dict[str, Any]:
@@ -181,16 +178,3 @@ def measured(rng: random.Random, against: str, signature: str) -> dict[str, Any]
     return value(sum(by_seed.values()) / 3, half=rng.random(), signature=signature, by_seed=by_seed, p=rng.random(),
                  difference=difference, low=difference - rng.random(), high=difference + rng.random(),
                  p_items=rng.random(), against=against)  # fmt: skip
-
-
-def with_samples(content: dict[str, Any], samples: int = 30, words: int = 20) -> dict[str, Any]:
-    """A board with so many samples a table, of so many words a text; words are about as frequent as in English."""
-    rng = random.Random(samples)
-    lexicon = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 8))) for _ in range(4000)]
-    shares = [1 / rank for rank in range(1, 4001)]
-    for table in content["tables"]:
-        for place in range(samples):
-            texts = {row["id"]: " ".join(rng.choices(lexicon, shares, k=words)) for row in table["methods"]}
-            prompt = " ".join(rng.choices(lexicon, shares, k=2 * words))
-            table["samples"].append({"id": f"test/{place}", "prompt": prompt, "reference": prompt, "texts": texts})
-    return content

@@ -20,7 +20,7 @@ FLAGS = (
     "--remote-debugging-pipe", "--hide-scrollbars",
 )  # fmt: skip
 PATIENCE_S = 60
-UNDRAWN = "!!document.getElementById('board') && !document.documentElement.classList.contains('live')"
+UNDRAWN = "!document.documentElement.classList.contains('live')"
 
 
 def installed() -> str | None:

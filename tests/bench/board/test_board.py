@@ -152,10 +152,10 @@ def test_sizes_are_those_of_the_trained_models(board: Board) -> None:
 def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
     path = board.filter(task="gigaword").html(tmp_path / "page.html")
     text = path.read_text()
-    assert "<h2>Gigaword" in text
-    assert "<h2>LogicNLG" not in text
-    assert "id=overview" not in text, "what is said over all tasks is not of a filter"
-    assert "id=overview" in board.html(tmp_path / "whole.html").read_text()
+    assert "<h3>Gigaword" in text
+    assert "<h3>LogicNLG" not in text
+    assert 'id="overview"' not in text, "what is said over all tasks is not of a filter"
+    assert 'id="overview"' in board.html(tmp_path / "whole.html").read_text()
     assert json.dumps(board.content)  # JSON types only
 
 

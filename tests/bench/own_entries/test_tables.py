@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench.leaderboards.render.html import unpacked
 from tests.bench.own_entries.asked import BUILT_IN, RUN, board, key
 from tests.bench.own_files import FILES, METRIC, TASK, forget, write, write_all
 from tests.conftest import call, forget_data
@@ -72,9 +70,7 @@ def test_they_stand_in_the_page(folder):
     page = (folder / "results" / "leaderboard.html").read_text()
     for name in ("towns", BUILT_IN, "soft", "tiny", "shouts", "top_a=0.2"):
         assert name in page, name
-    (script,) = re.findall(r'<script type="text/plain" id="board">([^<]*)</script>', page)
-    prompts = {sample["prompt"] for table in unpacked(script)["tables"] for sample in table["samples"]}
-    assert any(prompt.startswith("the town of test land") for prompt in prompts)
+    assert "<blockquote><h4>Prompt</h4><p>the town of test land" in page
 
 
 def rows_of(table):

@@ -7,7 +7,7 @@ import pytest
 
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board, schema
-from bench.leaderboards.render.extras import LONGEST, POINTS, SAMPLES, extras_of, thinned
+from bench.leaderboards.render.extras import LONGEST, SAMPLES, extras_of
 from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
@@ -112,7 +112,7 @@ def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
     made["tables"][0]["methods"][0]["values"]["bleu-1"]["mean"] = "33"
     made["tables"][0]["extra"] = 1
     made["tables"][0]["rows"] = True
-    del made["tables"][1]["curves"]
+    del made["tables"][1]["samples"]
     found = fits(made)
     assert [w.partition(":")[0] for w in found] == [
         "board.tables[0].rows", "board.tables[0].methods[0].values.bleu-1.mean", "board.tables[0]", "board.tables[1]",
@@ -174,51 +174,17 @@ def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
 # Beside the tables ------------------------------------------------------------------------------------------------
 
 
-def test_curves_of_every_seed_thinned(tmp_path):
-    curve = [[step, 9.123456 - step / 100] for step in range(1, 101)]
-    for seed in (1, 0):
-        cell_with_curve(tmp_path, "mle", seed, curve)
-    cell_with_curve(tmp_path, "face", 0, [])
-    leaderboards = leaderboards_of(Store(tmp_path))
-    made = board(leaderboards, extras_of(Store(tmp_path), leaderboards.tables))
-    assert fits(made) == []
-    curves = made["tables"][0]["curves"]
-    assert [(c["id"].partition("-")[0], c["seed"]) for c in curves] == [("mle", 0), ("mle", 1)]
-    points = curves[0]["points"]
-    assert (len(points), points[0], points[-1]) == (POINTS, [1, 9.113], [100, 8.123])
-    assert thinned(curve[:5]) == [[i, float(f"{9.123456 - i / 100:.4g}")] for i in range(1, 6)]
-
-
-def test_a_curve_has_its_validations_and_the_step_that_was_kept(tmp_path):
-    validation = [[1, {"loss": 2.123456, "ppl": 8.0}], [2, {"loss": 1.5, "ppl": 4.0}]]
-    cell_with_curve(tmp_path, "mle", 0, [[1, 2.0], [2, 1.0]], validation=validation, kept={"by": "loss", "step": 2})
-    leaderboards = leaderboards_of(Store(tmp_path))
-    made = board(leaderboards, extras_of(Store(tmp_path), leaderboards.tables))
-    assert fits(made) == []
-    (curve,) = made["tables"][0]["curves"]
-    assert (curve["validation"], curve["kept"]) == ([[1, 2.123], [2, 1.5]], 2)
-
-
-def test_one_cell_under_two_decodings_has_its_curve_once(tmp_path):
-    cell = cell_with_curve(tmp_path, "mle", 0, [[1, 2.0], [2, 1.0]])
-    scored(cell, {"bleu-1": 2.0}, decoding="beam=4")
-    found, _ = tables(Store(tmp_path))
-    assert len(found[0].rows) == 2
-    assert [len(c) for c in extras_of(Store(tmp_path), found)["curves"].values()] == [1]
-
-
 def test_samples_are_the_same_ids_for_all_rows_of_their_first_seed(tmp_path):
     for seed in (0, 1):
         written(cell_with_curve(tmp_path, "mle", seed, []), {n: f"mle {n} {seed}" for n in "abc"})
     written(cell_with_curve(tmp_path, "face", 0, []), dict.fromkeys("bcd", "x" * 900))
     found, _ = tables(Store(tmp_path))
     asked = {"logicnlg/test": {"b": ("p" * 700 + "!", "r")}}
-    made = extras_of(Store(tmp_path), found, asked, records="../results")
+    made = extras_of(Store(tmp_path), found, asked)
     noted = board(leaderboards_of(Store(tmp_path)), {**made, "samples_note": dict.fromkeys(made["samples"], "again")})
     assert [table["samples_note"] for table in noted["tables"]] == ["again"]
     assert "samples_note" not in board(leaderboards_of(Store(tmp_path)), made)["tables"][0]
     (samples,) = made["samples"].values()
-    assert made["records"] == "../results"
     assert [s["id"] for s in samples] == ["b", "c"]
     texts = {name.partition("-")[0]: text for name, text in samples[0]["texts"].items()}
     assert texts["mle"] == "mle b 0"
@@ -247,4 +213,4 @@ def test_no_more_samples_than_a_page_should_hold(tmp_path):
     found, _ = tables(Store(tmp_path))
     (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
     assert len(samples) == SAMPLES
-    assert [s["id"] for s in samples[:3]] == ["000", "003", "006"]
+    assert [s["id"] for s in samples[:3]] == ["000", "025", "050"]

@@ -224,8 +224,8 @@ def test_plain_text_has_one_line_and_no_controls(text):
 def test_every_form_of_no_tables_is_valid(form):
     text = render(with_statistics([]), form)
     if form == "json":
-        parts = {"notes": [], "records": None, "overview": None, "tables": []}
-        assert json.loads(text) == {"schema": "objective-bench/board/2", **parts}
+        parts = {"notes": [], "overview": None, "tables": []}
+        assert json.loads(text) == {"schema": "objective-bench/board/3", **parts}
     elif form == "csv":
         assert len(list(csv.reader(io.StringIO(text)))) == 1
 
