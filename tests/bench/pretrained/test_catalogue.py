@@ -55,6 +55,8 @@ def test_facts_are_hashes_or_unknown() -> None:
         assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in model.sha256.values())
         assert model.url.startswith("https://")
         assert all((model.seen, model.size, model.licence))
+        assert model.title or not model.packages
+        assert not model.packages or len(model.archives) == len(model.packages)
 
 
 def test_the_list_has_every_column_of_every_model(bench) -> None:

