@@ -4,29 +4,19 @@ The table is CSV with one item a row. Two texts of one prompt are a pair, A and 
 "tie"; or each text is an item of its own and gets a number. Items have names that say nothing and stand in a random
 order; `key.json` says which method wrote which text.
 
-Answers are CSV or TSV, one line for each item and rater, in the forms that two tools document:
-
-- Label Studio (guide "Export annotations", formats CSV and TSV; its SDK, converter/exports/csv2.py): the columns of the
-  imported table, so `item`; `annotator`; and a column for each control of the interface, named after it. One choice is
-  its text; a rating or number is JSON, `[{"rating": 4}]`.
-- Potato 2 (docs "Export Formats", `python -m potato.export --format csv`; potato/export/tabular_exporter.py):
-  `instance_id`, `user_id`, and for each label that a rater chose a column `<scheme>.<label>`, else empty.
-
-Neither was tried with the tool itself. Any other file will do that has columns `item`, `rater` and one for each
-question.
+Answers are CSV or TSV, one line for each item and rater: as Label Studio exports them (`annotator`, and a column for
+each question, in which a rating is JSON, `[{"rating": 4}]`), as Potato 2 does (`instance_id`, `user_id`, and a column
+`<question>.<label>` for each label that a rater chose), or any other file with `item`, `rater` and a column for each
+question. Both forms are those that the tools document; neither was tried with the tool itself.
 """
 
 from __future__ import annotations
 
-import csv
 import html
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
@@ -36,18 +26,17 @@ from bench.leaderboards.statistics.agreement import alpha
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.metrics.sums import Sums, mean
 
-__all__ = ["KINDS", "TIE", "Judgement", "read_answers", "read_key", "results", "study", "write_study"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KINDS", "TIE", "read_answers", "read_key", "results", "study", "write_study"]
 
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
 """By kind of study, what is asked of each item where nothing else is said (HistAlign, appendix B)."""
 TIE = "tie"
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-ITEM_COLUMNS = ("item", "instance_id")
-RATER_COLUMNS = ("rater", "annotator", "user_id")
+COLUMNS = {"item": ("item", "instance_id"), "rater": ("rater", "annotator", "user_id")}
 KEY = ("study", "kind", "methods", "questions", "items")
-
-
-# Export -------------------------------------------------------------------------------------------------------------
 
 
 def study(
@@ -89,11 +78,11 @@ def study(
         shown = [(row, methods[:: 1 if (place + turned) % 2 else -1]) for place, row in enumerate(rows)]
     shown.sort(key=lambda item: key_of([seed, "order", *item]))
     name = key_of([[contexts[row], *(texts[method][row] for method in of)] for row, of in shown])[:8]
+    columns = ["text"] if kind == "ratings" else ["text_A", "text_B"]
     items, secret = [], {}
     for place, (row, of) in enumerate(shown, 1):
-        item = {"item": f"{name}-{place:04}", "context": contexts[row]}
-        columns = ["text"] if kind == "ratings" else ["text_A", "text_B"]
-        item |= {column: texts[method][row] for column, method in zip(columns, of, strict=True)}
+        written = [texts[method][row] for method in of]
+        item = {"item": f"{name}-{place:04}", "context": contexts[row], **dict(zip(columns, written, strict=True))}
         items.append({column: printable(text) for column, text in item.items()})
         secret[item["item"]] = {"row": row, "methods": of}
     key = {"study": name, "kind": kind, "methods": methods, "questions": list(questions or KINDS[kind])}
@@ -113,30 +102,15 @@ def write_study(
     Raises:
         UsageError: the folder has the key of another study, whose answers nobody could read any more.
     """
-    path = folder / "key.json"
+    import pandas as pd
+
+    path, frame = folder / "key.json", pd.DataFrame(items)
     if path.exists() and read_key(path)["study"] != key["study"]:
         raise UsageError(f"'{path}' is of another study; name another folder with --out")
+    if as_html:
+        frame = frame.map(lambda text: html.escape(text).replace("\n", "<br>"))
     write_atomic(path, json.dumps(key, indent=1).encode(), replace=True)
-    with open(folder / "items.csv", "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(items[0]))
-        writer.writeheader()
-        for item in items:
-            if as_html:
-                item = {name: html.escape(text).replace("\n", "<br>") for name, text in item.items()}
-            writer.writerow(item)
-
-
-# Import -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """One answer: a side or `tie` of a pair, else a number."""
-
-    rater: str
-    item: str
-    question: str
-    answer: str | float
+    write_atomic(folder / "items.csv", frame.to_csv(index=False).encode(), replace=True)
 
 
 def read_key(path: Path) -> dict[str, Any]:
@@ -155,128 +129,115 @@ def read_key(path: Path) -> dict[str, Any]:
     return key
 
 
-def read_answers(paths: Sequence[Path], key: Mapping[str, Any]) -> list[Judgement]:
-    """Read answers that an annotation tool has saved, each rater's once for a question of an item.
+def read_answers(paths: Sequence[Path], key: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the answers that an annotation tool has saved: `rater`, `item`, `question` and `answer`, each once.
 
     Raises:
         DataError: a file is no CSV with items and raters, an item or answer is not of this study, one rater gave two
             answers to one question, or there is no answer at all. The message names file and line.
     """
-    found: dict[tuple[str, str, str], Judgement] = {}
+    import pandas as pd
+
+    found: dict[tuple[str, str, str], str | float] = {}
     for path in paths:
-        for where, judgement in _judgements(path, key):
-            place = judgement.rater, judgement.item, judgement.question
-            if found.setdefault(place, judgement) != judgement:
-                raise DataError(f"{where}: {judgement.rater} has answered {' '.join(place[1:])} otherwise before")
+        try:
+            separator = "\t" if path.suffix == ".tsv" else ","
+            frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise DataError(f"'{path}' cannot be read as CSV: {error}") from error
+        for number, line in enumerate(frame.to_dict("records"), 2):
+            where, named = f"{path}, line {number}", {}
+            for name, columns in COLUMNS.items():
+                named[name] = next((line[column].strip() for column in columns if line.get(column)), "")
+                if not named[name]:
+                    raise DataError(f"{where}: expected one of the columns {', '.join(columns)}, with a text")
+            if named["item"] not in key["items"]:
+                raise DataError(f"{where}: '{named['item']}' is no item of study {key['study']}")
+            for column, text in line.items():
+                question, _, choice = str(column).partition(".")
+                if question not in key["questions"] or text.strip() in ("", "False", "false"):
+                    continue
+                answer = _answer(choice or text.strip(), key["kind"], where)
+                if found.setdefault((named["rater"], named["item"], question), answer) != answer:
+                    raise DataError(
+                        f"{where}: {named['rater']} has answered {named['item']} {question} otherwise before"
+                    )
     if not found:
         names = ", ".join(key["questions"])
         raise DataError(f"no answers in {', '.join(map(str, paths))}: expected columns with the names {names}")
-    return list(found.values())
+    lines = [(*place, answer) for place, answer in found.items()]
+    return pd.DataFrame(lines, columns=["rater", "item", "question", "answer"])
 
 
-def _judgements(path: Path, key: Mapping[str, Any]) -> Iterator[tuple[str, Judgement]]:
-    """Yield the answers of one file, and where each stands."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
-    except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"'{path}' cannot be read as CSV: {error}") from error
-    for number, line in enumerate(lines, 2):
-        where = f"{path}, line {number}"
-        item, rater = _first(line, ITEM_COLUMNS, where), _first(line, RATER_COLUMNS, where)
-        if item not in key["items"]:
-            raise DataError(f"{where}: '{item}' is no item of study {key['study']}")
-        for question, answer in _answered(line, key["questions"]):
-            yield where, Judgement(rater, item, question, _value(answer, key["kind"], where))
-
-
-def _first(line: Mapping[str, str | None], columns: Sequence[str], where: str) -> str:
-    """Return the text of the first column that there is."""
-    text = next((line[column] for column in columns if line.get(column)), None)
-    if not text:
-        raise DataError(f"{where}: expected one of the columns {', '.join(columns)}, with a text")
-    return text.strip()
-
-
-def _answered(line: Mapping[str, str | None], questions: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield questions and answers of a line: of a column NAME, or of columns NAME.ANSWER that are not empty."""
-    for column, text in line.items():
-        question, _, choice = (column or "").partition(".")
-        if question in questions and text and text.strip() not in ("", "False", "false"):
-            yield question, choice or text.strip()
-
-
-def _value(answer: str, kind: str, where: str) -> str | float:
+def _answer(text: str, kind: str, where: str) -> str | float:
     """Return an answer as it counts: the side of a pair, or a number."""
     if kind == "pairs":
-        if answer in ("A", "B", TIE):
-            return answer
-        raise DataError(f"{where}: expected A, B or {TIE}, not '{answer}'")
+        if text in ("A", "B", TIE):
+            return text
+        raise DataError(f"{where}: expected A, B or {TIE}, not '{text}'")
     try:
-        if answer.startswith("[{"):  # of one control of Label Studio
-            ((number,),) = (region.values() for region in json.loads(answer))
+        if text.startswith("[{"):  # of one control of Label Studio
+            ((number,),) = (region.values() for region in json.loads(text))
             return float(number)
-        word = answer.lower()
+        word = text.lower()
         return WORDS[word] if word in WORDS else float(word)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{where}: expected a number, yes or no, not '{answer}'") from error
+        raise DataError(f"{where}: expected a number, yes or no, not '{text}'") from error
 
 
-# Results ------------------------------------------------------------------------------------------------------------
-
-
-def results(judgements: Sequence[Judgement], key: Mapping[str, Any]) -> dict[str, Any]:
+def results(answers: pd.DataFrame, key: Mapping[str, Any]) -> dict[str, Any]:
     """Unblind answers; return the results by question and method, and Krippendorff's alpha by question.
 
     A result has `value`, in percent of judgements that prefer the method (or say `tie`), else the mean of its ratings;
     `low` and `high`, the ends of the 95 % interval over rows; `n` judgements; and `difference`, with its own interval,
     from the first method on the rows of both.
+
+    Args:
+        answers: of `read_answers`.
+        key: of the study.
     """
-    pairs, first = key["kind"] == "pairs", key["methods"][0]
-    names = [*key["methods"], TIE] if pairs else key["methods"]
-    by_place: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    units: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))  # by question and item
-    for one in judgements:
-        row, methods = key["items"][one.item]["row"], key["items"][one.item]["methods"]
-        answer: Any = one.answer
-        if pairs:
-            answer = TIE if one.answer == TIE else methods["AB".index(str(one.answer))]
-            for name in names:
-                by_place[one.question, name][row].append(100.0 * (name == answer))
-        else:
-            by_place[one.question, methods[0]][row].append(float(one.answer))
-        units[one.question][one.item].append(answer)
+    pairs, methods = key["kind"] == "pairs", answers["item"].map(lambda item: key["items"][item]["methods"])
+    answers = answers.assign(row=answers["item"].map(lambda item: key["items"][item]["row"]))
+    if pairs:
+        sides = zip(answers["answer"], methods, strict=True)
+        answers["answer"] = [TIE if answer == TIE else of["AB".index(answer)] for answer, of in sides]
+    else:
+        answers["method"] = methods.str[0]
     found, agreement = [], []
-    for question in (name for name in key["questions"] if name in units):
-        found += [_result(question, name, by_place, first) for name in names if by_place[question, name]]
-        answers = list(units[question].values())
-        order = names if pairs else sorted(set(chain.from_iterable(answers)))
-        value = alpha(answers, order, "nominal" if pairs else "ordinal")
-        agreement.append({"question": question, "alpha": value, "n": sum(len(unit) > 1 for unit in answers)})
+    for question in key["questions"]:
+        of_question = answers[answers["question"] == question]
+        if of_question.empty:
+            continue
+        sums = {}  # by method: sum and number of its values by row
+        for name in [*key["methods"], TIE] if pairs else key["methods"]:
+            values = 100.0 * (of_question["answer"] == name) if pairs else of_question["answer"].astype(float)
+            own = values if pairs else values[of_question["method"] == name]
+            if len(own):
+                sums[name] = own.groupby(of_question["row"].loc[own.index], sort=False).agg(["sum", "count"])
+        found += [_result(question, name, sums, key["methods"][0]) for name in sums]
+        units = of_question.groupby("item", sort=False)["answer"].apply(list).tolist()
+        order = [*key["methods"], TIE] if pairs else sorted(set(of_question["answer"]))
+        value = alpha(units, order, "nominal" if pairs else "ordinal")
+        agreement.append({"question": question, "alpha": value, "n": sum(len(unit) > 1 for unit in units)})
     return {
         **{name: key[name] for name in ("study", "kind", "methods")},
         "about": key.get("about", {}),
-        "raters": len({one.rater for one in judgements}),
-        "items": [len({one.item for one in judgements}), len(key["items"])],
+        "raters": answers["rater"].nunique(),
+        "items": [answers["item"].nunique(), len(key["items"])],
         "results": found,
         "agreement": agreement,
     }
 
 
-def _result(
-    question: str, name: str, by_place: Mapping[tuple[str, str], Mapping[str, list[float]]], first: str
-) -> dict[str, Any]:
+def _result(question: str, name: str, sums: Mapping[str, pd.DataFrame], first: str) -> dict[str, Any]:
     """Return one result, with its difference from the first method where it is of another one."""
-    own, base = by_place[question, name], by_place[question, first]
-    interval = bootstrap(_sums(own, own))
+    own = sums[name]
+    interval = bootstrap(Sums(mean(1.0), own.to_numpy(float)))
     result = {"question": question, "method": name, "value": interval.value, "low": interval.low, "high": interval.high}
-    result["n"] = sum(map(len, own.values()))
-    shared = sorted(set(own) & set(base))
-    if name not in (first, TIE) and shared:
-        less = bootstrap(_sums(own, shared), _sums(base, shared))
-        result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
+    result["n"] = int(own["count"].sum())
+    if name not in (first, TIE) and first in sums:
+        rows = own.index.intersection(sums[first].index).sort_values()
+        if len(rows):
+            less = bootstrap(*(Sums(mean(1.0), side.loc[rows].to_numpy(float)) for side in (own, sums[first])))
+            result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
     return result
-
-
-def _sums(of_rows: Mapping[str, Sequence[float]], rows: Iterable[str]) -> Sums:
-    return Sums(mean(1.0), [[sum(of_rows[row]), len(of_rows[row])] for row in rows])
