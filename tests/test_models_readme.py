@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from bench.config.resolve import find_method
+from bench.models import METHODS
 from bench.testing import check_objective
 from tests.bench.own import Own
 
@@ -50,3 +51,12 @@ def test_its_first_method_is_found_as_a_file(written: Own) -> None:
     """From a folder where the module is not importable, as the page types it."""
     by_file = find_method(f"{written.folder}/focal.py:Focal")
     assert (by_file.name, by_file.code) == ("focal", find_method("focal:Focal").code)
+
+
+def test_the_table_of_methods_has_every_method_with_its_controls() -> None:
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"<!-- methods -->\n(.*?)\n<!-- end -->", text, re.DOTALL)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert {row[0].strip("`"): row[3].replace("`", "").split(", ") for row in rows} == {
+        name: list(entry.controls) or [""] for name, entry in METHODS.items()
+    }

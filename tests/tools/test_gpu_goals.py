@@ -106,7 +106,7 @@ def test_what_was_seen_is_said_and_nothing_else() -> None:
     whole["rehearsal"] = False
     whole["machine"] |= {"gpu": "NVIDIA H200", "torch": "2.13.0", "date": "2026-11-22"}
     assert seen.line(whole) == (
-        "bf16: seen on NVIDIA H200 (torch 2.13.0, 2026-11-22); 7 of 8 goals met; several GPUs: not seen. "
+        "GPU and bf16: tested on NVIDIA H200 (torch 2.13.0, 2026-11-22); 7 of 8 goals met; several GPUs: not tested. "
         "Missed: step of trime."
     )
     assert "| step of trime | <= 1.10 x mle | 2.000 x |" in seen.table(whole)

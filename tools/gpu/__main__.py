@@ -2,7 +2,7 @@
 
 Nothing is downloaded, and packages that only some commands need (datasets, wandb, nltk, rouge-score) may be missing.
 Each part is a process of its own with a limit of its own; one that is ended is said to be, and has no numbers. What was
-measured is written after each part to `--record`, from which README's line and docs/gpu.md are made.
+measured is written after each part to `--record`, from which docs/hardware.md is made.
 """
 
 from __future__ import annotations
