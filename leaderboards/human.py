@@ -238,6 +238,7 @@ def _result(question: str, name: str, sums: Mapping[str, pd.DataFrame], first: s
     if name not in (first, TIE) and first in sums:
         rows = own.index.intersection(sums[first].index).sort_values()
         if len(rows):
-            less = bootstrap(*(Sums(mean(1.0), side.loc[rows].to_numpy(float)) for side in (own, sums[first])))
+            ours, theirs = (Sums(mean(1.0), side.loc[rows].to_numpy(float)) for side in (own, sums[first]))
+            less = bootstrap(ours, theirs)
             result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
     return result
