@@ -212,7 +212,7 @@ def test_of_several_sets_of_prompts_one_is_chosen(bench: Bench, tmp_path: Path) 
     asked = ("import", "--task", "text", "--system", "people", "--like", str(cell.path), "--results", str(results))
     ended = bench(*asked, str(people(cell, tmp_path, 6)))
     assert ended.code == 2
-    assert "texts for several sets of prompts, of 6, 9 rows; expected one set: say which with --rows N" in ended.err
+    assert "texts for several sets of prompts, of 6, 9 rows; choose one with --rows N" in ended.err
     for rows in (6, 9):
         ended = bench(*asked, str(people(cell, tmp_path, rows)), "--rows", str(rows), "--json")
         assert ended.code == 0, ended.err
