@@ -106,11 +106,11 @@ class Board:
         """
         import pandas as pd
 
-        from bench.board.samples import fits, holding, picked, read, side_by_side
+        from bench.board.samples import holding, picked, read, side_by_side
         from bench.cells.score import Tasks
 
         tasks = [table["task"] for table in self.content["tables"]]
-        held = [texts for texts in holding(self._store, tasks) if fits(texts, self.methods, decoding, ())]
+        held = [texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding, ())]
         side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
         if not side:
             raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")

@@ -1,4 +1,4 @@
-"""Logged: the board of a run as tables on its loggers."""
+"""Logging of leaderboards: the tables of a run are copied to its loggers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
 from bench.store.store import Store
 
-__all__ = ["BOARD", "log_board", "log_stored"]
-
 BOARD = "board"
 """The group and the label of the run that holds a board; its id is the hash of the numbers."""
 
 
 def warned(text: str) -> None:
-    """Say on stderr what a user should know."""
+    """Print a warning."""
     print(f"warning: {text}", file=sys.stderr)
 
 
-def log_stored(tasks: Collection[str], arguments: RunArguments, *, limited: bool, off: Collection[str] = ()) -> None:
-    """Log the board of some tasks as it is stored; where there is none, or it cannot be read, say so on stderr.
+def log_stored(tasks: Collection[str], arguments: RunArguments, limited: bool, off: Collection[str]) -> None:
+    """Log the stored leaderboards of some tasks; where there is none, or it cannot be read, print why.
 
     Args:
         tasks: of a run.
@@ -36,6 +34,8 @@ def log_stored(tasks: Collection[str], arguments: RunArguments, *, limited: bool
         limited: whether its runs have a limit of rows, as tables keep them apart.
         off: loggers that have failed before; they are left out.
     """
+    if set(arguments.loggers) <= set(off):
+        return
     try:
         leaderboards = leaderboards_of(Store(arguments.results_folder), sorted(tasks), limited=limited)
     except BenchError as error:
@@ -50,13 +50,13 @@ def log_board(
     off: Collection[str] = (),
     warn: Callable[[str], None] = warned,
 ) -> None:
-    """Log a table for each leaderboard: means, halves of intervals over seeds, marks and watermark.
+    """Log a table for each leaderboard: means, halves of intervals over seeds, footnote marks and watermark.
 
     Args:
         leaderboards: of a run.
         arguments: of the run, which name its loggers.
         off: loggers that have failed before; they are left out.
-        warn: told when a logger fails; by default it stands on stderr.
+        warn: called when a logger fails; by default it prints.
     """
     asked = tuple(name for name in arguments.loggers if name not in off)
     if not asked:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.search.search import Search
     from bench.launch.slurm import Part, SlurmOptions
-    from bench.leaderboards.leaderboards import Leaderboards
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -147,50 +146,27 @@ def dry_text(plan: Any, arguments: RunArguments, given: argparse.Namespace) -> s
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
-    """Say what became of a run; return its exit code, or that of a page which could not be written."""
+    """Print the tables of a run, or its outcome as JSON; return its exit code, or that of a page not written."""
+    code = int(outcome.exit_code)
     if as_json:
-        say_failed(outcome)
-        if outcome.any_number and not outcome.loggers_off.issuperset(arguments.loggers):
+        names = ("exit_code", "ok", "stored", "diverged", "failed")
+        print(json.dumps({name: getattr(outcome, name) for name in names}, indent=1))
+        if outcome.any_number:
             from bench.board.logged import log_stored
 
-            tasks = {cell.config.task for cell in plan.cells}
-            log_stored(tasks, arguments, limited=is_limited(plan), off=outcome.loggers_off)
-        content = {
-            "exit_code": outcome.exit_code,
-            "ok": outcome.ok,
-            "stored": outcome.stored,
-            "diverged": outcome.diverged,
-            "failed": outcome.failed,
-        }
-        print(json.dumps(content, indent=1))
-        return int(outcome.exit_code)
-    shown = 0
-    if outcome.any_number:
-        shown = show(plan, outcome, arguments)
+            log_stored({cell.config.task for cell in plan.cells}, arguments, is_limited(plan), outcome.loggers_off)
+    elif outcome.any_number:
+        page_code = show(plan, outcome, arguments)
+        code = code or page_code
     sys.stdout.flush()
     say_failed(outcome)  # last: nobody looks for it above a table
-    return int(outcome.exit_code) or shown
+    return code
 
 
 def say_failed(outcome: Outcome) -> None:
     """Name the runs that failed, and why."""
     for label, why in outcome.failed.items():
         print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
-
-
-def tables_of_run(plan: Any, arguments: RunArguments) -> tuple[Leaderboards, Leaderboards]:
-    """Return the tables of the store, and those of the tasks that were run.
-
-    Raises:
-        BenchError: there is none, or a file of the store is damaged.
-    """
-    from bench.board.read import leaderboards_of, refuse_empty
-    from bench.store.store import Store
-
-    leaderboards = leaderboards_of(Store(arguments.results_folder), limited=is_limited(plan))
-    of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
-    refuse_empty(of_run.tables, of_run.notes, arguments.results_folder)
-    return leaderboards, of_run
 
 
 def is_limited(plan: Any) -> bool:
@@ -204,21 +180,23 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
+    from bench.board.logged import log_board
+    from bench.board.read import leaderboards_of, refuse_empty
     from bench.leaderboards.render.formats import terminal
     from bench.page import NAME, Known, page_of
+    from bench.store.store import Store
 
     results = arguments.results_folder
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
     try:
-        leaderboards, of_run = tables_of_run(plan, arguments)
+        leaderboards = leaderboards_of(Store(results), limited=is_limited(plan))
+        of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
+        refuse_empty(of_run.tables, of_run.notes, results)
         sys.stdout.write(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
-    except BenchError as error:  # such as a damaged file of another cell in the store
+    except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
-    if arguments.loggers:
-        from bench.board.logged import log_board
-
-        log_board(of_run, arguments, outcome.loggers_off)
+    log_board(of_run, arguments, outcome.loggers_off)
     try:
         path = page_of(leaderboards, results, results / NAME, Known(known))
     except StoreError as error:
@@ -255,5 +233,4 @@ def plan_content(plan: Any) -> dict[str, Any]:
         }
         for cell in plan.cells
     ]
-    skips = [vars(skip) for skip in plan.skips]
-    return {"preset": plan.preset, "cells": cells, "skips": skips, "notes": plan.notes}
+    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips], "notes": plan.notes}

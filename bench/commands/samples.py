@@ -1,4 +1,4 @@
-"""`bench samples`: what methods wrote for the same rows, side by side, the most different first."""
+"""`bench samples`: the texts that methods generated for the same rows, side by side, the most different first."""
 
 from __future__ import annotations
 
@@ -38,41 +38,40 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decoding", metavar="D", help="e.g. greedy; default the one that most methods have")
     parser.add_argument("--n", type=positive, default=5, metavar="N", help="rows to show; default 5")
     parser.add_argument("--row", metavar="ID", help="this row only")
-    parser.add_argument("--source", metavar="TEXT", help="let the stored models write for this text instead")
+    parser.add_argument("--source", metavar="TEXT", help="let the stored models generate for this text instead")
+    parser.add_argument("--format", default="terminal", choices=["terminal", "markdown"], help="default terminal")
     results_option(parser)
     data_options(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     """Print them; return 0, or 1 where files are damaged."""
-    from bench.board.samples import MODES, fits, holding, picked, read, side_by_side
-    from bench.leaderboards.render.samples import shown
+    from bench.board.samples import MODES, holding, picked, read, side_by_side
+    from bench.leaderboards.render.samples import in_markdown, shown
 
-    plan: Mapping[str, Any] = {}
-    if given.plan:
-        plan = plan_of(given.plan)
-    methods = split_names(given.methods) or list(plan.get("methods", ()))
+    render = in_markdown if given.format == "markdown" else shown
+    plan: Mapping[str, Any] = plan_of(given.plan) if given.plan else {}
     store = Store(Path(given.results))
-    methods = [method_name(name, store) for name in methods]
+    methods = [method_name(name, store) for name in split_names(given.methods) or plan.get("methods", ())]
     tasks = task_names([given.task or str(plan.get("task", "all"))], store)
-    decoding = given.decoding or str(plan.get("decoding", ""))
-    modes = tuple(plan.get("modes", ()))
+    decoding, modes = given.decoding or str(plan.get("decoding", "")), tuple(plan.get("modes", ()))
     stored_decoding = decoding if given.source is None else ""
-    held = [rows for rows in holding(store, tasks) if fits(rows, methods, stored_decoding, modes)]
-    side, more_cells = side_by_side(held)
+    held = [rows for rows in holding(store, tasks) if rows.fits(methods, stored_decoding, modes)]
+    side, notes = side_by_side(held)
     if not side:
         say_damaged(store)
         raise MissingError(how_to(given.results, plan, tasks, methods, decoding))
-    notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + more_cells
+    headings = heading(side, plan)
+    notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + notes
     if given.source is not None:
         from bench.own_source import sample_of
 
         samples, reasons = sample_of(given.source, side, decoding, given.data_dir)
-        sys.stdout.write(shown(heading(side, plan), samples, [*notes, *reasons]))
+        sys.stdout.write(render(headings, samples, [*notes, *reasons]))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given), modes or MODES)
-    chosen, remarks = picked(samples, given.n, given.row, plan.get("prompts", ()))
-    sys.stdout.write(shown([*heading(side, plan), *remarks], chosen, [*notes, *unread]))
+    samples, remarks = picked(samples, given.n, given.row, plan.get("prompts", ()))
+    sys.stdout.write(render([*headings, *remarks], samples, [*notes, *unread]))
     return say_damaged(store)
 
 
@@ -112,11 +111,8 @@ def how_to(
 ) -> str:
     """Say that there is nothing to show, and how to make it."""
     typed = f"--task {','.join(tasks or ['logicnlg'])} --method {','.join(methods) or 'all'}"
-    if decoding:
-        typed += f" --decode {decoding}"
-    purpose = ""
-    if plan:
-        purpose = f" for '{plan['title']}'"
+    typed += f" --decode {decoding}" if decoding else ""
+    purpose = f" for '{plan['title']}'" if plan else ""
     return f"no texts in '{results}'{purpose}; bench run {typed} makes some"
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.base.redaction import one_line
+from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.text_table import broken, console_of
 from bench.leaderboards.samples import Sample, marked
 
-__all__ = ["shown"]
+__all__ = ["in_markdown", "shown"]
 
 LONGEST = 600
 """Characters of a prompt."""
@@ -32,11 +33,7 @@ def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[st
     console = console_of(stream)
     for line in headings:
         console.print(Text(clean(line), style="bold"))
-    repeated, copied = "⟦ ⟧", "‹ ›"
-    if colours:
-        repeated, copied = "red", "underlined"
-    legend = f"{repeated}: four words or more in a row that the text already had; {copied}: that the prompt has too"
-    console.print(Text(legend))
+    console.print(Text(legend(*("red", "underlined") if colours else ("⟦ ⟧", "‹ ›"))))
     for sample in samples:
         console.print()
         console.print(Text(clean(sample.id), style="bold"))
@@ -47,6 +44,23 @@ def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[st
     for note in notes:
         console.print(Text(clean(note)))
     return stream.getvalue()
+
+
+def in_markdown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:
+    """Render samples as one table in Markdown: a column for each prompt, a line for each method; marks are brackets."""
+    rows = [["**prompt**", *(escaped(cut(clean(sample.prompt))) for sample in samples)]]
+    if any(sample.reference for sample in samples):
+        rows.append(["**reference**", *(escaped(cut(clean(sample.reference))) for sample in samples)])
+    for name in dict.fromkeys(name for sample in samples for name in sample.texts):
+        texts = [painted(sample.texts.get(name, ""), sample.prompt, colours=False).plain for sample in samples]
+        rows.append([escaped(clean(name)), *map(escaped, texts)])
+    table = markdown_table(["", *(escaped(clean(sample.id)) for sample in samples)], rows)
+    return "\n".join([*map(clean, headings), "", *table, "", legend("⟦ ⟧", "‹ ›"), *map(clean, notes)]) + "\n"
+
+
+def legend(repeated: str, copied: str) -> str:
+    """Explain the two marks."""
+    return f"{repeated}: four words or more in a row that the text already had; {copied}: that the prompt has too"
 
 
 def grid_of(sample: Sample, colours: bool, width: int) -> Any:

@@ -101,6 +101,15 @@ def test_marks_are_brackets_where_there_are_no_colours(bench, tmp_path):
     assert "⟦we won the game⟧" in out
 
 
+def test_prompts_stand_side_by_side_in_markdown(bench, tmp_path):
+    three(tmp_path)
+    written(tmp_path, "face", {"r1": "a|b", "r2": "*c*", "r3": "the old red house burned"})
+    lines = bench("samples", "--results", str(tmp_path), "--n", "3", "--format", "markdown").out.splitlines()
+    assert lines[2] == "|  | r2 | r3 | r1 |"
+    assert r"| face | \*c\* | ‹the old red house burned› | a\|b |" in lines
+    assert "| mle | so it goes | one | a dog ran |" in lines
+
+
 @pytest.mark.parametrize("escape", ESCAPES, ids=range(len(ESCAPES)))
 def test_texts_cannot_command_the_terminal(bench, tmp_path, escape):
     written(tmp_path, "mle", {f"r{escape}": f"x {escape} y"}, prompt=escape)
@@ -139,7 +148,7 @@ def test_every_plan_says_what_to_run_where_nothing_is_stored(bench, tmp_path):
         (("histalign/table1",), "bench reproduce histalign/table1 shows ours"),
         (("--methods", "mel"), "did you mean 'mle'"),
         (("--task", "logicnl"), "did you mean 'logicnlg'"),
-        (("--row", "r11"), "did you mean 'r1'"),
+        (("--row", "r11"), "there is, for example, 'r1'"),
     ],
 )
 def test_unknown_names_have_a_neighbour(bench, tmp_path, arguments, said):

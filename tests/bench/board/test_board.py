@@ -160,5 +160,7 @@ def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
 
 
 def test_texts_that_are_not_kept_are_said_to_be_missing(board: Board) -> None:
-    with pytest.raises(MissingError, match="no texts of the same rows to show: .* its rows are not there"):
+    with pytest.raises(
+        MissingError, match="no texts of the same rows to show: predictions of mle, .* are missing or damaged"
+    ):
         board.filter(task="logicnlg").samples()
