@@ -14,7 +14,7 @@ from tests.conftest import Ended
 from tests.leaderboards.handmade import ready
 from tests.leaderboards.test_samples import three, written
 
-FORMATS = {"terminal": "txt", "markdown": "md", "csv": "csv", "latex": "tex", "json": "json", "html": "html"}
+FORMATS = {"terminal": "txt", "csv": "csv", "json": "json", "html": "html"}
 
 
 @pytest.fixture

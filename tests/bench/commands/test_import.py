@@ -137,14 +137,6 @@ def test_what_cannot_be_imported_is_refused(
     assert not list((tmp_path / "results").rglob("trained.json"))
 
 
-def test_a_text_too_few_is_named_by_its_row(bench: Bench, texts: Path, tmp_path: Path) -> None:
-    lines = gzip.decompress(texts.read_bytes()).splitlines(keepends=True)
-    (tmp_path / "short.txt").write_bytes(b"".join(lines[:-1]))
-    ended = bench(*XSUM, "--system", "x", str(tmp_path / "short.txt"), "--results", str(tmp_path / "results"))
-    assert ended.code != 0
-    assert f"the first row without one is '{sample_rows()[-1].id}'" in ended.err
-
-
 def test_open_ended_texts_go_on_from_the_prompts_of_a_cell(bench: Bench, tmp_path: Path) -> None:
     results = tmp_path / "results"
     tiny = ("trainer.steps=1", "evaluation.rows=12", "backbone.width=16", "backbone.vocabulary=300")

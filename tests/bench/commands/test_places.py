@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from bench.store.export import export
 from bench.store.joining import join
-from bench.store.places import PLACES, remember, remembered
+from bench.store.places import PLACES
 from bench.store.store import Store
 from bench.tasks.fetch.location import DataLocation, absolute
 from bench.tasks.pairs import Pairs
@@ -97,14 +96,6 @@ def test_two_tasks_and_two_tables_of_one_task_have_their_own_places(bench: Bench
     not_checked = json.loads(bench("store", "verify", "--json").out)["not_checked"]
     assert not_checked
     assert all("logicnlg" in line for line in not_checked)
-
-
-def test_imported_texts_find_their_rows(bench: Bench, tmp_path: Path) -> None:
-    data, texts, results = logicnlg_folder.write(tmp_path / "data"), tmp_path / "texts.txt", tmp_path / "results"
-    texts.write_text("vale has 12 points\n" * 3)
-    asked = ("import", "--task", "logicnlg", "--system", "theirs", str(texts), "--results", str(results))
-    assert bench(*asked, "--data-dir", str(data)).code == 0
-    assert bench("store", "verify", str(results)).code == 0
 
 
 def test_a_run_that_is_told_a_new_place_remembers_it(bench: Bench, stored: Path, work: Path) -> None:
@@ -194,11 +185,6 @@ def test_places_are_in_no_key(bench: Bench, stored: Path, work: Path) -> None:
     assert sorted(p.relative_to(stored) for p in stored.rglob("*.json") if PLACES not in p.parts) == before
 
 
-def test_built_in_rows_have_no_place(bench: Bench, tmp_path: Path) -> None:
-    assert bench("run", "--task", "xsum", "--method", "lead", "--quiet", "--results", str(tmp_path / "new")).code == 0
-    assert not (tmp_path / "new" / PLACES).exists()
-
-
 # The parts --------------------------------------------------------------------------------------------------------
 
 
@@ -217,16 +203,3 @@ def test_paths_are_absolute_and_other_options_as_typed(work: Path, monkeypatch: 
     task = Pairs()
     task.load(task.source)
     assert DataLocation.of(task) is None
-
-
-def test_a_place_is_written_once(tmp_path: Path) -> None:
-    place = {"folder": "/data", "options": {}}
-    remember(tmp_path, "a" * 64, place)
-    (path,) = (tmp_path / PLACES).iterdir()
-    os.utime(path, (1, 1))
-    remember(tmp_path, "a" * 64, place)
-    assert path.stat().st_mtime == 1
-    assert remembered(tmp_path, "a" * 64) == place
-    assert remembered(tmp_path, "b" * 64) is None
-    remember(tmp_path, "a" * 64, {**place, "folder": "/other"})
-    assert remembered(tmp_path, "a" * 64) == {**place, "folder": "/other"}

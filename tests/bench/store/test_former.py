@@ -1,7 +1,6 @@
 """Former records: what earlier versions stored is read as what this version stores, under the keys it always had."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from bench.board.board import load
 from bench.cells.required import rows_key_of
 from bench.config.resolve import find_method
 from bench.leaderboards.table import tables
-from bench.metrics.likelihood.cache_accuracy import KS, signature
+from bench.metrics.likelihood.cache_accuracy import signature
 from bench.metrics.sums import Sums, mean
 from bench.models import METHODS
 from bench.models.core.objective import Objective
@@ -70,13 +69,6 @@ def excerpt(tmp_path_factory):
     path = tmp_path_factory.mktemp("kept") / "excerpt"
     write_snapshot(path, records, statistics)
     return path
-
-
-@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "csv"])
-def test_every_form_of_a_table_names_it_so(form, excerpt):
-    said = call("report", "--results", str(excerpt), "--format", form)
-    assert said.code == 0, said.err
-    assert set(re.findall(r"\bhistalign(?:\.\w+)?\b", without_paper(said.out))) == {"histalign.mean"}
 
 
 def without_paper(text):
@@ -221,12 +213,3 @@ def test_reading_knows_which_methods_have_a_cache(name):
     content = {"family": "cache_accuracy", "values": [value, {"name": "acc@2/head", "value": 2.0}], "of": {}}
     read = present_record("scores", name, content)["values"][0]["value"]
     assert (read == 1.0) == has_cache
-
-
-def test_kept_rows_have_one_meaning_of_full(template):
-    for row in template.rows:
-        has_cache = row.method.partition(".")[0] in ("trime", "histalign") or row.method in ("mle.cache", "mle.knn")
-        for k in KS:
-            values = {mode: row.values[f"acc@{k}/{mode}"].by_seed for mode in ("head", "full")}
-            assert values["full"] == values["head"] or has_cache
-    assert template.rows

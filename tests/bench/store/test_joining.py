@@ -52,11 +52,7 @@ def test_what_is_lacking_is_copied_byte_for_byte(bench: Callable[..., Ended], st
     (found,) = json.loads(ended.out)
     assert sorted(found["copied"]) == sorted(set(ours) - set(theirs))
     assert found["same"] == len(set(ours) & set(theirs))
-
-
-def test_again_there_is_nothing_to_do(stores: tuple[Path, Path]) -> None:
-    join(*stores)
-    assert join(*stores).copied == []
+    assert join(first, second).copied == []
 
 
 def test_several_stores_and_a_snapshot_become_one(
@@ -69,11 +65,6 @@ def test_several_stores_and_a_snapshot_become_one(
     assert {cell.path.name for cell in Store(tmp_path / "all").cells()} == {
         cell.path.name for root in (*stores, third) for cell in Store(root).cells()
     }
-
-
-def test_an_empty_target_becomes_the_source(stores: tuple[Path, Path], tmp_path: Path) -> None:
-    join(stores[0], tmp_path / "new")
-    assert held(tmp_path / "new") == held(stores[0])
 
 
 def test_other_circumstances_are_no_conflict(tmp_path: Path) -> None:
@@ -123,10 +114,6 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
     assert Store(second).damaged == {}
 
 
-def test_no_folder_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    assert bench("store", "join", str(tmp_path / "none"), str(tmp_path / "b")).code == 1
-
-
 def test_a_snapshot_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
     first, _ = stores
     export(first, first.with_name("board"))
@@ -146,29 +133,3 @@ def test_records_and_sums_of_a_snapshot_are_copied(bench: Callable[..., Ended], 
     again = tmp_path / "again"
     export(second, again)
     assert (again / MANIFEST).read_bytes() == (board / MANIFEST).read_bytes()
-
-
-def test_another_training_keeps_a_kept_cell_out(tmp_path: Path) -> None:
-    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept", tmp_path / "b"
-    export(first, board)
-    (cell,) = Store(first).cells()
-    other = CellFolder(second / cell.path.relative_to(first))
-    other.write_trained({**(cell.trained() or {}), "status": "diverged"}, {})
-    before = held(second)
-    assert [name.endswith("trained.json") for name in join(board, second).conflicts] == [True]
-    assert held(second) == before
-
-
-def test_other_kept_scores_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    first, board, second = filled(tmp_path / "a", 0), tmp_path / "kept", tmp_path / "b"
-    export(first, board)
-    join(board, second)
-    (cell,) = Store(second).cells()
-    (name,) = cell.names("scores-*")
-    content = cell.scores(name[7:-5]) or {}
-    (cell.path / name).unlink()
-    cell.write_scores(name[7:-5], {**content, "version": 9}, {})
-    before = held(second)
-    ended = bench("store", "join", str(board), str(second))
-    assert (ended.code, f"{name}: '{second}' has another one, which stays" in ended.err) == (1, True)
-    assert held(second) == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from bench.commands.store import run_states
 from bench.errors import DamagedError
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
-from bench.store.fields import missing_field
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import Store
 from tests.leaderboards.handmade import ready, scored, trained
@@ -137,37 +135,9 @@ def test_what_is_said_of_damage(root: Path) -> None:
     assert str(root) not in report(root, None, "json")
 
 
-def test_a_file_that_cannot_be_opened_is_told(root: Path) -> None:
-    path = one(root, "scores-*")
-    path.chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user may read everything")
-    assert list(read(root)[1].damaged) == [path]
-
-
 def test_tasks_that_are_not_wanted_are_not_read(root: Path) -> None:
     ready(root, "mle", task="xsum")
     one(root, "scores-*").write_text("{")
     store = Store(root)
     assert [cell.folder.path.parts[-3] for cell in read_cells(store, ["xsum"])] == ["xsum"]
     assert store.damaged == {}
-
-
-@pytest.mark.parametrize("kind", ["trained", "scores"])
-def test_every_missing_field_is_found(root: Path, kind: str) -> None:
-    (cell, *_), _ = read(root)
-    content = cell.trained if kind == "trained" else cell.scores[0]
-    assert content is not None
-    assert missing_field(kind, content) == ""
-    for name in {"key", "status", "method", "config", "data", "of", "values"} & set(content):
-        less = {field: value for field, value in content.items() if field != name}
-        assert missing_field(kind, less).startswith(name)
-
-
-@pytest.mark.parametrize("value", ["5", [5], {"a": 1}])
-def test_a_value_that_is_no_number_is_foreign(value: object) -> None:
-    of = {"kind": "generation", "split": "test", "status": "own", "split_sha256": "x", "batch_size": 1,
-          "whole_split": True, "ids": {"n": 1}, "decoding": None}  # fmt: skip
-    number = {"name": "bleu-1", "signature": "s", "higher_is_better": True}
-    assert missing_field("scores", {"of": of, "values": [{**number, "value": 5.0}]}) == ""
-    assert missing_field("scores", {"of": of, "values": [{**number, "value": value}]}) == "values.value"

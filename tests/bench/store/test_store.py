@@ -199,12 +199,6 @@ def test_a_record_of_another_kind_schema_or_shape_is_refused(cell):
         assert "its schema is" in refused(cell.trained, path)
 
 
-def test_one_digit_changed_by_hand_is_noticed(cell):
-    path = cell.path / "scores-bb.json"
-    path.write_text(path.read_text().replace("0.30000000000000004", "0.40000000000000004"))
-    assert "does not have the hash" in refused(lambda: cell.scores("bb"), path)
-
-
 def test_a_row_changed_or_dropped_is_noticed(cell):
     path = cell.path / "rows-aa.jsonl.gz"
     lines = gzip.decompress(path.read_bytes()).split(b"\n")
@@ -219,33 +213,7 @@ def test_rows_under_the_name_of_others_are_refused(cell):
     assert "key aa" in refused(lambda: cell.rows("bb"), cell.path / "rows-bb.jsonl.gz")
 
 
-def test_a_folder_in_place_of_a_file_is_refused(cell):
-    for name, read in FILES.items():
-        (cell.path / name).unlink()
-        (cell.path / name).mkdir()
-        refused(lambda read=read: read(cell), cell.path / name)
-
-
-def test_a_listing_does_not_hide_damage(cell):
-    (cell.path / "scores-cc.json").write_text("{")
-    refused(cell.all_scores, cell.path / "scores-cc.json")
-    (cell.path / "rows-cc.jsonl.gz").write_bytes(b"{")
-    refused(cell.all_rows, cell.path / "rows-cc.jsonl.gz")
-
-
 # Checkpoints ------------------------------------------------------------------------------------------------------
-
-
-def test_a_checkpoint_with_another_hash_is_not_loaded(tmp_path):
-    cell, digest = CellFolder(tmp_path), sha256(b"weights")
-    content = {"model": {"checkpoint_sha256": digest}}
-    for damaged in (b"weightz", b"weight", b"", b"\0" * 7):
-        cell.checkpoint(digest).write_bytes(damaged)
-        with pytest.raises(StoreError, match=r"^checkpoint '.*' does not have the hash .* to train it anew$"):
-            load_verified(cell, content)
-    cell.checkpoint(digest).unlink()
-    with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it anew$"):
-        load_verified(cell, content)
 
 
 def test_every_way_of_damaging_a_checkpoint_is_noticed(tmp_path):
@@ -266,8 +234,10 @@ def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
     cell = CellFolder(tmp_path)
     data = b"this is no safetensors file"
     cell.checkpoint(sha256(data)).write_bytes(data)
-    with pytest.raises(StoreError, match="cannot be read"):
-        load_verified(cell, {"model": {"checkpoint_sha256": sha256(data)}})
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it anew$"):
+            load_verified(cell, {"model": {"checkpoint_sha256": sha256(data)}})
+        cell.checkpoint(sha256(data)).unlink(missing_ok=True)
 
 
 # Full disks -------------------------------------------------------------------------------------------------------

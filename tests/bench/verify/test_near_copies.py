@@ -1,10 +1,10 @@
-"""bench/verify/near_copies.py: the shares of words in the nearest training row, on a few values."""
+"""Near copies: the shares of words in the nearest training row, on a few values."""
 
 from __future__ import annotations
 
 import random
 
-from bench.verify.near_copies import NEAR, nearest_shares, share_from
+from bench.verify.leaks import NEAR, nearest_shares, share_from
 
 
 def test_nearest_shares_are_those_that_comparing_every_pair_finds() -> None:
