@@ -16,38 +16,14 @@ if TYPE_CHECKING:
     from bench.cells.score import Tasks
     from bench.store.store import Store
 
-__all__ = [
-    "METHOD",
-    "TASK",
-    "cell_folders",
-    "data_dir_of",
-    "data_dir_option",
-    "data_options",
-    "json_option",
-    "limit_option",
-    "positive",
-    "results_option",
-    "rows_options",
-    "say_damaged",
-    "seconds",
-    "set_option",
-    "set_texts",
-    "store_options",
-    "stored_names",
-    "task_name",
-    "task_names",
-    "tasks_of",
-    "whole",
-]
-
 TASK, METHOD = -3, -2
-"""Where a cell's path names its task and its method."""
+"""Positions of task and method in the path of a run."""
 
 # Adding options ----------------------------------------------------------------------------------------------------
 
 
 def rows_options(parser: argparse.ArgumentParser) -> None:
-    """Add which cells' rows are read, and where their data is."""
+    """Add the runs whose predictions are read, and where their data is."""
     folders = "runs, folders above them or snapshots; default 'results'"
     parser.add_argument("cells", nargs="*", metavar="FOLDER", help=folders)
     data_options(parser)
@@ -124,7 +100,7 @@ def cell_folders(given: argparse.Namespace) -> list[Path]:
 
 
 def tasks_of(given: argparse.Namespace) -> Tasks:
-    """Return the tasks of stored cells, read from where `data_options` says."""
+    """Return the tasks of stored runs, with the data that `data_options` names."""
     from bench.cells.score import Tasks
 
     own = split_names([getattr(given, "task", None) or ""])
@@ -152,14 +128,14 @@ def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
 
 
 def task_name(asked: str) -> str:
-    """Return the name that the cells of a task are stored under: `module:Name` and `file.py:Name` say it themselves."""
+    """Return the name that the runs of a task are stored under; the code of `file.py:Name` has it."""
     if ":" in asked:
         return find_task(asked).name
     return asked
 
 
 def stored_names(store: Store, place: int) -> set[str]:
-    """Return the names of tasks or methods that a store has cells of."""
+    """Return the names of the tasks or methods of the runs of a store."""
     return {cell.path.parts[place] for cell in store.cells()}
 
 
@@ -173,17 +149,6 @@ def whole(text: str, least: int = 0) -> int:
     if not text.isdigit() or int(text) < least:
         raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
     return int(text)
-
-
-def seconds(text: str) -> float:
-    """Read a number of seconds, 0 or more."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"should be a number of seconds, 0 or more, not '{text}'")
-    return value
 
 
 # What commands that read a store say at the end --------------------------------------------------------------------

@@ -19,18 +19,8 @@ from bench.config.config import OPTIONS, PRESETS
 from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
-__all__ = [
-    "TIMED",
-    "how_options",
-    "refuse_as_member",
-    "refuse_keep_checkpoints",
-    "refuse_options",
-    "slurm_option",
-    "what_options",
-]
-
 TIMED = "timed"
-"""The value of `--dry-run` that trains some steps of each cell."""
+"""The value of `--dry-run` that trains some steps of each run."""
 
 # Adding options ----------------------------------------------------------------------------------------------------
 
@@ -48,7 +38,9 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
     )
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
-    group.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of each task; likewise")
+    group.add_argument(
+        "--metrics", action="append", metavar="NAMES", help="in addition to those of each task"
+    )
     group.add_argument(
         "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
     )

@@ -166,7 +166,7 @@ class Board:
         return draw(kind, self.content, read and read(self.content, self._store), options)
 
     def html(self, path: str | Path) -> Path:
-        """Write the page of the board, with samples and charts, as one file; return where. It runs nobody's own code.
+        """Write the page of the board, with samples and charts, as one file; return where. No plug-in is imported.
 
         Raises:
             StoreError: it cannot be written.

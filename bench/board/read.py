@@ -1,4 +1,4 @@
-"""Read: the leaderboards of a store, with their statistics, for whoever shows them."""
+"""The leaderboards of a store, with their statistics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def leaderboards_of(
     """
     tables, left_out = tables_and_left_out(store, tasks, columns, limited)
     if store.damaged and not tables:
-        raise StoreError(f"'{store.root}' has nothing to show beside {len(store.damaged)} damaged files")
+        raise StoreError(f"'{store.root}' has nothing to show but {len(store.damaged)} damaged files")
     refuse_empty(tables, notes_of(left_out), store.root)
     from bench.leaderboards.leaderboards import with_statistics
 

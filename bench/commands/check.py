@@ -30,7 +30,7 @@ TABLES: dict[str, Any] = {
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench check`."""
-    what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs stand for methods"
+    what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs name methods"
     parser.add_argument("names", nargs="+", metavar="NAME", help=what)
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
     set_option(parser, "e.g. method.alpha=0.5, task.path=my.jsonl")
@@ -99,10 +99,10 @@ def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of what a name stands for; `all`, groups and globs are methods, as they are in `bench run`.
+    """Return the kind of plug-in that a name has; `all`, groups and globs are methods, as they are in `bench run`.
 
     Raises:
-        UsageError: it stands for nothing that can be checked.
+        UsageError: nothing that can be checked has this name.
     """
     if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
         return "method"

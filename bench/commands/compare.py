@@ -1,4 +1,4 @@
-"""`bench compare`: what two trained cells differ in, and whether that is the objective alone."""
+"""`bench compare`: every setting in which two runs differ, and whether it is the objective alone."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bench.store.reading import read_cell
 from bench.store.store import CellFolder, Store, cell_at
 
 LONGEST = 60
-"""Most characters shown of a value."""
+"""Greatest number of characters shown of a value."""
 SHORTEST = 4
-"""Fewest characters of a key that stand for it."""
+"""Least number of characters that a shortened key has."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +50,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 def cell_of(name: str, store: Store) -> CellFolder:
-    """Return the cell of a folder, or of a key or its beginning.
+    """Return the run in a folder, or the one with a key or its beginning.
 
     Raises:
-        MissingError: there is no such trained cell.
+        MissingError: there is no such trained run.
         UsageError: several keys begin so.
     """
     typed = cell_at(Path(name))
@@ -74,7 +74,7 @@ def cell_of(name: str, store: Store) -> CellFolder:
 
 
 def record_of(cell: CellFolder, store: Store) -> CellRecord:
-    """Read what is stored of a cell; damaged scores are left out and noted in the store.
+    """Read the records of a run; damaged scores are left out and noted in the store.
 
     Raises:
         DamagedError: what was trained cannot be read.

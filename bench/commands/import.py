@@ -1,4 +1,4 @@
-"""`bench import`: the texts of another system become stored rows and lines of leaderboards."""
+"""`bench import`: the texts of another system become stored predictions and rows of leaderboards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench import`."""
     parser.add_argument("file", metavar="FILE", help="texts: a line each, .jsonl with id and text, or .json by id")
     parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
-    parser.add_argument("--system", required=True, metavar="NAME", help="what they stand under, e.g. ptgen")
+    parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system in tables, e.g. ptgen")
     parser.add_argument("--split", default="test", choices=["valid", "test"], help="default test")
     parser.add_argument(
         "--rows",
@@ -34,8 +34,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="keep the subset that evaluation.rows=N declares; with --like: the one of its sets with N rows",
     )
-    parser.add_argument("--like", metavar="CELL", help="of an open-ended task: a cell that wrote for the same prompts")
-    parser.add_argument("--metrics", action="append", metavar="NAMES", help="beside those of the task")
+    parser.add_argument("--like", metavar="RUN", help="of an open-ended task: a run with texts for the same prompts")
+    parser.add_argument("--metrics", action="append", metavar="NAMES", help="in addition to those of the task")
     results_option(parser)
     data_options(parser)
     json_option(parser)
@@ -66,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def asked_of(given: argparse.Namespace, store: Store) -> Import:
-    """Return what is to be imported.
+    """Return the import that the options describe.
 
     Raises:
         UsageError: the system has no name or that of a method, or the task has no such option.

@@ -57,7 +57,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what was asked for; return the exit code."""
+    """Print a list; return the exit code."""
     if given.data is not None:
         return list_data(given)
     if given.kind not in (*KINDS, "all"):

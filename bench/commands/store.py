@@ -57,14 +57,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
-    join.add_argument("into", type=Path, metavar="INTO", help="the store that gets what it lacks")
+    join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
     for name, action in actions.choices.items():
         if name != "verify":
             json_option(action)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Do what was asked for; return the exit code."""
+    """Run an action; return the exit code."""
     return ACTIONS[given.action](given)
 
 

@@ -1,1 +1,1 @@
-"""Texts of other systems: read from their files, and stored as cells."""
+"""Texts of other systems: read from their files, and stored as runs."""

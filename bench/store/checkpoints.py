@@ -15,16 +15,16 @@ from bench.errors import StoreError, UsageError
 from bench.models.core.objective import Objective
 from bench.store.store import CellFolder
 
-AGAIN = "remove '{}' and run the same command again to train it anew"
+AGAIN = "remove '{}' and run the same command again to train it again"
 
 
 def save_checkpoint(objective: Objective) -> bytes:
-    """Return all parameters and buffers as safetensors, each shared tensor once, but what is given below adapters."""
-    given = objective.frozen_weights
+    """Return parameters and buffers as safetensors: shared tensors once, no frozen weights below adapters."""
+    frozen = objective.frozen_weights
     seen: set[int] = set()
     kept = {}
     for name, tensor in objective.state_dict().items():
-        if name in given:
+        if name in frozen:
             continue
         if tensor.data_ptr() not in seen or tensor.numel() == 0:
             seen.add(tensor.data_ptr())
@@ -33,7 +33,7 @@ def save_checkpoint(objective: Objective) -> bytes:
 
 
 def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """Return a cell's tensors if the checkpoint has the hash that was stored.
+    """Return the tensors of a run whose checkpoint has the stored hash.
 
     Raises:
         StoreError: when it is missing or damaged.
@@ -54,7 +54,7 @@ def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torc
 def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> None:
     """Load tensors into an objective of the same shape; tied tensors follow the one that was stored.
 
-    What no checkpoint holds, weights below adapters, stays as it is.
+    Frozen weights below adapters are in no checkpoint and are not changed.
 
     Raises:
         StoreError: when they are of another model.
@@ -62,8 +62,7 @@ def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where
     here = objective.state_dict()
     unexpected = [name for name in stored if name not in here]
     unlike = [name for name in stored if name in here and stored[name].shape != here[name].shape]
-    given = objective.frozen_weights
-    missing = [name for name in absent(here, stored) if name not in given]
+    missing = [name for name in absent(here, stored) if name not in objective.frozen_weights]
     if unexpected or unlike or missing:
         raise StoreError(
             f"checkpoint in '{where}' is of another model: missing {missing[:3]}, unknown {unexpected[:3]}, of another "
@@ -73,10 +72,10 @@ def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where
 
 
 def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> bool:
-    """Load what another method's cell has for this one; return whether parameters or buffers of it were not there.
+    """Load the tensors that the run of another method shares; return whether parameters or buffers were missing.
 
     Raises:
-        UsageError: when its backbone is another one.
+        UsageError: when the backbones differ.
     """
     here = objective.state_dict()
     unlike = [name for name, tensor in stored.items() if name in here and here[name].shape != tensor.shape]
@@ -86,7 +85,7 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
         name = min(unlike or backbones)
         raise UsageError(
             f"weights of '{where}' do not fit: '{name}' should be {shape_of(here, name)}, it has "
-            f"{shape_of(stored, name)}; give both cells the same backbone and vocabulary"
+            f"{shape_of(stored, name)}; give both runs the same backbone and vocabulary"
         )
     objective.load_state_dict({name: tensor for name, tensor in stored.items() if name in here}, strict=False)
     own = {name for name in here if not name.startswith("backbone.")}
@@ -94,20 +93,20 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
 
 
 def shape_of(tensors: Mapping[str, torch.Tensor], name: str) -> str:
-    """Return the shape of a tensor for people."""
+    """Return the shape of a tensor as text."""
     if name in tensors:
         return str(list(tensors[name].shape))
     return "nothing"
 
 
 def absent(here: Mapping[str, torch.Tensor], stored: Mapping[str, torch.Tensor]) -> list[str]:
-    """Return the names that are here and not stored, unless a tensor they are tied to is stored."""
+    """Return the names that are not stored, unless a tensor that they are tied to is stored."""
     tied = {here[name].data_ptr() for name in stored if name in here}
     return [name for name, tensor in here.items() if name not in stored and tensor.data_ptr() not in tied]
 
 
 def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
-    """Return one tensor of a cell's checkpoint, or None where it has none.
+    """Return one tensor of a run's checkpoint, or None where it has none.
 
     Raises:
         StoreError: when the checkpoint is missing or damaged.

@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["FIELDS", "IMPORTED", "columns_in", "is_imported", "missing_field"]
 
 IMPORTED = "imported"
-"""The field of a record whose texts another system wrote; also the preset and the decoding of such a cell."""
+"""The field of a record whose texts another system wrote; also the preset and the decoding of such a run."""
 
 NUMBER = (int, float, type(None))
 FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
@@ -58,7 +58,7 @@ VALUE: Mapping[str, type | tuple[type, ...]] = {
 
 
 def missing_field(kind: str, content: Mapping[str, Any]) -> str:
-    """Return the first field that a record lacks or has of another type, empty where it has all.
+    """Return the first field that is missing or of another type; empty where all are right.
 
     >>> missing_field("failed", {"status": "failed", "config": {"task": 1}})
     'config.task'
@@ -75,12 +75,12 @@ def missing_field(kind: str, content: Mapping[str, Any]) -> str:
 
 
 def is_imported(trained: Mapping[str, Any]) -> bool:
-    """Return whether the texts of a cell are those of another system: nothing was trained, and there is no model."""
+    """Return whether another system generated the texts of a run: nothing was trained, and there is no model."""
     return IMPORTED in trained
 
 
 def columns_in(content: bytes) -> dict[str, Any]:
-    """Return what the header of a file says of each column: its form, and which tensors are its statistics.
+    """Return by column, from the header of a file, its form and the names of the tensors that are its statistics.
 
     Raises:
         ValueError: it is no file of sufficient statistics.
@@ -100,7 +100,7 @@ def _parsed(columns: str) -> dict[str, Any]:
 
 
 class _Nothing:
-    """What stands where a field is not there."""
+    """The value of a field that is missing."""
 
 
 def _at(content: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Partial rows: the finished batches of an evaluation that is not done yet, a line each, closed by its hash."""
+"""Partial predictions: the finished batches of an evaluation that is not complete, each a line closed by its hash."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bench.base.keys import canonical, sha256
 __all__ = ["AFTER_S", "PARTIAL", "PartialRows", "forget"]
 
 PARTIAL = "partial"
-"""Folder of a cell that holds half evaluations; each goes when its rows are stored."""
+"""Folder of a run with unfinished evaluations; each is removed when its predictions are stored."""
 
 AFTER_S = 5.0
-"""An evaluation that is shorter is not kept: it is sooner made again."""
+"""Batches of a shorter evaluation are not written: making them again takes less time."""
 
 SYNC_S = 30.0
-"""At most so much is lost when the power goes; a process that is killed loses nothing."""
+"""Most seconds of work that a power failure can lose; a killed process loses nothing."""
 
 
 class PartialRows:

@@ -1,7 +1,7 @@
-"""Places: where on this machine the rows of a store's cells lay, one file for the rows of each split.
+"""Places: where the data of a store's runs was on this machine, one file for the rows of each split.
 
-`<results>/.places/<hash of the rows>.json` is no record. It is in no key, is neither kept nor joined, and nothing is
-computed of it: whoever reads rows at a place compares their hash. A file that is damaged is as one that is missing.
+`<results>/.places/<hash of the rows>.json` is no record. It is in no key and is neither exported nor joined. The rows
+that are read there are compared with their hash. A damaged file counts as missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACES = ".places"
 
 
 def remember(root: Path, rows: str, place: Mapping[str, Any]) -> None:
-    """Write down where rows lie, in place of where they lay before; nothing happens in a store that is only read.
+    """Store where the rows of a split are, in place of an earlier entry; nothing happens in a store that is only read.
 
     Args:
         root: of the store.
@@ -36,7 +36,7 @@ def remember(root: Path, rows: str, place: Mapping[str, Any]) -> None:
 
 
 def remembered(root: Path, rows: str) -> dict[str, Any] | None:
-    """Return where rows lay when they were read last; None where that is not known.
+    """Return where the rows of a split were when they were read last; None where that is not known.
 
     Args:
         root: of the store; of a snapshot nothing is known.

@@ -1,4 +1,4 @@
-"""Provenance: under what circumstances a file was made. Kept beside the content, never part of its hash."""
+"""Provenance: versions, code, host and time of what made a file. It is stored with the content and in no hash."""
 
 from __future__ import annotations
 

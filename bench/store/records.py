@@ -71,7 +71,7 @@ def read_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | 
 
 
 def whole_record(path: Path, kind: str, files: Files = DISK) -> dict[str, Any] | None:
-    """Return a JSON record with what is beside its content; None when the file is not there.
+    """Return a JSON record with its hash and provenance; None when the file is not there.
 
     Raises:
         DamagedError: it is damaged, or of a later schema.

@@ -67,7 +67,7 @@ def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[...,
     (cell.path / scores).unlink()
     ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept))
     assert ended.code == 1
-    assert f"remove '{cell.path}' and run the same command again to train it anew" in ended.err
+    assert f"remove '{cell.path}' and run the same command again to train it again" in ended.err
 
 
 def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., Ended], kept: Path) -> None:

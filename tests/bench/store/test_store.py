@@ -235,7 +235,7 @@ def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
     data = b"this is no safetensors file"
     cell.checkpoint(sha256(data)).write_bytes(data)
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it anew$"):
+        with pytest.raises(StoreError, match=r"^checkpoint '.*' cannot be read .* to train it again$"):
             load_verified(cell, {"model": {"checkpoint_sha256": sha256(data)}})
         cell.checkpoint(sha256(data)).unlink(missing_ok=True)
 

@@ -217,7 +217,7 @@ def test_a_vocabulary_that_is_not_there_is_refused(tmp_path, where):
 )
 def test_weights_of_another_shape_are_one_clear_line(donors, text, says):
     found = from_donor(donors[0], text)
-    whole = f"^weights of '{donors[0]}' do not fit: 'backbone.model.{says}; give both cells the same backbone and vocab"
+    whole = f"^weights of '{donors[0]}' do not fit: 'backbone.model.{says}; give both runs the same backbone and vocab"
     with pytest.raises(UsageError, match=whole) as error:
         started(found)
     assert "\n" not in str(error.value)
