@@ -38,9 +38,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
     )
     group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
-    group.add_argument(
-        "--metrics", action="append", metavar="NAMES", help="in addition to those of each task"
-    )
+    group.add_argument("--metrics", action="append", metavar="NAMES", help="in addition to those of each task")
     group.add_argument(
         "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
     )
