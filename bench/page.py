@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.cells.score import Tasks, gold_of
 from bench.errors import BenchError
-from bench.leaderboards.claim.judge import Paper
+from bench.leaderboards.claim.evaluation import Paper
 from bench.leaderboards.claim.report import content
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board

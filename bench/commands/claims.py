@@ -15,7 +15,7 @@ from bench.leaderboards.table import tables
 from bench.store.store import Store, Stores
 
 if TYPE_CHECKING:
-    from bench.leaderboards.claim.judge import Paper
+    from bench.leaderboards.claim.evaluation import Paper
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +55,8 @@ def run(given: argparse.Namespace) -> int:
 
 def judged(files: Sequence[ClaimFile], store: Store, preset: str) -> list[Paper]:
     """Return the verdicts that a store gives."""
-    from bench.leaderboards.claim.judge import judge
+    from bench.leaderboards.claim.evaluation import evaluate
 
     tasks = {run.task for file in files for run in file.runs.values()}
     built, _ = tables(store, tasks if preset == "small" else None, "all")
-    return [judge(file, built, preset) for file in files]
+    return [evaluate(file, built, preset) for file in files]

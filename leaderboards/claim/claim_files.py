@@ -101,8 +101,8 @@ class Part:
         estimand: `difference`, or `percent` of the other row's value. With `nearer` it is the difference of the two
             gaps to human text, each in per cent of the human value.
         margin: the smallest difference of interest; `margin_why` says where it comes from.
-        gate: the column in which both sides must beat the trivial controls; empty for `columns`. Random words are as
-            diverse as human text, so a claim on diversity names a column of quality here.
+        precondition: the column in which both sides must beat the trivial controls; empty for `columns`. Random
+            words are as diverse as human text, so a claim on diversity names a column of quality here.
         printed: headings of the columns in the paper's table; empty where no table has them.
         stated: the effect that the sentence states, where no table prints it or the table gives another one.
 
@@ -118,7 +118,7 @@ class Part:
     estimand: str = "difference"
     margin: float = 0.0
     margin_why: str = ""
-    gate: str = ""
+    precondition: str = ""
     printed: tuple[str, ...] = ()
     stated: float | None = None
 
@@ -129,8 +129,8 @@ class Part:
         with_margin = self.relation in ("near", "no_higher")
         if with_margin != (self.margin > 0) or with_margin != bool(self.margin_why):
             raise ValueError("`margin` above 0 and `margin_why` go with the relations 'near' and 'no_higher' alone")
-        if self.relation == "nearer" and not self.gate:
-            raise ValueError("'nearer' takes a `gate`: random words are as diverse as human text")
+        if self.relation == "nearer" and not self.precondition:
+            raise ValueError("'nearer' takes a `precondition`: random words are as diverse as human text")
         if self.printed and len(self.printed) != len(self.columns):
             raise ValueError(f"expected a printed heading for each of {self.columns}, got {self.printed}")
         for side in (self.method, self.against):

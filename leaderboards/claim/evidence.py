@@ -1,4 +1,4 @@
-"""Evidence: what stored rows show of a claim, part by part, with the gates of both sides and the controls."""
+"""Evidence: what stored rows show of a claim, part by part, with the preconditions of both sides and the controls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bench.leaderboards.statistics.significance import compare
 from bench.leaderboards.statistics.sums_reader import SumsReader
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["ControlEffect", "Gate", "PartEvidence", "effects", "gather", "printed_effect"]
+__all__ = ["ControlEffect", "Precondition", "PartEvidence", "effects", "gather", "printed_effect"]
 
 BySeed = Mapping[int, float]
 TRIVIAL = {
@@ -54,7 +54,7 @@ class ControlEffect:
 
 
 @dataclass(frozen=True)
-class Gate:
+class Precondition:
     """A trivial control that a side does not beat.
 
     Args:
@@ -77,7 +77,7 @@ class PartEvidence:
         contrasts: what must all be above 0 for the part to hold: the effect, or its distance from the margins.
         ours, theirs: the means of both sides over the columns; with `nearer` their gaps to human text, in per cent.
         p_items: of the randomisation test over test items; None where it cannot be made.
-        gates: the trivial controls that a side does not beat.
+        preconditions: the trivial controls that a side does not beat.
         controls: of the claim.
         rows: of both sides.
         table: where they stand.
@@ -90,7 +90,7 @@ class PartEvidence:
     ours: float = 0.0
     theirs: float = 0.0
     p_items: float | None = None
-    gates: tuple[Gate, ...] = ()
+    preconditions: tuple[Precondition, ...] = ()
     controls: tuple[ControlEffect, ...] = ()
     rows: tuple[TableRow, ...] = ()
     table: Table | None = None
@@ -210,8 +210,8 @@ class _Board:
         """Return the evidence on one part."""
         found = [self.row(side) for side in part.sides.values() if side.method != HUMAN]
         rows = tuple(row for row in found if isinstance(row, TableRow))
-        gates = tuple(gate for row in rows for gate in self.gates(part, row))
-        bare = PartEvidence(part, gates=gates, rows=rows, table=self.table)
+        preconditions = tuple(precondition for row in rows for precondition in self.preconditions(part, row))
+        bare = PartEvidence(part, preconditions=preconditions, rows=rows, table=self.table)
         if missing := [row for row in found if isinstance(row, str)]:
             return replace(bare, missing=", ".join(missing))
         human = [self.human(column) for column in part.columns]
@@ -304,18 +304,18 @@ class _Board:
         except ValueError:  # no sums of a seed in common, an infinite perplexity, or unlike forms of an older version
             return None
 
-    def gates(self, part: Part, row: TableRow) -> Iterator[Gate]:
+    def preconditions(self, part: Part, row: TableRow) -> Iterator[Precondition]:
         """Yield the trivial controls that a row does not beat: where the Welch interval of its lead reaches 0."""
-        columns = (part.gate,) if part.gate else part.columns
+        columns = (part.precondition,) if part.precondition else part.columns
         for method in self.run.controls:
             others = self.of_method(method)
             if not others:
                 by = f" ({self.run.decoding})" if self.run.decoding else ""
-                yield Gate(f"the trivial control {method}{by}", "not run")
+                yield Precondition(f"the trivial control {method}{by}", "not run")
             for other in others:
                 values = self.values([row, other], columns)
                 if not values:
-                    yield Gate(f"{', '.join(columns)} of {row.method} and of {method}", "not run")
+                    yield Precondition(f"{', '.join(columns)} of {row.method} and of {method}", "not run")
                     continue
                 if values[0][0].higher_is_better is None:  # neither way is better, as of a rank
                     continue
@@ -323,22 +323,22 @@ class _Board:
                 ours, theirs = ([sign * value for value in over_columns(of_row)] for of_row in values)
                 low = unpaired_difference(ours, theirs).low
                 if low is None:
-                    yield Gate(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
+                    yield Precondition(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
                 elif low <= 0:
                     mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     name = TRIVIAL.get(method, method)
                     why = (
                         f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not clearly beat {name} ({its:.2f})"
                     )
-                    numbers = [] if part.gate else printed(self.claim, part, row.method)
+                    numbers = [] if part.precondition else printed(self.claim, part, row.method)
                     if numbers and sign * statistics.fmean(numbers) <= sign * its:
                         of = f"{' and '.join(columns)} of {row.method} is {mine:.2f}"
                         own = f"the paper itself prints {statistics.fmean(numbers):g}"
-                        yield Gate(
+                        yield Precondition(
                             f"{of}; {own}, no more than a trivial control has, so it need not beat one", "excused"
                         )
                     else:
-                        yield Gate(why)
+                        yield Precondition(why)
 
 
 def by_seed(values: Sequence[Value]) -> Sequence[BySeed]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bench.leaderboards.claim.claim_files import Part
+from bench.leaderboards.claim.evaluation import Verdict, ranged
 from bench.leaderboards.claim.evidence import ControlEffect, PartEvidence, printed_effect
-from bench.leaderboards.claim.judge import Verdict
-from bench.leaderboards.claim.scale import ranged
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import Interval
 
@@ -162,8 +161,10 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     for why in dict.fromkeys(part.margin_why for part in claim.parts if part.margin):
         margins = [f"{part.margin:g}{_unit(part)} in {part.column}" for part in claim.parts if part.margin_why == why]
         lines.append(f"smallest difference of interest: {', '.join(margins)}. {why}")
-    if gates := dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates):
-        lines.append("; ".join(gates))
+    if preconditions := dict.fromkeys(
+        precondition.why for part in verdict.parts for precondition in part.preconditions
+    ):
+        lines.append("; ".join(preconditions))
     if verdict.corrected:
         missing = dict.fromkeys(part.missing for part in verdict.corrected if part.effect is None)
         found = [part for part in verdict.corrected if part.effect is not None]

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from bench.leaderboards.claim.evaluation import WORDS, Paper, Verdict, scale_of
 from bench.leaderboards.claim.evidence import PartEvidence
-from bench.leaderboards.claim.judge import WORDS, Paper, Verdict
 from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, paper_text, verdict_text
-from bench.leaderboards.claim.scale import scale_of
 from bench.leaderboards.render.markdown_table import markdown_table
 from bench.leaderboards.render.text_table import aligned
 
@@ -25,7 +24,7 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
     scales = [(paper.file.name, scale) for paper, scale in found if scale is not None]
     tested = sum(1 for verdict in verdicts if verdict.p is not None)
-    at_scale = sum(1 for verdict in verdicts if verdict.parts and not verdict.off_scale)
+    at_scale = sum(1 for verdict in verdicts if verdict.parts and not verdict.not_comparable)
     run, on = "What was run: nothing is stored for these claims.", "On what: nothing."
     if scales:
         run = f"What was run: {'; '.join(f'for {name} {scale.models}' for name, scale in scales)}."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.files import write_atomic
 from bench.base.redaction import printable, redacted
-from bench.leaderboards.claim.judge import WORDS
+from bench.leaderboards.claim.evaluation import WORDS
 from bench.leaderboards.names import short_decoding
 from bench.leaderboards.render.charts import WAYS, charts
 from bench.leaderboards.render.shown import number, signed

@@ -83,7 +83,7 @@ def test_names_are_there(file: ClaimFile) -> None:
         for part in () if claim.out_of_reach else claim.parts:
             task = TASKS[file.runs[part.run].task].load()
             patterns = [pattern[1:] for metric in task.info.metrics for pattern in METRICS[metric].columns]
-            for column in (*part.columns, *filter(None, [part.gate])):
+            for column in (*part.columns, *filter(None, [part.precondition])):
                 assert any(is_named(column, pattern) for pattern in patterns), column
             assert {side.method for side in sides(claim, part)} <= known
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.leaderboards.claim.claim_files import names, read
-from bench.leaderboards.claim.judge import WORDS
+from bench.leaderboards.claim.evaluation import WORDS
 from tests.conftest import call
 from tests.leaderboards.handmade import scored, trained
 

@@ -6,14 +6,14 @@ from html.parser import HTMLParser
 import pytest
 
 from bench.leaderboards.claim.claim_files import read
-from bench.leaderboards.claim.judge import judge
+from bench.leaderboards.claim.evaluation import evaluate
 from bench.leaderboards.claim.report import content as claims_of
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.charts import charts
 from bench.leaderboards.render.html import _digest, page, static_table, write_page
 from bench.store.store import Store
 from tests.leaderboards import boards
-from tests.leaderboards.claim.test_judge import THEIRS, claim, paper, two
+from tests.leaderboards.claim.test_evaluation import THEIRS, claim, paper, two
 from tests.leaderboards.handmade import leaderboards_of, scored, trained
 from tests.leaderboards.render.test_board import fits
 
@@ -135,14 +135,14 @@ def test_the_overview_has_differences_means_and_what_is_not_aggregated(made):
 
 
 def test_a_claim_has_both_numbers_and_its_verdict_and_opens_on_its_quote():
-    found = claims_of([judge(paper(claim(says="KLD is lower")), [two([1.0, 1.2, 1.1], THEIRS)])])
+    found = claims_of([evaluate(paper(claim(says="KLD is lower")), [two([1.0, 1.2, 1.1], THEIRS)])])
     written = page({**boards.example(), "claims": found})
     (row,) = [row for row in Reader(written).rows if row[0].startswith("KLD is lower")]
     assert row[0].endswith('section 1: "q"')
     assert row[1:3] == ["–", "+3.00 (+2.75 to +3.25)"]
     assert row[3].startswith("seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds)")
     assert "What was run: for Paper 459k parameters from scratch" in written
-    none = page({**boards.example(), "claims": claims_of([judge(read("adadec"), [])])})
+    none = page({**boards.example(), "claims": claims_of([evaluate(read("adadec"), [])])})
     assert 'id="claims"' not in none
 
 

@@ -1,4 +1,4 @@
-"""Verdicts on rows made by hand: every word, what stops a claim, conjunctions, controls and gates."""
+"""Verdicts on rows made by hand: every word, what stops a claim, conjunctions, controls and preconditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, claim_of
-from bench.leaderboards.claim.judge import Verdict, judge
+from bench.leaderboards.claim.evaluation import Verdict, evaluate
 from bench.leaderboards.claim.lines import evidence_lines, paper_text, verdict_text
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
@@ -58,7 +58,7 @@ def paper(*claims: Claim, controls: Sequence[str] = (), where: Mapping[str, Any]
 
 
 def verdict_of(one: Claim, *tables: Table, **options: Any) -> Verdict:
-    return judge(paper(one, **options), tables).verdicts[0]
+    return evaluate(paper(one, **options), tables).verdicts[0]
 
 
 # The words --------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_a_run_reads_the_tables_of_its_preset_alone() -> None:
     file = paper(claim())
     pretrained = replace(file, runs={"run": replace(file.runs["run"], preset="mid")})
     for tables in ([small, mid], [mid, small]):
-        assert [judge(of, tables).verdicts[0].word for of in (file, pretrained)] == ["reversed here", "seen here"]
+        assert [evaluate(of, tables).verdicts[0].word for of in (file, pretrained)] == ["reversed here", "seen here"]
 
 
 def test_two_seeds_leave_a_claim_open_and_say_so() -> None:
@@ -127,9 +127,11 @@ def test_what_a_sentence_says_stands_beside_another_number_of_its_table() -> Non
 
 def test_the_p_of_a_claim_is_adjusted_over_the_tested_claims_of_its_paper() -> None:
     near_the_edge = two([3.0, 3.5, 3.25], [4.0, 4.0, 4.0])
-    alone = judge(paper(claim()), [near_the_edge]).verdicts[0]
+    alone = evaluate(paper(claim()), [near_the_edge]).verdicts[0]
     stopped = claim_of({"quote": "q", "where": "w", "out_of_reach": "needs more"})
-    among = judge(paper(claim(), claim(relation="higher"), claim(relation="higher"), stopped), [near_the_edge]).verdicts
+    among = evaluate(
+        paper(claim(), claim(relation="higher"), claim(relation="higher"), stopped), [near_the_edge]
+    ).verdicts
     assert alone.p is not None
     assert among[0].p == pytest.approx(3 * alone.p)
     assert (alone.word, among[0].word, among[3].p) == ("seen here", "open", None)
@@ -143,9 +145,9 @@ def test_only_rows_at_the_papers_scale_agree_or_disagree_with_it() -> None:
     at_scale = replace(small, preset="paper", task="wikitext103", status={"train": "official"}, data_title="")
     for ours, word in (([1.0, 1.2, 1.1], "agrees with the paper"), ([7.0, 7.2, 7.1], "disagrees with the paper")):
         rows = [row("f2softmax", kld=ours), row("mle", kld=THEIRS)]
-        (found,) = judge(paper(one), [replace(at_scale, rows=rows)], "paper").verdicts
+        (found,) = evaluate(paper(one), [replace(at_scale, rows=rows)], "paper").verdicts
         assert verdict_text(found).startswith(word)
-    (other,) = judge(paper(one), [replace(at_scale, status={"train": "subset"})], "paper").verdicts
+    (other,) = evaluate(paper(one), [replace(at_scale, status={"train": "subset"})], "paper").verdicts
     assert (other.word, other.agrees) == ("seen here", "")
 
 
@@ -166,7 +168,7 @@ def test_an_effect_is_positive_in_the_claimed_direction_and_of_the_sentences_uni
 
 
 def test_nearness_is_the_difference_of_the_gaps_to_human_text() -> None:
-    one = claim(relation="nearer", columns="distinct-1", gate="kld")
+    one = claim(relation="nearer", columns="distinct-1", precondition="kld")
     rows = [row("f2softmax", **{"distinct-1": [90.0] * 3}), row("mle", **{"distinct-1": [40.0] * 3})]
     assert effect(one, table(*rows, human={"distinct-1": 80.0})) == pytest.approx(dict.fromkeys(range(3), 50.0 - 12.5))
     assert verdict_of(one, table(*rows)).word == "not run"  # nobody's text was scored
@@ -362,24 +364,24 @@ def test_metrics_of_two_signatures_are_not_compared() -> None:
     assert verdict_of(claim(), board).why == ("kld of both sides",)
 
 
-# Gates ------------------------------------------------------------------------------------------------------------
+# Preconditions --------------------------------------------------------------------------------------------------------
 
 
-def gated(bigram: Sequence[float], *, ours: Sequence[float] = (1.0, 1.1, 0.9), **options: Any) -> Verdict:
+def conditioned(bigram: Sequence[float], *, ours: Sequence[float] = (1.0, 1.1, 0.9), **options: Any) -> Verdict:
     board = two(ours, THEIRS)
     board.rows.append(row("bigram", kld=bigram))
     return verdict_of(claim(**options), board, controls=["bigram"])
 
 
 def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None:
-    assert gated([7.0, 7.1, 7.2]).word == "seen here"
-    worse = gated([3.0, 3.1, 3.2])
+    assert conditioned([7.0, 7.1, 7.2]).word == "seen here"
+    worse = conditioned([3.0, 3.1, 3.2])
     assert (worse.word, worse.why) == (
         "not testable here",
         ("kld of mle (4.10) does not clearly beat a bigram model (3.10)",),
     )
-    assert gated([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not clearly beat")
-    assert gated([4.2, 4.0, 4.4]).word == "not testable here", "a better mean, and an interval that reaches 0"
+    assert conditioned([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not clearly beat")
+    assert conditioned([4.2, 4.0, 4.4]).word == "not testable here", "a better mean, and an interval that reaches 0"
 
 
 def test_a_trivial_control_that_was_not_run_makes_a_claim_not_run() -> None:
@@ -388,7 +390,7 @@ def test_a_trivial_control_that_was_not_run_makes_a_claim_not_run() -> None:
     assert evidence_lines(found)[0] == (
         "means over the 3 seeds that both sides have, without a test: kld: f2softmax 1.00, mle 4.10"
     )
-    assert gated([7.0, 7.1]).why == ("3 seeds of f2softmax and of bigram", "3 seeds of mle and of bigram")
+    assert conditioned([7.0, 7.1]).why == ("3 seeds of f2softmax and of bigram", "3 seeds of mle and of bigram")
 
 
 def test_a_weakness_that_the_paper_prints_does_not_stop_its_claim() -> None:
@@ -412,7 +414,7 @@ def test_a_weakness_that_the_paper_prints_does_not_stop_its_claim() -> None:
 def test_a_claim_on_diversity_is_gated_on_a_column_of_quality() -> None:
     with pytest.raises(ValueError, match="random words are as diverse as human text"):
         claim(relation="nearer", columns="distinct-1")
-    one = claim(relation="nearer", columns="distinct-1", gate="kld")
+    one = claim(relation="nearer", columns="distinct-1", precondition="kld")
     rows = [row("f2softmax", **{"distinct-1": [70.0, 71.0, 72.0], "kld": [1.0, 1.1, 0.9]}),
             row("mle", **{"distinct-1": [40.0, 41.0, 42.5], "kld": THEIRS}),
             row("bigram", **{"distinct-1": [79.0, 80.0, 81.0], "kld": [7.0, 7.1, 7.2]})]  # fmt: skip
@@ -422,7 +424,7 @@ def test_a_claim_on_diversity_is_gated_on_a_column_of_quality() -> None:
     assert verdict_of(one, table(*rows, human=human), controls=["bigram"]).word == "not testable here"
 
 
-def test_a_column_without_a_better_way_has_no_gate() -> None:
+def test_a_column_without_a_better_way_has_no_precondition() -> None:
     board = two([9.0] * 3, [5.0] * 3, "rank")
     board.rows.append(row("bigram", rank=[20.0] * 3))
     found = verdict_of(claim(columns="rank", relation="higher"), board, controls=["bigram"])

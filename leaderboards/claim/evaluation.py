@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
 from bench.leaderboards.claim.evidence import PartEvidence, gather
-from bench.leaderboards.claim.scale import PAPER, Scale, at_papers_scale, off_scale, scale_of
+from bench.leaderboards.published.papers import paper_table
+from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.paired import MIN_SEEDS, holm
 from bench.leaderboards.statistics.sums_reader import SumsReader
-from bench.leaderboards.table import Table
+from bench.leaderboards.table import Table, task_title
+from bench.models.backbones import is_pretrained
 
-__all__ = ["WORDS", "Paper", "Verdict", "Word", "judge"]
+__all__ = ["WORDS", "Paper", "Scale", "Verdict", "Word", "evaluate", "ranged", "scale_of"]
 
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[str, str] = {
@@ -32,6 +34,57 @@ WORDS: Mapping[str, str] = {
 }
 
 
+PAPER = "paper"  # the preset of the papers' own settings
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the rows of a verdict are.
+
+    Args:
+        parameters: of the models.
+        weights: `from scratch`, `pretrained` or both.
+        lengths: of the trainings, for people; that of a fine-tuned model with the one that it starts from.
+        text: the data that they were trained on.
+        seeds: of the comparisons.
+    """
+
+    parameters: tuple[int, ...]
+    weights: str
+    lengths: tuple[str, ...]
+    text: str
+    seeds: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """It in one line.
+
+        >>> Scale((974336, 1487497), "from scratch", ("300 steps",), "King James Bible", (8, 5)).words
+        '974k to 1.49M parameters from scratch, 300 steps, King James Bible, 5 to 8 seeds'
+        """
+        return f"{self.models}, {self.text}, {ranged([str(n) for n in sorted(self.seeds)])} seeds"
+
+    @property
+    def models(self) -> str:
+        """Sizes, weights and lengths alone."""
+        sizes = ranged([number(size) for size in sorted(self.parameters)])
+        return f"{sizes} parameters {self.weights}, {' and '.join(self.lengths)}"
+
+
+def number(size: int) -> str:
+    """Return a number of parameters for people.
+
+    >>> number(459136), number(1487497), number(124_000_000)
+    ('459k', '1.49M', '124M')
+    """
+    return f"{size / 1000:.0f}k" if size < 10**6 else f"{size / 10**6:.3g}M"
+
+
+def ranged(texts: Sequence[str]) -> str:
+    """Return sorted texts as a range."""
+    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A claim and what its evidence decides.
@@ -42,7 +95,7 @@ class Verdict:
         p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
         parts, corrected: the evidence, and the same without a known fault of the released code.
         scale: of the rows; None without any.
-        off_scale: why the rows are not those of the paper's table.
+        not_comparable: why the rows are not those of the paper's table.
     """
 
     claim: Claim
@@ -52,7 +105,7 @@ class Verdict:
     parts: tuple[PartEvidence, ...] = ()
     corrected: tuple[PartEvidence, ...] = ()
     scale: Scale | None = None
-    off_scale: str = ""
+    not_comparable: str = ""
 
     @property
     def is_tested(self) -> bool:
@@ -70,7 +123,7 @@ class Verdict:
     @property
     def agrees(self) -> str:
         """Whether rows at the paper's scale agree with the paper; empty at any other scale."""
-        if self.off_scale or self.word not in ("seen here", "reversed here"):
+        if self.not_comparable or self.word not in ("seen here", "reversed here"):
             return ""
         return "agrees with the paper" if self.word == "seen here" else "disagrees with the paper"
 
@@ -83,7 +136,7 @@ class Paper:
     verdicts: Sequence[Verdict]
 
 
-def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Paper:
+def evaluate(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Paper:
     """Return the verdict on every claim of a file.
 
     Args:
@@ -93,12 +146,12 @@ def judge(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Pa
     """
     verdicts, sums = [], SumsReader()
     for listed in file.claims:
-        claim, runs = at_papers_scale(listed, file) if preset == PAPER else (listed, file.runs)
+        claim, runs = as_published(listed, file) if preset == PAPER else (listed, file.runs)
         tested = () if claim.out_of_reach else claim.parts
         parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in tested)
         bare = replace(claim, controls=())
         corrected = tuple(gather(bare, part, runs[part.run], tables) for part in claim.corrected_parts)
-        off = off_scale(claim, parts, preset)
+        off = not_comparable(claim, parts, preset)
         verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, corrected, scale_of(parts), off)))
     return Paper(file, _decided(verdicts))
 
@@ -107,14 +160,24 @@ def _stopped(verdict: Verdict) -> Verdict:
     """Return a verdict with its word where something keeps the claim from being tested."""
     if verdict.claim.out_of_reach:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
-    failed = dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "failed")
+    failed = dict.fromkeys(
+        precondition.why
+        for part in verdict.parts
+        for precondition in part.preconditions
+        if precondition.state == "failed"
+    )
     if failed:
         parts = [part.missing for part in verdict.parts if part.effect is None]
         not_run = ", ".join(dict.fromkeys(name for missing in parts for name in missing.split(", ")))
         why = [f"not run: {not_run}"] if not_run else []
         return replace(verdict, word="not testable here", why=(*why, *failed))
     missing = dict.fromkeys(part.missing for part in verdict.parts if part.missing)
-    missing |= dict.fromkeys(gate.why for part in verdict.parts for gate in part.gates if gate.state == "not run")
+    missing |= dict.fromkeys(
+        precondition.why
+        for part in verdict.parts
+        for precondition in part.preconditions
+        if precondition.state == "not run"
+    )
     if missing:
         return replace(verdict, word="not run", why=tuple(missing))
     few = {len(test.by_seed) for part in verdict.parts for test in part.contrasts if test.p is None}
@@ -159,3 +222,63 @@ def _signed(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
     """Return the mean and the p of everything that must be above 0, with the part that it is of."""
     pairs = [(part, test) for part in verdict.parts for test in part.contrasts]
     return [(part, test.mean, test.p) for part, test in pairs if test.p is not None]
+
+
+# Size of the models, and comparability with the paper -----------------------------------------------------------------
+
+
+def scale_of(parts: Sequence[PartEvidence]) -> Scale | None:
+    """Return the scale of the rows of a claim; None where nothing was compared or no row has a trained model."""
+    found = [(row, part.table) for part in parts if part.effect for row in part.rows if part.table and row.parameters]
+    if not found:
+        return None
+    weights = {"pretrained" if is_pretrained(row.backbone) else "from scratch" for row, _ in found}
+    return Scale(
+        tuple(dict.fromkeys(row.parameters for row, _ in found if row.parameters)),
+        " and ".join(sorted(weights)),
+        tuple(dict.fromkeys(_length(row) for row, _ in found)),
+        " and ".join(dict.fromkeys(_text(table) for _, table in found)),
+        tuple(dict.fromkeys(len(part.effect.by_seed) for part in parts if part.effect)),
+    )
+
+
+def _length(row: TableRow) -> str:
+    """Return how long a row was trained."""
+    trainer, start = row.config["trainer"], row.config.get("start")
+    own = f"{trainer['steps']:,}" if trainer["steps"] else f"{trainer.get('epochs', 0):g} epochs"
+    unit = " steps" if trainer["steps"] else ""
+    return f"{start['trainer']['steps']:,} + {own}{unit}" if start else f"{own}{unit}"
+
+
+def _text(table: Table) -> str:
+    """Return the name of what models were trained on, and whether that is all of it."""
+    title, status = task_title(table.task, table.data_title), table.status.get("train", "official")
+    if status == "official" or table.data_title:
+        return title
+    return {"own": "a text without a name", "subset": f"a subset of {title}"}.get(status, f"{title}, {status} data")
+
+
+def as_published(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, Run]]:
+    """Return a claim and its runs as they are looked for in the preset of the papers.
+
+    The runs of a file are small. In the papers' preset a claim is about the task of its table with the settings of its
+    recipe; the settings that tell small runs apart fall away.
+    """
+    runs = {name: replace(run, preset=PAPER, where={}, sets=()) for name, run in file.runs.items()}
+    if claim.table and (task := paper_table(claim.table).rows[0][0].task):
+        runs = {name: replace(run, task=task) for name, run in runs.items()}
+    return replace(claim, parts=tuple(part.without_settings for part in claim.parts)), runs
+
+
+def not_comparable(claim: Claim, parts: Sequence[PartEvidence], preset: str) -> str:
+    """Return why the rows of a claim are not those of the paper's table, or nothing where they are."""
+    if preset != PAPER:
+        return "not the paper's settings"
+    if not claim.table:
+        return "no table of the paper has it"
+    for part in parts:
+        if part.table is None or part.table.watermark:
+            return part.table.watermark if part.table is not None else "nothing is stored"
+        if any(claim.backbone not in ("", row.backbone) for row in part.rows if row.backbone):
+            return f"the paper's backbone is {claim.backbone}"
+    return ""
