@@ -48,14 +48,14 @@ def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: 
 
 
 class SplitBatches(Sequence[Batch]):
-    """The batches of a split in order, each collated, moved and told of when it is asked for.
+    """The batches of a split in order, each collated and moved when it is asked for.
 
     Args:
         cell: whose task and batch size; of the validation split it has those rows that validation reads.
         codec: of its backbone.
         split: name.
         device: that batches are moved to.
-        events: told of each batch.
+        events: receives a beat for each batch.
     """
 
     def __init__(self, cell: Cell, codec: Codec, split: str, device: torch.device, events: Events = SILENT) -> None:
@@ -75,8 +75,8 @@ class SplitBatches(Sequence[Batch]):
         if self.split != "valid":
             return np.arange(len(self.rows))
         ids = [row.id for row in self.rows]
-        wanted = set(chosen(ids, self.cell.config.trainer.validate_rows))
-        return np.array([number for number, name in enumerate(ids) if name in wanted], dtype=np.int64)
+        required = set(chosen(ids, self.cell.config.trainer.validate_rows))
+        return np.array([number for number, name in enumerate(ids) if name in required], dtype=np.int64)
 
     def __len__(self) -> int:
         return -(-len(self.numbers) // self.size)

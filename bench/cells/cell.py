@@ -86,7 +86,7 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
     """Return a method whose code says which values of its options have another meaning than they once had.
 
     Only for rows of the user's own, or a task of theirs: for the rows of built-in tasks the meanings do not differ, so
-    that their keys stay. What is said is in the key and in the record, so tables keep old runs and new ones apart.
+    that their keys stay. The values are in the key and in the record, so that tables keep old runs and new ones apart.
     """
     if "task" not in config.own and task.manifest("train").status != OWN:
         return method

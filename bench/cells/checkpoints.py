@@ -30,7 +30,7 @@ def drop_checkpoints(
             `none`.
         cells: the runs of the plan.
         outcome: what has become of them so far.
-        say: told what was removed and what is left.
+        say: prints what was removed and what is left.
     """
     policy = arguments.keep_checkpoints
     if policy == "all":

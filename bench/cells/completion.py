@@ -34,11 +34,11 @@ def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
     Raises:
         StoreError: one of its files is damaged.
     """
-    lacking = [key for key in cell.evaluations if cell.folder.rows(key) is None]
-    if not lacking or not is_from_snapshot(cell.folder):
-        return lacking
+    missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
+    if not missing or not is_from_snapshot(cell.folder):
+        return missing
     scores = cell.folder.all_scores()
-    return [key for key in lacking if not _has_numbers(cell, key, scores, metrics)]
+    return [key for key in missing if not _has_numbers(cell, key, scores, metrics)]
 
 
 def is_from_snapshot(folder: CellFolder) -> bool:
@@ -78,7 +78,7 @@ def _has_weights(folder: CellFolder) -> bool:
 
 
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:
-    """Return whether every family that is wanted of an evaluation has its numbers, of today's version."""
+    """Return whether every required family of an evaluation has its numbers, of the current version."""
     kind = cell.evaluations[key].kind
     families = [family for family in required_families(cell, metrics) if family.value.kind == kind]
     known = [content for content in scores if content["rows"] == key]

@@ -58,7 +58,7 @@ def evaluate(
     groups = None
     if what.kind == FORGETTING:
         codec = whole_texts(codec)
-    examples, encoded = wanted_rows(task, codec, what, getattr(objective, "equal_targets", True))
+    examples, encoded = required_rows(task, codec, what, getattr(objective, "equal_targets", True))
     if what.references:
         groups = groups_of(task, codec)
     context = Context(examples, codec, what, groups, start, shared)
@@ -83,7 +83,7 @@ def evaluate(
         objective.train(was_training)
 
 
-def wanted_rows(
+def required_rows(
     task: Task, codec: Codec, what: Evaluation, equal_targets: bool = True
 ) -> tuple[Examples, Sequence[Encoded]]:
     """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
@@ -91,18 +91,18 @@ def wanted_rows(
         return {}, cut_rows(task, codec, what)[0]
     if what.kind == FORGETTING:
         return {}, general_rows(codec)
-    wanted = set(what.ids)
-    examples = {e.id: e for e in task.split(what.split).examples if e.id in wanted}
+    required = set(what.ids)
+    examples = {e.id: e for e in task.split(what.split).examples if e.id in required}
     read = exemplars_of(task, what, equal_targets)
     ordered = [examples[name] for name in what.ids]
     return examples, task.encode(ordered, codec, prompts=what.kind == "generation", exemplars=read)
 
 
 def cut_rows(task: Task, codec: Codec, what: Evaluation) -> tuple[list[Encoded], int]:
-    """Return the wanted rows that are cut from running text, and how many rows the split has."""
+    """Return the required rows that are cut from running text, and how many rows the split has."""
     rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
-    wanted = set(chosen([row.id for row in rows], what.cut or None))
-    return [row for row in rows if row.id in wanted], len(rows)
+    required = set(chosen([row.id for row in rows], what.cut or None))
+    return [row for row in rows if row.id in required], len(rows)
 
 
 def groups_of(task: Task, codec: Codec) -> Integers:
@@ -132,10 +132,10 @@ def exemplars_of(task: Task, what: Evaluation, equal_targets: bool) -> Mapping[s
 
 
 def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """Join the rows of all ranks, sorted by id; refuse anything but exactly the wanted ids, each once.
+    """Join the rows of all ranks, sorted by id; refuse anything but exactly the required ids, each once.
 
     Raises:
-        BenchError: when rows are missing, repeated or not wanted.
+        BenchError: when rows are missing, repeated or not required.
     """
     rows = {row["id"]: row for part in parts for row in part}
     count = sum(len(part) for part in parts)

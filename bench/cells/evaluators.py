@@ -32,7 +32,7 @@ SharedStates = dict[tuple[tuple[str, int, int], ...], States]
 
 @dataclass(frozen=True)
 class Context:
-    """What the rows of one evaluation are made from, beside the model and a batch.
+    """What the predictions of one evaluation are made from, apart from the model and a batch.
 
     Args:
         examples: by id; none where rows are cut from running text.

@@ -1,4 +1,4 @@
-"""Forgetting: a fine-tuned model is evaluated on text that it was not fine-tuned on, beside the model it started from.
+"""Forgetting: a fine-tuned model and the one it started from are compared on text that neither was fine-tuned on.
 
 The rows are 200 passages of 40 words of WikiText-103's test split, the same for every run. Where WikiText-103 is not on
 this machine the evaluation is not made, and a plan says so: other text would give another number under the same name.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from bench.cells.cell import Cell, key_or_none, trained_key_of, with_revisions
-from bench.cells.required import Evaluation, rows_key_of
+from bench.cells.required import required_evaluations, rows_key_of
 from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
 from bench.config.decoding import parse
 from bench.config.resolve import find_method, own_part
-from bench.decodings.core.decoding import Decoding
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
@@ -29,7 +28,7 @@ def content_of(cell: Cell) -> dict[str, Any]:
     source = cell.task.source
     return {
         **ancestry_of(cell),
-        "evaluations": {key: evaluation_content(what) for key, what in cell.evaluations.items()},
+        "evaluations": list(cell.evaluations),
         "data": {"folder": source.folder and str(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
     }
 
@@ -58,17 +57,17 @@ def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
     task = kind(**config.task_options)
     source = Source(data["folder"] and Path(data["folder"]), data["why"])
     task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"], on_rows=on_rows)
-    evaluations = {key: evaluation_of(what) for key, what in content["evaluations"].items()}
-    cell = related_cell(content, task, evaluations)
+    cell = related_cell(content, task)
     keys = key_or_none(cell.parent), key_or_none(cell.reference)
     expect(cell, "the trained run", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
-    for key, what in evaluations.items():
-        expect(cell, what.kind, key, rows_key_of(cell.key, task, what))
-    return cell
+    required = {rows_key_of(cell.key, task, what): what for what in required_evaluations(config, cell.method, task)}
+    for key in content["evaluations"]:
+        expect(cell, "an evaluation", key, key if key in required else f"one of {', '.join(required)}")
+    return replace(cell, evaluations={key: required[key] for key in content["evaluations"]})
 
 
-def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Evaluation]) -> Cell:
-    """Make a run and those it needs, which have no evaluations."""
+def related_cell(content: dict[str, Any], task: Task) -> Cell:
+    """Make a run and those it needs, without evaluations."""
     config = config_of(content["config"])
     return Cell(
         config=config,
@@ -76,42 +75,22 @@ def related_cell(content: dict[str, Any], task: Task, evaluations: dict[str, Eva
         task=task,
         key=content["key"],
         folder=CellFolder(Path(content["folder"])),
-        evaluations=evaluations,
-        parent=content["parent"] and related_cell(content["parent"], task, {}),
-        reference=content["reference"] and related_cell(content["reference"], task, {}),
+        evaluations={},
+        parent=content["parent"] and related_cell(content["parent"], task),
+        reference=content["reference"] and related_cell(content["reference"], task),
         donor=content["donor"] and CellFolder(Path(content["donor"])),
     )
 
 
 def config_of(content: dict[str, Any]) -> CellConfig:
-    """Return a configuration from its content; code of one's own is what it is in this process."""
+    """Return a configuration from its content; code of the user is what it is in this process."""
     sections: dict[str, Any] = {
         "trainer": TrainerConfig(**content["trainer"]),
         "evaluation": EvaluationConfig(**content["evaluation"]),
         "own": {part: own_part(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
-        "decodings": tuple(parsed(text) for text in content["decodings"]),
+        "decodings": tuple(decoding for text in content["decodings"] for decoding in parse(text)),
     }
     return CellConfig(**{**content, **sections})
-
-
-def evaluation_content(what: Evaluation) -> dict[str, Any]:
-    """Return an evaluation as content for JSON; a decoding is what to type for it."""
-    content = asdict(what)
-    if what.decoding is not None:
-        content["decoding"] = what.decoding.asked
-    return content
-
-
-def evaluation_of(content: dict[str, Any]) -> Evaluation:
-    """Return an evaluation from its content."""
-    decoding = content["decoding"] and parsed(content["decoding"])
-    return Evaluation(**{**content, "ids": tuple(content["ids"]), "decoding": decoding})
-
-
-def parsed(text: str) -> Decoding:
-    """Return the one decoding of a text."""
-    (decoding,) = parse(text)
-    return decoding
 
 
 def expect(cell: Cell, what: str, given: str, computed: str) -> None:

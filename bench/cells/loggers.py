@@ -112,7 +112,7 @@ class Logs:
 
         Args:
             make: returns the run; it is not called without loggers.
-            events: told of everything that the run is told of.
+            events: receives every event of the run.
         """
         opened = OpenRun(self, events)
         for name in self.names:
@@ -143,7 +143,7 @@ class OpenRun(Events):
 
     Args:
         logs: the loggers of the command.
-        events: told of every event.
+        events: receives every event.
     """
 
     def __init__(self, logs: Logs, events: Events) -> None:

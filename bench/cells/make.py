@@ -1,4 +1,4 @@
-"""Make: an objective and its task for a trainer of one's own, as `bench run` makes them for a cell."""
+"""Make: an objective and its task for the user's own trainer, as `bench run` makes them for a run."""
 
 from __future__ import annotations
 

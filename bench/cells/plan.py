@@ -70,7 +70,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
     def place(self, cell: Cell) -> None:
-        """Add a run; one that a younger run has wanted until now gets its evaluations where it stands."""
+        """Add a run; one that stands there only as the parent of others gets its evaluations."""
         for at, known in enumerate(self.cells):
             if known.folder != cell.folder:
                 continue
@@ -101,8 +101,8 @@ def make_plan(
 
     Args:
         arguments: names and overrides.
-        say: told where each task's data comes from, before it is read.
-        on_rows: told how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
+        say: prints where each task's data comes from, before it is read.
+        on_rows: shows how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
         only_task: the name of the only task whose runs are planned.
         costs_only: nobody will run the plan: the preset `paper` is planned without its data too.
 
@@ -158,8 +158,8 @@ class PlanBuilder:
         arguments: of the run.
         found: the tasks of the run, as they were looked up.
         methods: of the run.
-        say: told where data comes from.
-        on_rows: told how far work on rows is.
+        say: prints where data comes from.
+        on_rows: shows how far work on rows is.
     """
 
     def __init__(

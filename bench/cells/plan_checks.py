@@ -50,7 +50,7 @@ def check_preset(preset: str) -> None:
 
 
 def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
-    """Refuse a metric beside those of the tasks that would read nothing.
+    """Refuse an additional metric that would read nothing.
 
     Raises:
         UsageError: it is none, or no task of the run has rows of its kind.

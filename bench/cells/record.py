@@ -1,4 +1,4 @@
-"""Record: what is stored of a trained run beside its weights, and the configuration that repeats it."""
+"""Record: what is stored of a trained run with its weights, and the configuration that repeats it."""
 
 from __future__ import annotations
 

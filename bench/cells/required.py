@@ -29,7 +29,7 @@ LADDER = (1, 2, 3, 5, 10, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One evaluation of one trained cell.
+    """One evaluation of one trained run.
 
     Args:
         kind: `likelihood`, `probe`, `spectrum`, `generation` or `forgetting`.

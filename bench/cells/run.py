@@ -155,7 +155,7 @@ def free_memory() -> None:
 
 
 def note_end(cell: Cell, was_stored: bool, progress: Progress, outcome: Outcome) -> None:
-    """Note how a run ended that did not fail, and where its rows are: commands that read them need not be told."""
+    """Note how a run ended that did not fail, and where its data is, so that commands find it again."""
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
     if (place := DataLocation.of(cell.task)) is not None:
@@ -192,7 +192,7 @@ def is_stored(cell: Cell, metrics: Sequence[str]) -> bool:
     return trained is not None and (trained["status"] != "ok" or not missing_evaluations(cell, metrics))
 
 
-def lacks_something(cell: Cell, metrics: Sequence[str]) -> bool:
+def is_unfinished(cell: Cell, metrics: Sequence[str]) -> bool:
     """Return whether a run has to be trained or evaluated; a damaged one counts, and fails when it is executed."""
     try:
         return not is_stored(cell, metrics)

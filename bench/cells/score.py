@@ -67,7 +67,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
     key = key_of({**decides, **own_code(metric)})
     known = folder.scores(key)
-    if known is not None and not lacking(known) and is_whole(folder, known):
+    if known is not None and not is_incomplete(known) and is_whole(folder, known):
         return known, False
     values, sums = computed(entry, stored, gold, task, metric.code)
     content = {
@@ -79,7 +79,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
         "of": stored.content,
         **values,
     }
-    if known is not None and lacking(content):
+    if known is not None and is_incomplete(content):
         return known, False
     if sums:
         content["items"] = folder.write_sums(sums)  # the stored name, older than today's word
@@ -101,18 +101,18 @@ def own_code(metric: Loaded) -> dict[str, Any]:
 
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
-    """Return whether what a scores file's columns are made of is beside it."""
+    """Return whether the file of sufficient statistics that a scores file names is there."""
     return "items" not in content or folder.has(folder.sums_path(content["items"]).name)
 
 
-def lacking(content: Mapping[str, Any]) -> bool:
+def is_incomplete(content: Mapping[str, Any]) -> bool:
     """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
     every = [*content["values"], *content.get("human", ())]
-    return any(map(lacked, every))
+    return any(map(is_missing, every))
 
 
-def lacked(value: Mapping[str, Any]) -> bool:
-    """Return whether a stored value is none for want of something on the machine that scored it."""
+def is_missing(value: Mapping[str, Any]) -> bool:
+    """Return whether a stored value is none because something was missing on the machine that scored it."""
     return value["value"] is None and NEEDS in value["signature"]
 
 
@@ -129,7 +129,7 @@ def computed(
     code: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Sums]]:
     """Return `values_of` a family, and what the values are made of."""
-    if needed := missing(metric.requires):  # said without loading what could not be used
+    if needed := missing(metric.requires):  # without loading what could not be used
         column, higher_is_better = main_column(metric)
         if column:
             signature = f"{column}|version:{metric.version}|{NEEDS}{needed}"
@@ -189,7 +189,7 @@ class Tasks:
     """The tasks of stored runs, each read once, and only if its rows are those the runs were evaluated on.
 
     Args:
-        data_dir: what `--data-dir` said.
+        data_dir: as given by `--data-dir`.
         sets: overrides for options that a record leaves out because they only say where data is.
         own: how tasks of the user's own were asked for; by default they are looked for where their module was.
         import_own: whether the code of a task of the user's own may be imported.
@@ -203,7 +203,7 @@ class Tasks:
     gone: set[str] = field(default_factory=set)
 
     def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
-        """Return the task of a trained cell.
+        """Return the task of a trained run.
 
         Raises:
             MissingError: there is no such task here.
@@ -248,7 +248,7 @@ class Tasks:
     def _places(self, kind: type[Task]) -> dict[str, Any]:
         """Return the options that were given of where the data of a task is."""
         places: dict[str, Any] = {}
-        for scope in (None, kind.name):  # what is said of this task alone goes before what is said of every task
+        for scope in (None, kind.name):  # a setting for this task alone goes before one for every task
             given = [override for override in self.sets if (override.scope, override.section) == (scope, "task")]
             places |= {override.name: override.value for override in given if override.name in kind.places}
         return places
@@ -293,7 +293,7 @@ class Tasks:
                 return find_task(code["class"]).value
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
-        raise MissingError(f"'{name}' is a task of one's own ({code['class']}), whose code is not read here")
+        raise MissingError(f"'{name}' is a task of the user's own ({code['class']}), whose code is not read here")
 
 
 def _decides(record: Mapping[str, Any]) -> list[Any]:

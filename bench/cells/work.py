@@ -74,7 +74,7 @@ def train_and_evaluate(
         cell: the run.
         rows_keys: evaluations whose predictions are missing.
         execution: processes, micro-batches, strategy. The first process stores what was trained.
-        events: told of steps, stages and notes; in processes other than the first nobody listens.
+        events: receives steps, stages and warnings; silent in processes other than the first.
         scratch: folder where several processes leave their shares of predictions for the first one; a process alone
             stores its own.
     """

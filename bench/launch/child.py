@@ -1,6 +1,6 @@
 """Child: the function that executors are given. It executes one run in a process of its own, or in several, and waits.
 
-The scratch folder of the run has, beside what `processes.py` keeps there, `outcome.json`: what became of it.
+The scratch folder of the run has the files of `processes.py`, and `outcome.json`: what became of the run.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Group:
             cell: the run.
             rows_keys: evaluations whose predictions are missing.
             execution: of each process, but for its rank.
-            events: told what happens in this process.
+            events: receives what happens in this process.
 
         Raises:
             GroupError: this process failed, as it also does when another one is gone.

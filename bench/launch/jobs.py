@@ -1,6 +1,6 @@
 """Jobs: the runs of a plan on several processes of this machine, or through any executor.
 
-Each run that lacks something is submitted as `child.execute_in_process`: on this machine to a pool of threads, each of
+Each unfinished run is submitted as `child.execute_in_process`: on this machine to a pool of threads, each of
 which has its share of the GPUs; `bench.run(executor=...)` takes the same function elsewhere. Parents come before their
 children, a run that another command has locked is tried again later, and one whose process was killed once more.
 """
@@ -29,7 +29,7 @@ from bench.cells.loggers import logs_of
 from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import execute, execute_run, fail, lacks_something, prepare
+from bench.cells.run import execute, execute_run, fail, is_unfinished, prepare
 from bench.config.arguments import AUTO, RunArguments, threads_of
 from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
@@ -92,7 +92,7 @@ def execute_jobs(
     Args:
         plan: from `make_plan`.
         arguments: jobs, devices, threads, loggers.
-        progress: told what happens.
+        progress: shows what happens.
         executor: takes the runs that lack something; by default processes of this machine.
         jobs: how many runs are executed at once on this machine.
 
@@ -100,14 +100,14 @@ def execute_jobs(
         UsageError: the store is only read, or there are too few GPUs.
         Stopped: a signal came. All processes of this machine have ended then.
     """
-    lacking = sum(lacks_something(cell, arguments.metrics) for cell in plan.cells)
-    if not lacking:
+    unfinished = sum(is_unfinished(cell, arguments.metrics) for cell in plan.cells)
+    if not unfinished:
         return execute(plan, arguments, progress)
     prepare(arguments.results_folder)
     if executor is not None:
-        outcome = Jobs(plan, arguments, progress, executor, [{}] * lacking, is_here=False).run()
+        outcome = Jobs(plan, arguments, progress, executor, [{}] * unfinished, is_here=False).run()
     else:
-        shares = shares_of(min(jobs, lacking), arguments.devices)
+        shares = shares_of(min(jobs, unfinished), arguments.devices)
         with ThreadPoolExecutor(len(shares), "run") as pool:
             pool_jobs = Jobs(plan, arguments, progress, pool, shares, is_here=True)
             try:
@@ -134,7 +134,7 @@ class Jobs:
     Args:
         plan: the plan.
         arguments: of the command.
-        progress: told what happens.
+        progress: shows what happens.
         executor: takes the runs that lack something.
         shares: the environments of the runs that are executed at once.
         is_here: whether they are processes of this machine, which signals are passed on to.
@@ -215,7 +215,7 @@ class Jobs:
         if number is None:
             return False
         cell = self.plan.cells[number]
-        if not lacks_something(cell, self.arguments.metrics):
+        if not is_unfinished(cell, self.arguments.metrics):
             self.progress.cell(number + 1, len(self.plan.cells), cell.label)
             outcome = Outcome(broken=dict(self.broken))
             execute_run(cell, self.arguments, self.progress, self.logs, outcome)
@@ -342,8 +342,8 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     if arguments.devices > 1 or current_group() is not None:
         return 1
     threads = threads_of(plan.preset, arguments) or cores()
-    lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
-    jobs = min(cores() // threads, len(lacking))
+    unfinished = [cell for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
+    jobs = min(cores() // threads, len(unfinished))
     if jobs <= 1:
         return 1
     import torch
@@ -352,7 +352,7 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
 
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         return 1
-    costs = costs_of_plan(replace(plan, cells=lacking))
+    costs = costs_of_plan(replace(plan, cells=unfinished))
     if any(cost.unknown for cost in costs):  # such as a model that is not here
         return 1
     parameters = max((cost.parameters for cost in costs), default=0)

@@ -82,7 +82,7 @@ def run_processes(
         world: number of processes.
         scratch: folder of logs and notes, which exists.
         threads: CPU threads of a process; 0 for what the environment says.
-        environment: variables of the processes, beside those of this one.
+        environment: variables of the processes, in addition to those of this one.
 
     Returns:
         None when all have ended well. Else `status`: `stopped` (by a signal, with the exit `code`), `killed` or
@@ -185,7 +185,7 @@ def be_child(work_file: str, environment: Mapping[str, str]) -> None:
 
 
 def end_with_starter() -> None:
-    """Wait for the end of the process that wanted this one; then kill this one, and what it has started."""
+    """Wait for the end of the process that started this one; then kill this one, and what it has started."""
     starter = multiprocessing.parent_process()
     assert starter is not None, "a child of multiprocessing has a parent"
     starter.join()

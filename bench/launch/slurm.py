@@ -4,7 +4,7 @@ An element of an array is the same command again, for one part of the runs (`BEN
 The first array has the parts that others start from; the second one begins when the first has ended, in whatever way.
 What is still missing then is trained by the element that needs it.
 
-An element that is told to end, because its time is over or a more urgent job takes its place, saves the state of its
+An element that gets a signal, because its time is over or a more urgent job takes its place, saves the state of its
 training and goes back into the queue. One that is cancelled does not come back by itself.
 """
 
@@ -28,7 +28,7 @@ from bench.cells.cell import Cell
 from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import execute, lacks_something
+from bench.cells.run import execute, is_unfinished
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, UsageError
 from bench.launch.signals import TOGETHER
@@ -59,7 +59,7 @@ class SlurmOptions:
 
     Args:
         nodes: that share a run.
-        notice: seconds before the time limit at which an element is told to end.
+        notice: seconds before the time limit at which an element gets a signal to end.
         at_once: elements of an array that run at once.
         more: other options of sbatch, without `--`; True for one that has no value.
     """
@@ -179,7 +179,7 @@ class Element:
         """Execute the runs of the part; go back into the queue when Slurm ends what is not done.
 
         Raises:
-            SystemExit: the command failed, or was told to end.
+            SystemExit: the command failed, or got a signal to end.
         """
         told: list[int] = []
         for number in (signal.SIGUSR2, signal.SIGTERM):  # in place of submitit's handlers; the command gets them, too
@@ -241,7 +241,7 @@ def run_on_slurm(
         arguments: of the command.
         options: what an element has.
         words: of the command, after `bench`.
-        progress: told what happens.
+        progress: shows what happens.
 
     Raises:
         MissingError: there is no submitit, or no Slurm.
@@ -250,22 +250,22 @@ def run_on_slurm(
     """
     files_at(arguments.results_folder).check_writable()
     results = arguments.results_folder.absolute()
-    lacking = [cell for cell in plan.cells if lacks_something(cell, arguments.metrics)]
+    unfinished = [cell for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
     # The name is the same for the same runs in the same store, so that they are found again.
     runs = sorted([cell.key, cell.method.name, *sorted(cell.evaluations)] for cell in plan.cells)
     name = f"bench-{key_of({'results': str(results), 'runs': runs})[:12]}"
     logs = results / ".slurm" / name
     if states_of(name):
         progress.say(f"these runs were submitted earlier, as {name}; logs are in {logs}")
-    elif lacking:
+    elif unfinished:
         shutil.rmtree(logs, ignore_errors=True)  # of an earlier submission, whose failures are known
-        submit(lacking, arguments.devices, options, words, name, logs)
-        progress.say(f"submitted {name} for {len(lacking)} runs; logs are in {logs}")
+        submit(unfinished, arguments.devices, options, words, name, logs)
+        progress.say(f"submitted {name} for {len(unfinished)} runs; logs are in {logs}")
     follow(name, progress)
-    missing = [cell.label for cell in plan.cells if lacks_something(cell, arguments.metrics)]
+    missing = [cell.label for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
     there = [cell for cell in plan.cells if cell.label not in missing]
     outcome = execute(replace(plan, cells=there), replace(arguments, keep_checkpoints="all"), progress)
-    made = {cell.label for cell in lacking}
+    made = {cell.label for cell in unfinished}
     outcome.ok = [label for label in outcome.stored if label in made]
     outcome.stored = [label for label in outcome.stored if label not in made]
     outcome.failed |= {label: reason_in(logs, label) for label in missing}

@@ -28,7 +28,7 @@ class Recorder(Callback):
     Args:
         steps: of the whole training.
         accumulate: micro-batches of a step on this rank.
-        events: told of the points of the curve, on the first rank.
+        events: receives the points of the curve, on the first rank.
     """
 
     def __init__(self, steps: int, accumulate: int, events: Events) -> None:

@@ -23,7 +23,7 @@ from bench.training.sharding import ShardedStrategy, whole_weights
 
 @dataclass(frozen=True)
 class ValidationMetrics:
-    """What a validation measures beside likelihood and loss.
+    """What a validation measures in addition to likelihood and loss.
 
     Args:
         of_texts: scores texts that the objective generates for the validation split, alike on all ranks, and returns
@@ -44,8 +44,8 @@ class Selection(Callback):
         recorder: counts the steps.
         config: `select` names a column (`nll`, `ppl`, `loss`, or one of the metrics; empty keeps the last step), and
             `patience` ends the training after so many validations without a better value.
-        metrics: what is measured beside the likelihood.
-        events: told of each validation, on the first rank.
+        metrics: what is measured in addition to the likelihood.
+        events: receives each validation, on the first rank.
     """
 
     def __init__(self, recorder: Recorder, config: TrainerConfig, metrics: ValidationMetrics, events: Events) -> None:

@@ -54,11 +54,11 @@ def train(
 
     Args:
         objective: with its initial weights; how it is optimised is in its `run_context`.
-        task: its `setup_run` has said which batches it gives; they are let go at the end.
+        task: with the batches that `setup_run` has chosen; they are released at the end.
         config: everything that decides the result. With no steps to take, weights stay as they are.
         execution: processes, micro-batches, strategy and other settings that decide no result.
-        events: told of points of the curve and of validations, on the first rank.
-        metrics: what a validation measures beside the likelihood.
+        events: receives points of the curve and validations, on the first rank.
+        metrics: what a validation measures in addition to the likelihood.
         states: where the state of the training is kept; None to keep none.
         callbacks: of the caller; they see every step before a state is kept.
 
@@ -108,7 +108,7 @@ def as_configured(objective: Objective, config: TrainerConfig, execution: Execut
         between_steps(),
         interrupts_get_out(),
         float32_products(config.float32_products),
-        compiled_body(objective.backbone, execution.device, execution.compile),
+        compiled_body(objective.backbone, execution.compile),
         recomputed(objective.backbone, execution.activation_checkpointing),
     ):
         yield

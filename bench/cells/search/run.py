@@ -174,7 +174,7 @@ def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Prog
 
 
 def record(cell: Cell, about: Mapping[str, Any], tuned: Tuned) -> None:
-    """Store everything that was tried beside the run that was picked."""
+    """Store everything that was tried in the folder of the run that was picked."""
     content: dict[str, Any] = {**about, "picked": cell.key, "tried": [each.as_dict() for each in tuned.tried]}
     if tuned.tie_break:
         content["play_off"] = [each.as_dict() for each in tuned.tie_break]  # the name in stored files

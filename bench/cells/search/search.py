@@ -64,7 +64,7 @@ class Search:
         return [(f"{name}:optim.lr={rate}",) for rate in self.rates or learning_rates(name, config.trainer.lr, number)]
 
     def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
-        """Return what the record says about the search itself, beside what was tried."""
+        """Return what the record says about the search itself."""
         content: dict[str, Any]
         if self.axes:
             content = {"axes": list(self.axes), "by": f"{BY}mean over seeds"}

@@ -9,7 +9,6 @@ import torch
 
 from bench.cells.after_training import SplitBatches, fitted
 from bench.cells.build import build
-from bench.cells.work import stored_by_first
 from bench.errors import UsageError
 from bench.training.events import SILENT, Events
 from tests.bench.cells.plan.planned import TABLES, plan
@@ -57,29 +56,12 @@ def test_validation_rows_are_those_that_validation_reads() -> None:
     assert [len(batch["labels"]) for batch in some] == [3, 1]
 
 
-def test_every_batch_of_texts_is_told() -> None:
-    """For each number that is tried, not for each batch that was read once."""
-    cell = cell_of("mle.penalty", "trainer.max_target=3")
-    objective, codec = build(cell)
-    beats: list[tuple[str, int]] = []
-    fitted(cell, objective, codec, "ok", Beats(beats))
-    n_batches = -(-8 // 3)
-    assert len(beats) >= n_batches * 6
-
-
 def test_no_validation_rows_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = cell_of("mle.cache")
     objective, codec = build(cell)
     monkeypatch.setattr(SplitBatches, "__len__", lambda self: 0)
     with pytest.raises(UsageError, match="which has no rows that fit the model; give the task more validation text"):
         fitted(cell, objective, codec, "ok", SILENT)
-
-
-def test_nothing_is_taken_from_data_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = cell_of("mle")
-    objective, codec = build(cell)
-    assert fitted(cell, objective, codec, "ok", NoBeats()) == {}
-    assert fitted(cell_of("mle.cache"), objective, codec, "diverged", NoBeats()) == {}
 
 
 class Beats(Events):
@@ -90,27 +72,3 @@ class Beats(Events):
 
     def beat(self, stage: str, done: int) -> None:
         self.beats.append((stage, done))
-
-
-class NoBeats(Events):
-    """Refuses every beat."""
-
-    def beat(self, stage: str, done: int) -> None:
-        raise AssertionError("there is nothing to say")
-
-
-class Folder:
-    """A run that is stored at the third look."""
-
-    def __init__(self, content: dict[str, Any]) -> None:
-        self.content, self.looks = content, 0
-
-    def trained(self) -> dict[str, Any] | None:
-        self.looks += 1
-        return self.content if self.looks > 2 else None
-
-
-def test_a_process_waits_for_what_the_first_one_stores() -> None:
-    folder: Any = Folder({"status": "ok"})
-    assert stored_by_first(folder) == {"status": "ok"}
-    assert folder.looks == 3

@@ -84,16 +84,6 @@ def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., En
     assert [tried["nll"] for tried in after["tried"]] == pytest.approx([tried["nll"] for tried in before["tried"]])
 
 
-def test_a_changed_number_is_found(bench: Callable[..., Ended], kept: Path) -> None:
-    cell = picked(kept)
-    for name in cell.names("scores-*"):
-        content = cell.scores(name[len("scores-") : -len(".json")]) or {}
-        (cell.path / name).unlink()
-        values = [{**value, "value": (value["value"] or 0) + 1} for value in content["values"]]
-        cell.write_scores(name[len("scores-") : -len(".json")], {**content, "values": values}, {})
-    assert bench("store", "verify", str(kept)).code == 1
-
-
 def test_rows_that_weights_can_make_are_made_again(bench: Callable[..., Ended], tmp_path: Path) -> None:
     asked = ("run", *TINY, "--method", "trime", "--seeds", "0", "--results", str(tmp_path))
     assert bench(*asked).code == 0

@@ -75,14 +75,3 @@ def test_so_does_what_reproduces_a_paper(bench: Bench, tmp_path: Path, monkeypat
     monkeypatch.setattr("bench.cells.run.execute", lambda plan, *_: begun.append(len(plan.cells)) or Outcome())
     bench(*words, "--yes")
     assert begun
-
-
-def test_fifty_is_not_many(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[int] = []
-    monkeypatch.setattr("bench.launch.jobs.launcher_of", lambda plan, *_: lambda *_: begun.append(len(plan.cells)))
-    monkeypatch.setattr("bench.commands.run.ended", lambda *_: 0)
-    for seeds, code in ((50, 0), (51, 2)):
-        arguments = stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")
-        arguments += ["--seeds", ",".join(map(str, range(seeds)))]
-        assert bench(*arguments).code == code
-    assert begun == [50]

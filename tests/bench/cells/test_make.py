@@ -170,18 +170,6 @@ def test_a_trainer_trains_with_a_reference_model(results: Path, tmp_path: Path) 
     assert plain.validate(again, task, verbose=False) == plain.validate(objective, task, verbose=False)
 
 
-class Mine(MLE):
-    """A method that is not built in."""
-
-    name = "mine"
-    paper = "for tests"
-
-
-def test_a_class_is_a_method_too() -> None:
-    objective, _ = bench.make("logicnlg", Mine, set=SETS | SMALL, limit=30)
-    assert type(objective) is Mine
-
-
 @pytest.mark.parametrize(
     ("method", "says"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -15,11 +14,8 @@ from bench.cells.cell import Cell
 from bench.cells.job import cell_of, content_of
 from bench.cells.make import make
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
 from bench.cells.run import execute
-from bench.cli import parser
-from bench.config.arguments import RunArguments, collect
-from bench.config.resolve import find_method
+from bench.config.arguments import RunArguments
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.searches import Beam, ContrastiveSearch, Greedy
 from bench.errors import BenchError, BlockedError, UsageError
@@ -31,7 +27,6 @@ from bench.models.core.run_context import RunContext
 from bench.models.core.states import TokenSlice, slices
 from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
-from bench.testing.subject import Subject
 from tests.bench.cells.test_run import Quiet
 from tests.bench.contrast import Contrast
 from tests.bench.generation import decoding_oracle as oracle
@@ -192,17 +187,6 @@ class TestCells:
             keys.append(reference.key)
         assert keys[0] != keys[1]
 
-    def test_a_check_makes_it_on_the_users_backbone(self, own_pair: Own) -> None:
-        own_pair.write("own_parts", PARTS)
-        assert Subject(find_method(PAIR), "own_parts:tiny").objective().has_reference
-
-    def test_its_file_gives_the_same_keys(self, own_pair: Own, tmp_path: Any) -> None:
-        *_, cell = cells(PAIR, sets=("reference:trainer.lr=0.5", "trainer.steps=3"))
-        file = tmp_path / "config.yaml"
-        file.write_text(config_yaml(cell))
-        again = make_plan(collect(parser().parse_args(["run", "--config", str(file), "--limit", "8"]))).cells
-        assert again[-1].key == cell.key
-
 
 @pytest.mark.usefixtures("sample_data")
 def test_it_is_trained_first_and_used_in_evaluation(own_pair: Own, tmp_path: Any) -> None:
@@ -254,13 +238,6 @@ class TestModel:
         assert set(objective.state_dict()) == set(Contrast(model("gpt2", 0)).state_dict())
         theirs = {id(p) for p in objective.reference_model.parameters()}
         assert not theirs & {id(p) for p in objective.parameters()}
-
-    def test_it_moves_along(self) -> None:
-        objective = pair("gpt2")
-        copied = copy.deepcopy(objective).float()
-        assert {p.dtype for p in copied.reference_model.parameters()} == {torch.float32}
-        assert {p.dtype for p in objective.reference_model.parameters()} == {torch.float64}
-        assert copied.to("meta").reference_model.device.type == "meta"
 
     def test_who_has_none(self) -> None:
         with pytest.raises(UsageError, match=r"contrast needs a reference model, and `reference` names mle"):

@@ -9,7 +9,7 @@ from bench.cells.plan import make_plan
 from bench.cells.run import execute
 from bench.cells.work import store_rows
 from bench.config.arguments import RunArguments
-from bench.errors import BenchError, BlockedError, DataError, MissingError, StoreError, UsageError
+from bench.errors import BenchError, MissingError, StoreError
 from bench.launch.signals import Stopped
 from bench.training.events import Events
 from tests.bench.example_cells import PROVENANCE
@@ -193,12 +193,6 @@ def test_a_child_of_what_is_not_there_is_blocked(arguments, monkeypatch, end, be
     assert child.folder.failed() is None
 
 
-def test_children_of_other_seeds_are_not_blocked(arguments, monkeypatch):
-    outcome, trainer, *_ = run(of(arguments, "mle.continued", seeds=(0, 1)), monkeypatch, {("mle", 0): BenchError("x")})
-    assert [call[:2] for call in trainer.calls] == [("mle", 0), ("mle", 1), ("mle.continued", 1)]
-    assert (len(outcome.ok), len(outcome.failed), outcome.exit_code) == (2, 2, 1)
-
-
 def test_grandchildren_are_blocked_too(arguments, monkeypatch, own):
     own.write("my_losses", FOCAL.replace('paper = "', 'parent = "mle.continued"\n    paper = "'))
     outcome, trainer, _, plan = run(of(arguments, "my_losses:Focal"), monkeypatch, {("mle", 0): BenchError("no")})
@@ -244,21 +238,6 @@ def test_rows_that_fail_stop_no_other_reader_of_the_cell(arguments, monkeypatch,
     assert plan.cells[0].folder.failed()["error"] == "no rows"
 
 
-@pytest.mark.parametrize("damage", ["trained.json", "rows"])
-def test_a_damaged_file_fails_its_own_cell_only(arguments, monkeypatch, damage):
-    *_, plan = run(arguments, monkeypatch)
-    cell = plan.cells[2]
-    path = cell.folder.path / damage if damage != "rows" else cell.folder.rows_path(next(iter(cell.evaluations)))
-    path.write_bytes(path.read_bytes()[:-20])
-    outcome, trainer, *_ = run(arguments, monkeypatch)
-    assert (outcome.exit_code, len(outcome.stored), trainer.calls) == (1, 3, [])
-    assert list(outcome.failed) == [cell.label]
-    assert str(path) in outcome.failed[cell.label]
-    path.unlink()
-    outcome, trainer, *_ = run(arguments, monkeypatch)
-    assert (outcome.exit_code, len(trainer.calls)) == (0, 1)
-
-
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, Stopped])
 def test_an_interrupt_ends_the_run_and_keeps_what_is_done(arguments, monkeypatch, interrupt):
     with pytest.raises(interrupt):
@@ -267,35 +246,6 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_done(arguments, monkeypatch
     outcome, trainer, *_ = run(arguments, monkeypatch)
     assert [call[:2] for call in trainer.calls] == [("trime", 0), ("trime", 1)]
     assert (len(outcome.stored), len(outcome.ok)) == (2, 2)
-
-
-def test_a_store_that_cannot_be_written_fails_every_cell_in_one_line_each(arguments, monkeypatch, tmp_path):
-    (tmp_path / "results").write_text("a file, not a folder")
-    outcome, *_ = run(arguments, monkeypatch)
-    assert (outcome.exit_code, len(outcome.failed)) == (1, 4)
-    assert all("cannot write '" in why and "\n" not in why for why in outcome.failed.values())
-
-
-def test_a_full_disk_fails_the_cell_and_keeps_the_others(arguments, monkeypatch):
-    import errno
-    import os
-
-    real, calls = os.fsync, []
-
-    def fsync(handle):
-        calls.append(handle)
-        if 10 < len(calls) < 14:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(handle)
-
-    monkeypatch.setattr("bench.base.files.os.fsync", fsync)
-    outcome, *_ = run(arguments, monkeypatch)
-    assert outcome.exit_code == 1
-    assert len(outcome.ok) >= 2
-    assert all(why.startswith("no space left to write '") for why in outcome.failed.values())
-    assert not list(arguments.results_folder.rglob("*.tmp"))
-    again, *_ = run(arguments, monkeypatch)
-    assert again.exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -317,8 +267,3 @@ def test_a_full_disk_fails_the_cell_and_keeps_the_others(arguments, monkeypatch)
 )
 def test_the_exit_code_of_an_outcome(outcome, code):
     assert outcome.exit_code == code
-
-
-def test_the_exit_codes_of_errors():
-    kinds = (BenchError, StoreError, BlockedError, UsageError, MissingError, DataError)
-    assert [kind.exit_code for kind in kinds] == [1, 1, 1, 2, 3, 3]

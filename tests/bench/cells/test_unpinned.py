@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.leaderboards.groups import _unpinned
 from bench.tasks import TASKS
 from bench.tasks.fetch.hub import write_lines
 from bench.tasks.fetch.hub_copies import CONVERTED, HUB
@@ -81,12 +80,3 @@ def test_every_task_knows_its_copy(name: str, tmp_path: Path) -> None:
     assert task.hub_rows() is None
     task.source = Source(None, "")
     assert task.hub_rows() is None
-
-
-def test_what_to_do_is_said() -> None:
-    rows = {"repository": "me/rows", "revision": "", "commit": COMMIT}
-    record = {"config": {"task": "pairs"}, "data": {"train": {"commit": f"me/rows@{COMMIT}"}}, "unpinned": rows}
-    (said,) = _unpinned(record)
-    assert said == (
-        f"the rows of me/rows at its newest commit, which was {COMMIT}; --set task.revision=COMMIT pins them"
-    )

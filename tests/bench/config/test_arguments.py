@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from bench.cells.plan import make_plan
 from bench.cli import parser
-from bench.config.arguments import RunArguments, collect
+from bench.config.arguments import RunArguments, collect, threads_of
 from bench.config.execution import ExecutionConfig
 from bench.errors import UsageError
 
@@ -58,3 +59,15 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
     assert list(one.evaluations) == list(other.evaluations)
+
+
+def test_arguments_reach_a_worker_as_they_are() -> None:
+    given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.workers=1",), "topk=3", 5,
+                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "best",
+                         data_dir="d", results="r", loggers=("csv",))  # fmt: skip
+    assert RunArguments.from_dict(json.loads(json.dumps(given.as_dict()))) == given
+
+
+@pytest.mark.parametrize(("preset", "asked", "right"), [("small", 0, 1), ("small", 4, 4), ("paper", 0, 0)])
+def test_small_models_use_one_thread_unless_asked(preset: str, asked: int, right: int) -> None:
+    assert threads_of(preset, RunArguments(("a",), ("b",), threads=asked)) == right

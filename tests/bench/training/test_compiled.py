@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -10,10 +11,8 @@ import torch
 from bench.errors import UsageError
 from bench.models.core.cpu_copy import moved
 from bench.models.mle import MLE
-from bench.training.compiled import compiled_body, compiler
+from bench.training.compiled import compiled_body
 from tests.models import still, tiny_bilstm
-
-CPU = torch.device("cpu")
 
 
 def losses_of(objective: MLE, kind: str) -> list[float]:
@@ -51,12 +50,11 @@ def test_the_body_is_compiled_for_whole_batches_only(kind: str, monkeypatch: pyt
     seen: list[int] = []
     original = torch.compile
     monkeypatch.setattr(torch, "compile", lambda run, **how: original(run, backend=counting_backend(seen), **how))
-    monkeypatch.setattr("bench.training.compiled.compiler", lambda: "c++")
     objective = MLE(still.backbone(kind, dtype=torch.float32))
     batch: Any = still.batch(kind)
     expected = objective.states(batch).hidden
     prompts: Any = {"input_ids": torch.tensor([[5, 6, 7]]), "attention_mask": torch.ones(1, 3, dtype=torch.long)}
-    with compiled_body(objective.backbone, CPU):
+    with compiled_body(objective.backbone):
         written = generate(objective, prompts, Greedy(), 3)
         assert not seen
         torch.testing.assert_close(objective.states(batch).hidden, expected)
@@ -66,23 +64,16 @@ def test_the_body_is_compiled_for_whole_batches_only(kind: str, monkeypatch: pyt
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(compiler() is None, reason="needs a C++ compiler")
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", still.KINDS)
 def test_losses_are_those_of_the_plain_body(kind: str) -> None:
     plain, compiled = (MLE(still.backbone(kind, dtype=torch.float32)).train() for _ in range(2))
-    with compiled_body(compiled.backbone, CPU):
+    with compiled_body(compiled.backbone):
         found = losses_of(compiled, kind)
     assert found == pytest.approx(losses_of(plain, kind), rel=1e-5)
 
 
 def test_a_recurrent_backbone_is_refused() -> None:
-    with pytest.raises(UsageError, match="execution.compile takes .* a BiLSTM"), compiled_body(tiny_bilstm.tiny(), CPU):
-        pass
-
-
-def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    assert compiler() is None
-    with pytest.raises(UsageError, match="needs a C.. compiler"), compiled_body(still.backbone("gpt2"), CPU):
+    with pytest.raises(UsageError, match="execution.compile takes .* a BiLSTM"), compiled_body(tiny_bilstm.tiny()):
         pass

@@ -12,7 +12,7 @@ import torch
 from bench.cells import work
 from bench.config.arguments import RunArguments
 from bench.store.store import Store
-from bench.training.execution import Execution, deterministic_algorithms
+from bench.training.execution import Execution
 from tests.conftest import TINY, Ended
 
 
@@ -67,15 +67,3 @@ def test_deterministic_mode_is_on_for_the_work_only(
     plain, mode = (next(iter(Store(tmp_path / name).cells())) for name in ("plain", "mode"))
     assert mode.trained() == plain.trained()
     assert '"deterministic": true' in (mode.path / "trained.json").read_text()
-
-
-@pytest.mark.parametrize(("mode", "warns"), [(False, False), (True, False), (True, True)])
-def test_deterministic_mode_leaves_torch_as_it_was(mode: bool, warns: bool) -> None:
-    torch.use_deterministic_algorithms(mode, warn_only=warns)
-    try:
-        with deterministic_algorithms():
-            assert torch.is_deterministic_algorithms_warn_only_enabled()
-        assert torch.are_deterministic_algorithms_enabled() == mode
-        assert torch.is_deterministic_algorithms_warn_only_enabled() == warns
-    finally:
-        torch.use_deterministic_algorithms(False)

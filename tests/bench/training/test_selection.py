@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,12 +91,6 @@ def test_the_lowest_of_a_column_is_kept(cell: Cell, column: str) -> None:
     assert found["kept"] == {"by": column, "of": 4, "step": lowest[0], "value": lowest[1][column]}
 
 
-def test_the_likelihood_is_that_of_the_methods_own_distribution(cell: Cell) -> None:
-    point = trained(cell, validate=0.4)[1]["validation"][-1][1]
-    assert point["nll"] == pytest.approx(point["loss"], abs=1e-5), "the loss of mle is its negative log-likelihood"
-    assert point["ppl"] == pytest.approx(math.exp(point["nll"]), rel=1e-5)
-
-
 @pytest.fixture(scope="module")
 def penalised(tmp_path_factory: pytest.TempPathFactory) -> Cell:
     """A method whose penalty is twice its likelihood: its loss falls with every step, and its likelihood with it."""
@@ -159,8 +152,3 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
 def test_what_cannot_be_measured_is_refused(cell: Cell, options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         train_and_evaluate(with_trainer(cell, **{"validate": 1.0, **options}), [])
-
-
-def test_new_options_leave_old_keys_as_they_are(cell: Cell) -> None:
-    assert "validate" not in cell.config.trainer.content()
-    assert with_trainer(cell, validate=0.5).config.trainer.content()["validate"] == 0.5

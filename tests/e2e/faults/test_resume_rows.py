@@ -75,6 +75,8 @@ def test_more_decodings_add_rows_and_leave_the_training(matrix: Path, decoded: P
     assert set(generations(matrix)) == {"greedy"}
     assert set(generations(decoded)) == set(DECODINGS)
     assert generations(decoded)["greedy"] == generations(matrix)["greedy"]
+    texts = {tuple(row["text"] for row in rows) for rows in generations(decoded).values()}
+    assert len(texts) == len(DECODINGS), "else the tests below would compare the same thing"
     new = {path.name for path in after.iterdir()} - {path.name for path in before.iterdir()}
     families = [name for name in TASKS["logicnlg"].load().info.metrics if METRICS[name].kind == "generation"]
     kinds = sorted(name.partition("-")[0] for name in new)
@@ -84,12 +86,6 @@ def test_more_decodings_add_rows_and_leave_the_training(matrix: Path, decoded: P
         kept = after / path.name
         assert kept.stat().st_mtime_ns == path.stat().st_mtime_ns
         assert kept.read_bytes() == path.read_bytes()
-
-
-def test_decodings_differ(decoded: Path) -> None:
-    """Else the tests below would compare the same thing."""
-    texts = {name: tuple(row["text"] for row in rows) for name, rows in generations(decoded).items()}
-    assert len(set(texts.values())) == len(DECODINGS)
 
 
 def test_running_again_does_nothing(bench: Bench, decoded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,30 +109,24 @@ def test_samples_are_repeated(bench: Bench, decoded: Path, again: Path) -> None:
     assert stores.contents(again) == expected
 
 
-def test_samples_do_not_depend_on_batch_order(
-    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [3, 1, 8])
+def test_samples_do_not_depend_on_batches(
+    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    """Batches in reverse order, and rows in reverse order within each."""
+    """Batches in reverse order, and rows in reverse order within each; or of another size, which is another evaluation.
+
+    Its last bits may differ, and its samples may not.
+    """
 
     def reversed_batches(rows: Any, size: int) -> Any:
         return [batch[::-1] for batch in evaluation_batches(rows, size)][::-1]
 
-    monkeypatch.setattr("bench.cells.evaluation.evaluation_batches", reversed_batches)
-    for path in cell(again).glob("rows-*"):
-        path.unlink()
-    assert bench(*arguments(again)).code == 0
-    assert {name: [row["text"] for row in rows] for name, rows in generations(again).items()} == {
-        name: [row["text"] for row in rows] for name, rows in generations(decoded).items()
-    }
-
-
-@pytest.mark.parametrize("size", [1, 8])
-def test_samples_do_not_depend_on_batch_size(bench: Bench, decoded: Path, again: Path, size: int) -> None:
-    """Another batch size is another evaluation (its last bits may differ), with the same samples."""
-    expected = generations(decoded)
+    if size == 3:
+        monkeypatch.setattr("bench.cells.evaluation.evaluation_batches", reversed_batches)
     for path in cell(again).glob("rows-*"):
         path.unlink()
     assert bench(*arguments(again, f"evaluation.batch_size={size}")).code == 0
+    expected = generations(decoded)
     for name, rows in generations(again).items():
         assert [(row["id"], row["token_ids"]) for row in rows] == [
             (row["id"], row["token_ids"]) for row in expected[name]
@@ -155,26 +145,14 @@ def test_another_seed_draws_others(decoded: Path) -> None:
             assert (first != second) == what.decoding.samples
 
 
-def test_one_deleted_scores_file_comes_back_alone(
-    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("kind", "not_needed"), [("scores-*", ("train", "build", "evaluate")), ("rows-*", ("train",))])
+def test_one_deleted_file_comes_back_alone(
+    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch, kind: str, not_needed: tuple[str, ...]
 ) -> None:
-    for name in ("train", "build", "evaluate"):
+    for name in not_needed:
         monkeypatch.setattr(f"bench.cells.work.{name}", refuse)
     before = state(cell(again))
-    gone = sorted(cell(again).glob("scores-*"))[0]
-    gone.unlink()
-    assert bench(*arguments(again)).code == 0
-    after = state(cell(again))
-    assert {name for name, held in after.items() if before[name] != held} <= {gone.name}
-    assert stores.contents(again) == stores.contents(decoded)
-
-
-def test_one_deleted_rows_file_comes_back_alone(
-    bench: Bench, decoded: Path, again: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bench.cells.work.train", refuse)
-    before = state(cell(again))
-    gone = sorted(cell(again).glob("rows-*"))[0]
+    gone = sorted(cell(again).glob(kind))[0]
     gone.unlink()
     assert bench(*arguments(again)).code == 0
     assert {name for name, held in state(cell(again)).items() if before[name] != held} <= {gone.name}

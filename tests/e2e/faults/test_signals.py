@@ -155,20 +155,14 @@ def test_two_processes_agree(
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize(
-    ("who", "moment"),
-    [
-        ("rank", "evaluation"),
-        *(pytest.param("parent", m, marks=pytest.mark.slow) for m in ("evaluation", "scoring", "report")),  # as of one
-    ],
-)
-def test_two_processes_at_other_moments(
-    start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], moment: str, who: str
+@pytest.mark.parametrize("who", ["rank", pytest.param("parent", marks=pytest.mark.slow)])
+def test_two_processes_in_an_evaluation(
+    start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], who: str
 ) -> None:
     """One rank in evaluation ends the other one, which has no need to wait for it."""
     results = tmp_path / "results"
     asked = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
-    trouble = children.All((children.ForkedWorkers(), children.WaitsIn(*MOMENTS[moment])))
+    trouble = children.All((children.ForkedWorkers(), children.WaitsIn(*MOMENTS["evaluation"])))
     child = start(asked, trouble, WAITS="0", BED=str(tmp_path))
     sleeper = asleep(tmp_path, "0")[0]
     assert child.pid is not None

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from bench.base.entries import all_names
 from bench.cells.cell import described
 from bench.cells.plan import make_plan
 from bench.cells.record import config_yaml
@@ -14,7 +13,6 @@ from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import EvaluationVariant, find_method, method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
-from bench.models.baselines import Baseline
 from bench.models.mle import MLE
 from bench.tasks import TASKS, TaskEntry
 
@@ -73,23 +71,12 @@ def test_the_command_line_can_leave_controls_out():
     assert names[1] == set(method_names(["papers"], controls=False))
 
 
-def test_a_run_without_methods_is_of_the_papers_own() -> None:
-    assert collect(parser().parse_args(["run", "--task", "logicnlg"])).methods == ("papers",)
-
-
 def test_an_alias_stands_for_its_methods():
     assert method_names(["unlikelihood"]) == ["ul_token", "ul_seq", "ul_token_seq"]
     assert method_names(["ul_seq", "unlikelihood", "mle"]) == ["ul_seq", "ul_token", "ul_token_seq", "mle"]
     assert all(name in METHODS for names in ALIASES.values() for name in names)
     with pytest.raises(UsageError, match="did you mean 'unlikelihood'"):
         method_names(["unlikelyhood"])
-
-
-def test_every_declared_control_is_a_method_and_a_baseline_is_one():
-    for name, entry in METHODS.items():
-        assert set(entry.controls) <= set(all_names(METHODS)) - {name}, name
-        counts_alone = name in ("unigram", "bigram")
-        assert entry.baseline == (issubclass(entry.load(), Baseline) or counts_alone), name
 
 
 # Controls that read a cell ----------------------------------------------------------------------------------------
@@ -184,14 +171,6 @@ def test_the_config_of_a_cell_that_a_control_has_trained_repeats_the_cell(tmp_pa
     assert control_again.evaluations == cell(control, task=task).evaluations
 
 
-def test_a_baseline_writes_and_nothing_else():
-    for name in ("lead", "copy_exemplar"):
-        found = cell(name, decode="greedy,topk=3")
-        assert {what.kind for what in found.evaluations.values()} == {"generation"}
-    assert {w.exemplars for w in cell("lead").evaluations.values()} == {""}
-    assert {w.exemplars for w in cell("copy_exemplar").evaluations.values()} == {"own"}
-
-
 # Where they do not fit --------------------------------------------------------------------------------------------
 
 
@@ -218,10 +197,6 @@ def test_a_baseline_writes_and_nothing_else():
 )  # fmt: skip
 def test_what_does_not_fit_is_skipped_with_its_reason(method, others, why):
     assert reason(method, **others) == why
-
-
-def test_its_own_backbone_may_be_asked_for():
-    assert cell("seq2seq", backbone="bilstm").key == cell("seq2seq").key
 
 
 @pytest.mark.parametrize(("least", "fits"), [(1, True), (10**6, False)])

@@ -10,7 +10,6 @@ from bench.config.resolve import find_method
 from bench.errors import MissingError
 from bench.leaderboards.published.papers import papers
 from bench.tasks import TASKS
-from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
@@ -41,12 +40,6 @@ def test_methods_without_a_recipe_are_left_out_with_how_to_run_them():
     assert "--preset small" in skip.reason
 
 
-def test_a_method_of_ones_own_runs_by_the_recipe(own):
-    own.write("my_losses", FOCAL)
-    found = plan("logicnlg", methods=("my_losses:Focal",), limit=4, backbone="small-encdec")
-    assert [cell.method.name for cell in found.cells] == ["focal"]
-
-
 @pytest.mark.parametrize(
     ("task", "method", "runs"),
     [
@@ -75,13 +68,6 @@ def test_recipes_name_what_papers_have_in_their_tables():
     for task, methods in trained.items():
         named = set(TASKS[task].load().recipes["paper"]["methods"].split(","))
         assert named == methods, task
-
-
-def test_mixed_precision_where_the_paper_says_so():
-    for task in ("ambiguous_template", "writingprompts", "xsum", "cnndm", "logicnlg"):
-        assert TASKS[task].load().recipes["paper"]["trainer.precision"] == "bf16-mixed"
-    for task in ("wikitext103", "lyrics", "gigaword", "nyt", "wikibio"):  # neither paper says anything of it
-        assert "trainer.precision" not in TASKS[task].load().recipes["paper"]
 
 
 def trained_by(tmp_path, preset):

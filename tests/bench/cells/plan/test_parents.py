@@ -8,7 +8,6 @@ from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import ancestors, find_method
 from bench.errors import UsageError
-from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from tests.bench.own import FOCAL
 
@@ -73,10 +72,6 @@ def test_older_generations_come_first(own):
     assert found[2].start == found[1].folder
 
 
-def test_a_control_that_reads_the_parent_trains_it_too(focal):
-    assert listed(cells("mle.decoupled", FOCAL_OF, task="logicnlg")) == ["mle.decoupled", "focal"]
-
-
 def test_a_cell_under_another_name_with_the_key_of_the_parent_is_not_the_parent(own):
     own.write("my_losses", child_of("histalign.released"))
     found = cells("histalign", FOCAL_OF, sets=("histalign:method.variant=released",))
@@ -99,25 +94,11 @@ def test_what_changes_the_key_of_the_parent_changes_that_of_the_child(focal, tex
     assert not {c.key for c in plain} & {c.key for c in changed}
 
 
-def test_the_version_of_the_parent_is_in_the_key_of_the_child(focal, monkeypatch):
-    plain = key()
-    monkeypatch.setattr(MLE, "version", 99)
-    assert key() != plain
-
-
 @pytest.mark.parametrize("text", ["focal:trainer.lr=0.5", "finetuned:trainer.steps=7", "focal:method.gamma=3"])
 def test_what_is_the_childs_own_leaves_the_parent_alone(focal, text):
     plain, changed = cells(FOCAL_OF), cells(FOCAL_OF, sets=(text,))
     assert plain[0].key == changed[0].key
     assert plain[1].key != changed[1].key
-
-
-def test_fine_tuning_is_not_training_from_scratch(focal):
-    assert cells("mle")[0].key == cells(FOCAL_OF)[0].key
-    found = cells("mle.continued")
-    assert found[0].config.trainer == found[1].config.trainer
-    assert found[0].config.method_options == found[1].config.method_options
-    assert found[0].key != found[1].key
 
 
 def test_the_recipe_may_have_other_settings_for_fine_tuning(focal, monkeypatch):
@@ -154,14 +135,6 @@ def test_the_config_of_a_fine_tuned_cell_repeats_it_and_its_parent(focal, monkey
     (*older, repeated) = again(tmp_path, found)
     assert (repeated.key, repeated.config, repeated.evaluations) == (found.key, found.config, found.evaluations)
     assert [c.key for c in older] == ([found.parent.key] if found.parent else [])
-
-
-def test_the_config_of_three_generations_repeats_them(own, tmp_path):
-    own.write("my_losses", child_of("mle.continued"))
-    sets = ("mle:trainer.lr=0.5", "mle.continued:trainer.lr=0.25", "focal:trainer.lr=0.5", "focal:method.gamma=3")
-    found = cells(FOCAL_OF, sets=sets)
-    assert [c.key for c in again(tmp_path, found[-1])] == [c.key for c in found]
-    assert [c.config.trainer.lr for c in found] == [0.5, 0.25, 0.5]
 
 
 # What is refused or skipped ---------------------------------------------------------------------------------------
@@ -207,8 +180,3 @@ def test_settings_of_a_parent_that_was_not_asked_for_are_taken(focal):
     assert cells(FOCAL_OF, sets=("mle:trainer.steps=7",))[0].config.trainer.steps == 7
     with pytest.raises(UsageError, match="^'finetuned:trainer.steps' is for 'finetuned', which is not in this run"):
         cells("mle", sets=("finetuned:trainer.steps=7",))
-
-
-def test_micro_batches_are_checked_for_the_parent_too(focal):
-    with pytest.raises(UsageError, match="^trainer.batch_size=1 of ambiguous_template has fewer rows than --devices 2"):
-        cells(FOCAL_OF, sets=("mle:trainer.batch_size=1",), devices=2)

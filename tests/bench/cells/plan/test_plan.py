@@ -10,9 +10,7 @@ from bench.cli import parser
 from bench.commands.run import plan_content, plan_text
 from bench.config.arguments import RunArguments, collect
 from bench.errors import MissingError, UsageError
-from bench.tasks.ambiguous_template import AmbiguousTemplate
-from bench.tasks.logicnlg import LogicNLG
-from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, keys, plan
+from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, plan
 from tests.bench.own import FOCAL
 from tests.models.backbones.folders import save_model
 
@@ -100,14 +98,6 @@ def test_the_config_of_a_users_class_repeats_it(tmp_path, own):
     assert again(tmp_path, found).key == found.key
 
 
-def test_the_config_repeats_options_that_are_lists(tmp_path, own):
-    own.write("my_losses", FOCAL.replace('mode="plain"', "orders: list[int] = (2, 3)"))
-    for sets in ((), ("method.orders=4,5",)):
-        found = cell(*sets, method="my_losses:Focal")
-        repeated = again(tmp_path, found)
-        assert (repeated.key, repeated.config) == (found.key, found.config)
-
-
 def test_the_command_line_wins_over_the_file(tmp_path):
     found = cell("trainer.precision=bf16-mixed", "trainer.steps=9")
     assert again(tmp_path, found, "--set", "trainer.steps=3").config.trainer.steps == 3
@@ -115,17 +105,6 @@ def test_the_command_line_wins_over_the_file(tmp_path):
     assert again(tmp_path, found, "--set", "trainer.precision=64-true").config.trainer.precision == "64-true"
     assert again(tmp_path, found, "--seeds", "4", "--method", "trime").label.split(" · ")[1::2] == ["trime", "seed 4"]
     assert again(tmp_path, found, "--limit", "5").config.trainer.limit == 5
-
-
-def test_a_precision_in_the_file_is_a_default_of_the_command_line(tmp_path):
-    path = tmp_path / "config.yaml"
-    path.write_text(
-        "task: ambiguous_template\nmethod: [mle]\npreset: small\nseeds: 3\nset: {trainer.precision: bf16-mixed}\n"
-    )
-    for more, right in ([], "bf16-mixed"), (["--set", "trainer.precision=64-true"], "64-true"):
-        (found,) = make_plan(collect(parser().parse_args(["run", "--config", str(path), "--limit", "8", *more]))).cells
-        assert found.config.trainer.precision == right
-        assert found.config.seed == 3
 
 
 # The matrix -------------------------------------------------------------------------------------------------------
@@ -144,14 +123,6 @@ def test_data_is_read_once_for_all_cells_that_share_it():
     assert len({id(c.task) for c in found.cells}) == 1
     assert [line.partition(":")[0] for line in said] == [TABLES, TABLES]
     assert "built-in sample" in found.data[0]
-
-
-def test_a_limit_of_one_method_cuts_its_own_rows_only():
-    arguments = RunArguments((AMBIGUOUS,), ("mle", "trime", "histalign"), preset="small", sets=("mle:trainer.limit=5",))
-    found = make_plan(arguments).cells
-    sizes = [len(c.task.split("train").examples) for c in found]
-    assert sizes[0] == 5
-    assert min(sizes[1:]) > 100
 
 
 ENCODERS = FOCAL.replace('paper = "', 'architectures = ("encoder-decoder",)\n    paper = "')
@@ -246,35 +217,12 @@ def test_a_plan_skips_what_one_place_could_not_train(change, reason):
     assert reason in found.skips[0].reason
 
 
-def test_what_trains_nothing_may_be_told_what_to_watch():
-    assert plan(task="gigaword", method="lead", sets=("trainer.select=bleu",)).cells
-
-
 def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
     with pytest.raises(MissingError, match="^BENCH_DATA names '/no/such/folder'"):
         plan()
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_the_preset_is_small_with_a_gpu_too(monkeypatch, there):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: there)
-    assert make_plan(RunArguments(("ambiguous_template",), ("mle",))).preset == "small"
-    with pytest.raises(UsageError, match="no preset 'auto'; there are: mid, paper, small"):
-        plan(preset="auto")
-
-
 def test_weights_of_bfloat16_are_refused():
     with pytest.raises(UsageError, match="bf16-true.*take bf16-mixed, which keeps float32 weights"):
         plan(sets=("trainer.precision=bf16-true",))
-
-
-def test_exact_float32_products_are_not_in_the_key():
-    assert "float32_products" not in cell().config.as_dict()["trainer"]  # keys of before stay
-    assert keys("trainer.float32_products=highest")[0] == keys()[0]
-
-
-def test_a_task_names_its_evaluations():
-    assert set(keys()[1]) == set(AmbiguousTemplate.info.evaluations)
-    assert set(keys(task=TABLES)[1]) == {"likelihood", "generation greedy"}
-    assert LogicNLG.info.evaluations == ("likelihood", "generation")

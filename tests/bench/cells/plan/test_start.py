@@ -193,13 +193,6 @@ def test_what_is_no_trained_cell_is_refused(donors, tmp_path, changes):
     assert "\n" not in str(found.value)
 
 
-def test_a_folder_that_is_not_there_is_refused_by_the_command_in_one_line(bench, tmp_path):
-    ended = bench(*TINY, f"trainer.init_from={tmp_path / 'nowhere'}", "--results", str(tmp_path))
-    assert (ended.code, ended.out) == (3, "")
-    assert ended.err == ended.complaints[0] + "\n"
-    assert ended.err.startswith(f"bench: trainer.init_from names '{tmp_path / 'nowhere'}', which is no trained run")
-
-
 @pytest.mark.parametrize("where", ["nowhere", "."])
 def test_a_vocabulary_that_is_not_there_is_refused(tmp_path, where):
     with pytest.raises(MissingError, match=r"^backbone.tokenizer names '.*', which is no file$"):
@@ -221,13 +214,6 @@ def test_weights_of_another_shape_are_one_clear_line(donors, text, says):
     with pytest.raises(UsageError, match=whole) as error:
         started(found)
     assert "\n" not in str(error.value)
-
-
-def test_weights_of_another_shape_fail_the_cell_and_are_named(bench, donors, tmp_path):
-    ended = bench(*TINY, f"trainer.init_from={donors[0]}", "backbone.layers=3", "--results", str(tmp_path))
-    assert ended.code == 1
-    (line,) = ended.complaints
-    assert line.startswith(f"bench: failed: ambiguous_template · mle · small-causal · seed 0: weights of '{donors[0]}'")
 
 
 def test_weights_for_another_vocabulary_are_refused(donors, tmp_path):

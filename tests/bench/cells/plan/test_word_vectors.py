@@ -33,14 +33,6 @@ def test_vectors_are_in_the_key_and_the_record_by_their_content(tmp_path):
     assert changed.key != one.key
 
 
-def test_a_file_is_read_once_for_many_plans(tmp_path, monkeypatch):
-    file, read = tmp_path / "one.txt", []
-    file.write_bytes(b"the 4 5 6\n")
-    monkeypatch.setattr("bench.cells.cell.hash_of", lambda path: read.append(path) or "a" * 64)
-    assert cell(file).key == cell(file).key
-    assert read == [file]
-
-
 def test_vectors_that_are_not_there_come_with_how_to_get_them(tmp_path):
     with pytest.raises(MissingError, match=f"^backbone.glove names .*no file; the paper's: {re.escape(HOW_TO_GET)}$"):
         cell(tmp_path / "nowhere.txt")
