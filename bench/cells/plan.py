@@ -15,9 +15,8 @@ from bench.cells.loggers import check_loggers
 from bench.cells.plan_checks import (
     check_cell,
     check_metrics,
-    check_precision,
     check_preset,
-    check_shares,
+    check_training,
     unchoosable,
     undecodable,
     unlike_own_files,
@@ -219,7 +218,7 @@ class PlanBuilder:
                 return reason
             if reason:
                 return f"is fine-tuned from {relative.name}, which {reason}"
-            if reason := self.misfit_of_second(kind, relative, config):
+            if reason := self.misfit_of_reference(kind, relative, config):
                 return reason
         *older, cell = self.cells(kind, line)
         if kept := self.arguments.kinds:
@@ -315,14 +314,13 @@ class PlanBuilder:
             return reason
         return undecodable(method, config) or unshardable(method, self.arguments)
 
-    def misfit_of_second(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
+    def misfit_of_reference(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method's reference model does not fit, or None."""
         found = self.reference(kind, method, config)
         if found is None:
             return None
         reference, own = found
-        check_shares(own, self.arguments)
-        check_precision(own)
+        check_training(own, self.arguments)
         reason = self.misfit(kind, reference, own)
         if reason is None and architecture_of(own) != architecture_of(config):
             reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 __all__ = [
     "check_cell",
     "check_metrics",
-    "check_precision",
     "check_preset",
-    "check_shares",
+    "check_training",
     "confirm",
     "is_to_do",
     "unchoosable",
@@ -40,7 +39,7 @@ __all__ = [
 MANY = 50
 """More runs than these are begun only where somebody says so."""
 
-# Of a run -----------------------------------------------------------------------------------------------------------
+# Of a command -------------------------------------------------------------------------------------------------------
 
 
 def check_preset(preset: str) -> None:
@@ -108,7 +107,7 @@ def has_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-# Of a cell ----------------------------------------------------------------------------------------------------------
+# Of a run -----------------------------------------------------------------------------------------------------------
 
 
 def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
@@ -117,73 +116,42 @@ def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> N
     Raises:
         UsageError: naming the option.
     """
-    check_steps(method, config)
-    check_shares(config, arguments)
-    check_room(config)
-    check_strategy(config, arguments)
-    check_precision(config)
-
-
-def check_steps(method: Method, config: CellConfig) -> None:
-    """Refuse no training where there are no weights that could be read without it.
-
-    Raises:
-        UsageError: naming the backbone.
-    """
-    trainer = config.trainer
-    if trainer.steps or trainer.epochs or trainer.init_from or method.parent or method.is_baseline:
-        return
-    if method.untrained or is_pretrained(config.asked("backbone")):
-        return
-    raise UsageError(
-        f"trainer.steps and trainer.epochs of {config.task} are both 0, and backbone {config.backbone} has random "
-        f"weights: give one of them, or a pretrained backbone"
-    )
-
-
-def check_shares(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse more micro-batches than a batch has rows."""
-    accumulate = arguments.execution.accumulate
-    if config.trainer.batch_size < arguments.devices * accumulate:
+    trainer, task = config.trainer, config.task
+    starts_from_weights = trainer.init_from or method.parent or is_pretrained(config.asked("backbone"))
+    is_trained = trainer.steps or trainer.epochs or method.is_baseline or method.untrained
+    if not is_trained and not starts_from_weights:
         raise UsageError(
-            f"trainer.batch_size={config.trainer.batch_size} of {config.task} has fewer rows than --devices "
-            f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
+            f"trainer.steps and trainer.epochs of {task} are both 0, and backbone {config.backbone} has random "
+            f"weights: give one of them, or a pretrained backbone"
         )
-
-
-def check_room(config: CellConfig) -> None:
-    """Refuse a decoding that may write more tokens than a backbone from scratch has positions for."""
     n_positions = config.backbone_options.get("context")
-    if n_positions is None:
-        return
     for decoding in config.decodings:
-        if decoding.max_new_tokens is not None and decoding.max_new_tokens > int(n_positions):
+        if n_positions is not None and (decoding.max_new_tokens or 0) > int(n_positions):
             raise UsageError(
-                f"{config.task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
+                f"{task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
                 f"backbone.context={n_positions} has too few positions; lower max_new_tokens or give a larger context"
             )
+    check_training(config, arguments)
 
 
-def check_strategy(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse a precision that shares of a model cannot be trained in.
+def check_training(config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse more micro-batches than a batch has rows, and precisions that cannot be trained; for reference models too.
 
     Raises:
-        UsageError: naming both.
+        UsageError: naming the option.
     """
-    if arguments.strategy == "fsdp" and config.trainer.precision == "16-mixed":
+    trainer, accumulate = config.trainer, arguments.execution.accumulate
+    if trainer.batch_size < arguments.devices * accumulate:
+        raise UsageError(
+            f"trainer.batch_size={trainer.batch_size} of {config.task} has fewer rows than --devices "
+            f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
+        )
+    if arguments.strategy == "fsdp" and trainer.precision == "16-mixed":
         raise UsageError(
             "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
             "of the gradients; use bf16-mixed, or --strategy ddp"
         )
-
-
-def check_precision(config: CellConfig) -> None:
-    """Refuse weights in a type that AdamW cannot train.
-
-    Raises:
-        UsageError: they would be bfloat16.
-    """
-    if config.trainer.precision == "bf16-true":
+    if trainer.precision == "bf16-true":
         raise UsageError(
             f"trainer.precision=bf16-true of {config.task} has weights of 8 bits, and most steps of AdamW are smaller "
             f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "

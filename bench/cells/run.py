@@ -267,5 +267,5 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
         content["traceback"] = "".join(traceback.format_exception(error))
     try:
         cell.folder.write_failed(content, provenance())
-    except BenchError as second:
-        progress.warn(str(second))
+    except BenchError as unwritable:
+        progress.warn(str(unwritable))

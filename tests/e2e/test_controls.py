@@ -207,15 +207,6 @@ class TestBaselines:
         assert bench(*transformer(tmp_path / "results", "lead,copy_exemplar", "--devices", "2")).code == 0
         assert stores.contents(tmp_path / "results") == stores.contents(written)
 
-    def test_a_report_shows_no_backbone(self, bench: Bench, written: Path) -> None:
-        arguments = transformer(written, "lead,copy_exemplar")
-        arguments.remove("--json")
-        ended = bench(*arguments)
-        rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in ended.out.splitlines() if "│" in line]
-        shown = {row[0]: row[1:3] for row in rows if "[control]" in row[0]}
-        assert len(shown) == 6
-        assert {tuple(cells) for cells in shown.values()} == {("", "1")}
-
 
 class TestExemplars:
     def test_every_kind_of_evaluation_reads_them(self, trained: tuple[str, Path]) -> None:
