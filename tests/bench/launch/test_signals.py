@@ -145,15 +145,18 @@ class TestInterruptsGetOut:
         assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_signals_that_come_together_are_one(monkeypatch):
-    """A scheduler signals every process, and a parent passes its signal on."""
+@pytest.mark.parametrize("seconds", [TOGETHER_S, 60.0])
+def test_signals_that_come_together_are_one(monkeypatch, seconds):
+    """A scheduler signals every process, and a parent passes its signal on; after a step of Slurm, srun does again."""
     now = [100.0]
     monkeypatch.setattr("bench.launch.signals.time.monotonic", lambda: now[0])
+    if seconds != TOGETHER_S:
+        monkeypatch.setenv(TOGETHER, str(seconds))
 
     def work():
         with between_steps():
             terminate()
-            now[0] += TOGETHER_S
+            now[0] += seconds
             terminate()
             now[0] += 0.01
             with pytest.raises(Stopped):
@@ -161,22 +164,3 @@ def test_signals_that_come_together_are_one(monkeypatch):
 
     with handled(), pytest.raises(Stopped):
         work()
-
-
-def test_an_engine_may_say_for_how_long_signals_are_one(monkeypatch):
-    """Slurm signals a step, and seconds later srun does again."""
-    now = [100.0]
-    monkeypatch.setenv(TOGETHER, "60")
-    monkeypatch.setattr("bench.launch.signals.time.monotonic", lambda: now[0])
-    told = []
-
-    def work():
-        with between_steps():
-            terminate()
-            now[0] += 60
-            terminate()
-            told.append("kept")
-
-    with handled(), pytest.raises(Stopped):
-        work()
-    assert told == ["kept"]

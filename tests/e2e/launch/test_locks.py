@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -87,10 +86,9 @@ def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_pat
     assert wait_until(lambda: len(list(results.glob("*/mle/*/trained.json"))) == 1, 60), commands.log(second)
     assert wait_until(lambda: "is locked by process" in commands.log(second), 20), commands.log(second)
     children.kill(first)
-    killed_at, taken = time.monotonic(), len(steps_in(tmp_path))
+    taken = len(steps_in(tmp_path))
     (tmp_path / "go").touch()
     assert wait_until(lambda: len(steps_in(tmp_path)) > taken, 20)
-    assert time.monotonic() - killed_at < 20
     assert len(commands.outcome(second)["ok"]) == 2
     assert min(step for _, step in steps_in(tmp_path)[taken:]) > 1, "it goes on, and does not begin again"
     assert len(list(results.rglob("trained.json"))) == 2
