@@ -1,4 +1,4 @@
-"""After training: an objective takes from data what no step trains, on one process, while the others wait."""
+"""After training: an objective chooses by data what no step trains, such as a penalty; other processes wait."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["SplitBatches", "fitted"]
 
 
 def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
-    """Let an objective take from data what no step trains; return what is recorded of it, or nothing.
+    """Let an objective choose by data what no step trains; return what is recorded of it, or nothing.
 
     One process does it, on its device; the others read what is stored.
 

@@ -1,4 +1,4 @@
-"""Cell: one configuration of the matrix with its key and the evaluations it wants."""
+"""Cell: the code's name of a run, one configuration of the matrix with its key and its required evaluations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
 OWN = "own"
-"""Status of rows that nobody but the user has."""
+"""Status of rows that only the user has."""
 ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
 """What to do where the file of a backbone's option is not there."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: its configuration, its key, and the evaluations it wants by rows key.
+    """One run: its configuration, its key, and its required evaluations by their keys.
 
     Args:
         parent: the run it is fine-tuned from.
@@ -49,7 +49,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Task, method, backbone and seed, as messages name the run."""
         return f"{self.config.task} · {self.method.name} · {self.config.backbone} · seed {self.config.seed}"
 
     @property
@@ -98,7 +98,7 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
 
 
 def key_or_none(cell: Cell | None) -> str:
-    """Return a run's key, empty for no cell."""
+    """Return a run's key, empty for no run."""
     return "" if cell is None else cell.key
 
 

@@ -1,4 +1,4 @@
-"""Loggers: copies of a run for people to look at. The store keeps the results, and no logger changes one of them.
+"""Loggers: copies of a run's curves, scores and samples for other programs. No logger changes a stored result.
 
 A logger receives the configuration, curves, scores and samples of a run, and nothing else: no code, environment,
 command line or console output. Values of known secret variables are removed from names and texts. A logger that raises
@@ -139,7 +139,7 @@ class Logs:
 
 
 class OpenRun(Events):
-    """One run on all loggers that work; it passes every event on to whoever shows it.
+    """One run on all loggers that have not failed; it passes every event on to the progress line.
 
     Args:
         logs: the loggers of the command.

@@ -21,7 +21,7 @@ from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen
 
 VERSION = 3
-"""In the key of every rows file; raise it when rows of the same model would come out otherwise."""
+"""In the key of all predictions; raise it when the predictions of the same model would differ."""
 
 LADDER = (1, 2, 3, 5, 10, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
 """The k of top-k sampling that a matched control tries."""

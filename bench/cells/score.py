@@ -32,7 +32,7 @@ from bench.tasks.fetch.sources import Source, resolve
 from bench.training.events import SILENT, Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
-"""How a metric says that it was not computed for want of something."""
+"""How the signature of a value says that a model or a package was missing."""
 
 __all__ = [
     "Tasks",
@@ -88,7 +88,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRow
 
 
 def raised(error: Exception) -> str:
-    """Say what a metric or task of the user's own has raised, and where: their code may raise anything."""
+    """Return what a metric or task of the user's own has raised, and where: their code may raise anything."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
 
@@ -246,7 +246,7 @@ class Tasks:
         return self.known[name]
 
     def _places(self, kind: type[Task]) -> dict[str, Any]:
-        """Return the options that were given of where the data of a task is."""
+        """Return the options that were given for where the data of a task is."""
         places: dict[str, Any] = {}
         for scope in (None, kind.name):  # a setting for this task alone goes before one for every task
             given = [override for override in self.sets if (override.scope, override.section) == (scope, "task")]

@@ -93,7 +93,7 @@ def execute_jobs(
         plan: from `make_plan`.
         arguments: jobs, devices, threads, loggers.
         progress: shows what happens.
-        executor: takes the runs that lack something; by default processes of this machine.
+        executor: takes the unfinished runs; by default processes of this machine.
         jobs: how many runs are executed at once on this machine.
 
     Raises:
@@ -135,7 +135,7 @@ class Jobs:
         plan: the plan.
         arguments: of the command.
         progress: shows what happens.
-        executor: takes the runs that lack something.
+        executor: takes the unfinished runs.
         shares: the environments of the runs that are executed at once.
         is_here: whether they are processes of this machine, which signals are passed on to.
     """

@@ -234,7 +234,7 @@ def requeue() -> None:
 def run_on_slurm(
     plan: Plan, arguments: RunArguments, options: SlurmOptions, words: Sequence[str], progress: Progress
 ) -> Outcome:
-    """Submit the runs of a plan that lack something, or find those that were submitted; wait until they have ended.
+    """Submit the unfinished runs of a plan, or find those that were submitted; wait until they have ended.
 
     Args:
         plan: of the command.

@@ -60,7 +60,7 @@ class Tuned:
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Task and method, as messages name it."""
         return f"{self.task.name} · {self.method.trained_name}"
 
 
