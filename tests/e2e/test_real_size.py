@@ -1,23 +1,79 @@
-"""Every paper method takes two steps at the paper's size, with random weights, on its own task."""
+"""Every paper's method takes two steps at the paper's size, with random weights, on its own task.
+
+The architecture, length and precision are the recipe's; a pretrained backbone is replaced by its architecture from
+scratch. Each runs in a process of its own, `python -m tests.e2e.test_real_size TASK METHOD BACKBONE RESULTS`, which
+prints one line of JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.tasks import find_task
-from tests.e2e.real_size import cells
+from bench.cells.plan import make_plan
+from bench.cells.progress import Progress
+from bench.cells.run import execute
+from bench.config.arguments import RunArguments
+from bench.config.resolve import find_method
+from bench.models.backbones import BACKBONES
+from bench.models.backbones.scratch import SUFFIX
+from bench.tasks import TASKS, find_task
 
 DATA = os.environ.get("BENCH_DATA", "")
 BARRED = ("nyt", "lyrics", "nsmc")
 """Tasks whose data nobody may pass on; the same methods run at the same size on others."""
 LARGE = [("ambiguous_template", "histalign", "gpt2-large-scratch")]
+STEPS, ROWS = 2, 2
+
+
+def cells() -> Iterator[tuple[str, str, str]]:
+    """Yield task, method and backbone with random weights of every method that a paper trains on a task."""
+    for task in TASKS:
+        recipe = find_task(task).value.recipes.get("paper", {})
+        backbone = str(recipe.get("backbone", ""))
+        if f"{backbone}{SUFFIX}" in BACKBONES:
+            backbone += SUFFIX
+        for method in filter(None, str(recipe.get("methods", "")).split(",")):
+            yield task, method, backbone
+
+
+def measured(task: str, method: str, backbone: str, results: str) -> dict[str, Any]:
+    """Train and evaluate one run in this process, which should do nothing else."""
+    started = time.monotonic()
+    sets = [f"trainer.steps={STEPS}", "trainer.epochs=0", f"trainer.batch_size={ROWS}", "trainer.warmup=0"]
+    sets.append(f"evaluation.rows={ROWS}")
+    if find_method(method).parent:
+        sets.append(f"finetuned:trainer.steps={STEPS}")
+    arguments = RunArguments(
+        (task,), (method,), backbone=backbone, preset="paper", sets=tuple(sets), kinds=("likelihood", "probe"),
+        controls=False, results=results,
+    )  # fmt: skip
+    with Progress(quiet=True) as progress:
+        plan = make_plan(arguments, progress.say)
+        outcome = execute(plan, arguments, progress)
+    cell = plan.cells[-1]
+    record = cell.folder.trained() or {}
+    return {
+        "failed": {label: str(why).splitlines()[0] for label, why in outcome.failed.items()},
+        "status": record.get("status"),
+        "steps": record.get("train", {}).get("steps"),
+        "loss": [loss for _, loss in record.get("train", {}).get("curve", [])],
+        "parameters": record.get("model", {}).get("parameters"),
+        "precision": cell.config.trainer.precision,
+        "positions": cell.config.trainer.max_source + cell.config.trainer.max_target,
+        "seconds": round(time.monotonic() - started, 1),
+        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9, 2),
+    }
 
 
 def test_every_paper_is_there() -> None:
@@ -37,9 +93,8 @@ def test_two_steps(task: str, method: str, backbone: str, tmp_path: Path) -> Non
     """They end with finite losses; time and memory are printed."""
     if not (Path(DATA) / task).is_dir():
         pytest.skip(f"no data of {task}")
-    command = [sys.executable, "-m", "tests.e2e.real_size", task, method, backbone, str(tmp_path)]
-    environment = {**os.environ, "BENCH_DATA": DATA}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, env=environment)
+    command = [sys.executable, "-m", __name__, task, method, backbone, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, env={**os.environ, "BENCH_DATA": DATA})
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     print(json.dumps({"task": task, "method": method, "backbone": backbone, **found}))
@@ -49,3 +104,7 @@ def test_two_steps(task: str, method: str, backbone: str, tmp_path: Path) -> Non
     recipe = find_task(task).value.recipes["paper"]
     assert found["precision"] == recipe.get(f"{method}:trainer.precision", recipe.get("trainer.precision", "32-true"))
     assert found["positions"] == recipe["trainer.max_source"] + recipe["trainer.max_target"]
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(*sys.argv[1:5])))
