@@ -25,12 +25,12 @@ __all__ = ["WORDS", "Paper", "Scale", "Verdict", "Word", "evaluate", "ranged", "
 
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[str, str] = {
-    "seen here": "every comparison of the claim has the claimed direction, p at most 0.05 after Holm, or the same "
-    "value in every seed",
-    "reversed here": "a comparison of the claim has the other direction, p at most 0.05 after Holm",
+    "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction or with the "
+    "same difference in every seed",
+    "reversed here": "a comparison has the opposite direction, with p at most 0.05 after Holm's correction",
     "open": "neither, with the seeds that were run",
-    "not run": "a row that it compares, a control that it declares or a trivial control was not run",
-    "not testable here": "a side does not clearly beat the task's trivial controls, or the claim is out of reach",
+    "not run": "a method, a control or a trivial control that the claim needs was not run",
+    "not testable here": "a method does not clearly beat the trivial controls, or data, models or methods are missing",
 }
 
 

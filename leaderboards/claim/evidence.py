@@ -327,9 +327,8 @@ class _Board:
                 elif low <= 0:
                     mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     name = TRIVIAL.get(method, method)
-                    why = (
-                        f"{' and '.join(columns)} of {row.method} ({mine:.2f}) does not clearly beat {name} ({its:.2f})"
-                    )
+                    pair = f"{row.method} ({mine:.2f}) does not clearly beat {name} ({its:.2f})"
+                    why = f"in {' and '.join(columns)}, {pair}"
                     numbers = [] if part.precondition else printed(self.claim, part, row.method)
                     if numbers and sign * statistics.fmean(numbers) <= sign * its:
                         of = f"{' and '.join(columns)} of {row.method} is {mine:.2f}"

@@ -21,7 +21,7 @@ CONTROLS = {
     "mle.cache": "an untrained cache (mle.cache)",
     "mle.knn": "a search for nearest neighbours in the training text, which is no local cache (mle.knn),",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
-    "adadec.swapped": "another row's exemplar (adadec.swapped)",
+    "adadec.swapped": "the exemplar of a different example (adadec.swapped)",
 }  # what the controls of claims are, for people, by label
 
 
@@ -93,11 +93,11 @@ def _stated(part: Part) -> str:
 def verdict_text(verdict: Verdict) -> str:
     """Return the verdict with what was run, what stops or reverses it, the controls, and the result without a fault."""
     scale = f" ({verdict.scale.words})" if verdict.scale is not None else ""
-    not_covered = f"not covered: {verdict.claim.beyond}" if verdict.claim.beyond else ""
+    not_covered = f"not tested: {verdict.claim.beyond}" if verdict.claim.beyond else ""
     if not verdict.is_tested:
         first, *more = verdict.why
-        more = [f"{len(more)} more such {'lines' if more[1:] else 'line'} in the evidence"] if more else []
-        details = [f"{verdict.word}{scale}: {first}", *more, not_covered]
+        more = [f"{len(more)} more {'reasons' if more[1:] else 'reason'} in the evidence"] if more else []
+        details = [f"{verdict.word}: {first}", *more, not_covered]
     else:
         details = [f"{verdict.agrees or verdict.word}{scale}", *verdict.why, verdict.claim.result]
         details += [*corrected_text(verdict), *control_text(verdict), not_covered]

@@ -10,39 +10,42 @@ from typing import Any
 from bench.leaderboards.claim.evaluation import WORDS, Paper, Verdict, scale_of
 from bench.leaderboards.claim.evidence import PartEvidence
 from bench.leaderboards.claim.lines import evidence_lines, here_text, p_text, paper_text, verdict_text
+from bench.leaderboards.published import papers as published
 from bench.leaderboards.render.markdown_table import markdown_table
 from bench.leaderboards.render.text_table import aligned
 
 __all__ = ["abstract", "content", "counts", "markdown", "terminal"]
 
-SHARED = "of these, a control has nine tenths of the effect"
+SHARED = "of these, a control reaches nine tenths of the effect"
 
 
 def abstract(papers: Sequence[Paper]) -> list[str]:
-    """Return six lines: what was run, on what, what follows, what does not, and how to read the numbers."""
+    """Return six lines: models, data, number of claims, verdicts, limits, and how to read the numbers."""
     verdicts = [verdict for paper in papers for verdict in paper.verdicts]
     found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
     scales = [(paper.file.name, scale) for paper, scale in found if scale is not None]
     tested = sum(1 for verdict in verdicts if verdict.p is not None)
     at_scale = sum(1 for verdict in verdicts if verdict.parts and not verdict.not_comparable)
-    run, on = "What was run: nothing is stored for these claims.", "On what: nothing."
+    run, on = "Models: nothing is stored for these claims.", "Data: none."
     if scales:
-        run = f"What was run: {'; '.join(f'for {name} {scale.models}' for name, scale in scales)}."
-        on = f"On what: {'; '.join(f'for {name} {scale.text}' for name, scale in scales)}."
+        run = f"Models: {'; '.join(f'{name} {scale.models}' for name, scale in scales)}."
+        on = f"Data: {'; '.join(f'{name} {scale.text}' for name, scale in scales)}."
     return [
         run,
         on,
-        f"How much: {len(verdicts)} sentences are listed, which we chose, and the papers make more claims; {tested} "
-        f"could be tested, {at_scale or 'none'} with model, weights, length of training and text of the paper's table.",
-        "What follows: `seen here` says that the claimed difference appears in these runs, at this size and on this "
-        "text, and `reversed here` that the opposite one does.",
-        "What does not follow: no verdict confirms or contradicts a paper; only rows at its own scale could. The "
-        "counts are no score of a paper: claims overlap and differ in weight.",
-        "How to read: `from the paper` is computed from its tables. An effect is positive in the claimed "
-        "direction; where a claim says 'no higher', it is the first method minus the second. Points are of the gap to "
-        "human text, in per cent of the human value. Intervals are 95 % Student t over differences paired by seed, "
-        "three or more. A claim is tested as a whole, with Holm over a paper's tested claims; of one that was not "
-        "tested, only the means of its rows are listed below its table.",
+        f"Claims: we selected {len(verdicts)} sentences; the papers make more claims. Those without quotation "
+        f"marks are in our words. {tested} could be tested, "
+        f"{at_scale or 'none'} of them with the model, the weights, the training length and the data of the paper.",
+        "Verdicts: `seen here` means that the claimed difference appears in these runs, with these models and data, "
+        "and `reversed here` that the opposite one does.",
+        "Limits: no verdict confirms or contradicts a paper; that needs runs at the paper's scale. The counts are no "
+        "grade: claims overlap and are not equally important.",
+        "Numbers: `from the paper` is computed from the paper's tables. A positive effect has the claimed direction; "
+        "where a claim says 'no higher', it is the first method minus the second. Points are of the distance to human "
+        "text, in per cent of the human value. In a sum of steps the second are of fine-tuning. Intervals are "
+        "95 % t intervals of differences paired by seed, three or more. A claim is tested as a whole, with Holm's "
+        "correction over the tested claims of a paper. Of claims that were not tested, the list below the table has "
+        "the means alone.",
     ]
 
 
@@ -79,7 +82,7 @@ def terminal(papers: Sequence[Paper]) -> str:
 
 def markdown(papers: Sequence[Paper]) -> str:
     """Return the report as Markdown: six lines, the counts, then for each paper a table and the evidence."""
-    meanings = {"verdict": "what it means", **WORDS}
+    meanings = {"verdict": "meaning", **WORDS}
     head, *rows = [[word, meanings.get(word, ""), *numbers] for word, *numbers in counts(papers)]
     lines = [*(f"- {line}" for line in abstract(papers)), "", *markdown_table(head, rows, texts=2)]
     return "\n\n".join(["\n".join(lines), *map(_markdown_paper, papers)])
@@ -96,14 +99,13 @@ def _markdown_paper(paper: Paper) -> str:
             p = "" if verdict.p is None or constant else f" (after Holm, {p_text(verdict.p)})"
             evidence.append(f'{place}. "{_marked(claim.quote)}"{p}')
             evidence += [f"    - {_marked(line)}" for line in evidence_lines(verdict)]
-    notes = [f"{_marked(' '.join(paper.file.notes))}", ""] if paper.file.notes else []
-    lines = [
-        f"## {paper.file.name}",
-        "",
-        *notes,
-        *markdown_table(["", "claim", "where", "from the paper", "here", "verdict"], rows),
-    ]
-    lines += ["", "Sentences that have runs here, with their evidence:", "", *evidence] if evidence else []
+    cited = [f"{one.citation}." for one in published.papers() if one.short == paper.file.short]
+    notes = [_marked(" ".join([*cited, *paper.file.notes])), ""]
+    head = ["", "claim", "where", "from the paper", "here", "verdict"]
+    if all(row[4] == "–" for row in rows):  # no claim was tested
+        head, rows = [*head[:4], head[5]], [[*row[:4], row[5]] for row in rows]
+    lines = [f"## {paper.file.name}", "", *notes, *markdown_table(head, rows)]
+    lines += ["", "The sentences of which there are runs, with their evidence:", "", *evidence] if evidence else []
     return "\n".join(lines)
 
 

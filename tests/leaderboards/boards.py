@@ -129,7 +129,7 @@ def around() -> dict[str, Any]:
              "verdict_text": "seen here (459k parameters from scratch, 300 steps, LogicNLG, 3 seeds)",
              "evidence": ["bleu-3: +3.20"], "parts": [{"values": [5.2, 2.0]}]}  # fmt: skip
     other = {**claim, "claim": "AdaDec beats Seq2Seq", "here": "", "parts": [], "verdict_text": "not run: adadec"}
-    papers = [{"paper": name, "abstract": ["What was run: models"], "counts": {"seen here": 1}, "claims": [one]}
+    papers = [{"paper": name, "abstract": ["Models: large"], "counts": {"seen here": 1}, "claims": [one]}
               for name, one in (("HistAlign", claim), ("AdaDec", other))]  # fmt: skip
     overview = {"baseline": "mle", "sentences": ["a sentence"], "tasks": tasks, "methods": methods, "notes": ["a note"]}
     return {"overview": overview, "claims": papers}

@@ -82,7 +82,7 @@ def test_a_difference_paired_by_seed_is_seen_reversed_or_open(ours: list[float],
 def test_a_verdict_names_size_start_steps_text_and_seeds() -> None:
     text = verdict_text(verdict_of(claim(beyond="GPT-2 large"), two([1.0, 1.2, 1.1], THEIRS)))
     assert text == (
-        "seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds); not covered: GPT-2 large"
+        "seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds); not tested: GPT-2 large"
     )
 
 
@@ -107,7 +107,7 @@ def test_what_is_not_stored_is_named() -> None:
 
 def test_a_claim_out_of_reach_is_not_testable_and_counts() -> None:
     one = claim_of({"quote": "q", "where": "w", "out_of_reach": "needs LLaMA-2 7B", "beyond": "GPT-2"})
-    assert verdict_text(verdict_of(one)) == "not testable here: needs LLaMA-2 7B; not covered: GPT-2"
+    assert verdict_text(verdict_of(one)) == "not testable here: needs LLaMA-2 7B; not tested: GPT-2"
 
 
 def test_the_papers_own_numbers_stand_beside_a_claim_out_of_reach() -> None:
@@ -309,7 +309,7 @@ def test_what_is_beyond_a_control_has_a_paired_interval() -> None:
 
 def test_a_declared_control_that_was_not_run_makes_a_claim_not_run() -> None:
     found = verdict_of(claim(controls=["mle.decoupled"]), two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9]))
-    assert verdict_text(found).startswith("not run (459k parameters from scratch, ")
+    assert verdict_text(found).startswith("not run: mle.decoupled")
     assert found.why == ("mle.decoupled",)
     assert controlled([2.0, 2.1]).why == ("3 seeds of mle.decoupled",)
 
@@ -378,9 +378,9 @@ def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None
     worse = conditioned([3.0, 3.1, 3.2])
     assert (worse.word, worse.why) == (
         "not testable here",
-        ("kld of mle (4.10) does not clearly beat a bigram model (3.10)",),
+        ("in kld, mle (4.10) does not clearly beat a bigram model (3.10)",),
     )
-    assert conditioned([0.1, 0.2, 0.3]).why[0].startswith("kld of f2softmax (1.00) does not clearly beat")
+    assert conditioned([0.1, 0.2, 0.3]).why[0].startswith("in kld, f2softmax (1.00) does not clearly beat")
     assert conditioned([4.2, 4.0, 4.4]).word == "not testable here", "a better mean, and an interval that reaches 0"
 
 

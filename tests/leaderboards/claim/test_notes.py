@@ -53,11 +53,11 @@ def test_notes_on_adadec_are_of_its_rows(scores: pd.DataFrame) -> None:
     notes = " ".join(read("adadec").notes)
     long = {"steps": 1500, "metric": "rouge-1"}
     exemplar, lead = (of(scores, "gigaword", m, metric="rouge-1").value.mean() for m in ("copy_exemplar", "lead"))
-    assert f"has a ROUGE-1 of {exemplar:.1f}, the first words of the source {lead:.1f}" in notes
+    assert f"gives a ROUGE-1 of {exemplar:.1f}, and the first words of the source {lead:.1f}" in notes
     swapped, own = (of(scores, "gigaword", m, **long).value.mean() for m in ("adadec.swapped", "adadec"))
     assert f"({swapped:.1f} against {own:.1f} in ROUGE-1)" in notes
     (ours,), (theirs,) = (of(scores, "gigaword", m, **long).parameters.unique() for m in ("adadec", "seq2seq"))
-    assert f"{100 * ours / theirs - 100:.0f} % more weights" in notes
+    assert f"{100 * ours / theirs - 100:.0f} % more parameters" in notes
     for name in ("Seq2Seq", "AttExp", "AdaDec", "AdaDec+AttExp"):
         method = name.lower().replace("+", "_")
         (rate,) = of(scores, "gigaword", method, **long).lr.unique()

@@ -33,14 +33,14 @@ def grid() -> str:
     return call("claims", "--markdown", "--results", str(ROOT / "leaderboards" / "runs" / "grid")).out
 
 
-def test_six_lines_say_what_was_run_and_what_does_not_follow(grid: str) -> None:
+def test_six_lines_state_models_data_and_limits(grid: str) -> None:
     first = grid.splitlines()[:6]
     assert [line.removeprefix("- ").partition(":")[0] for line in first] == [
-        "What was run", "On what", "How much", "What follows", "What does not follow", "How to read",
+        "Models", "Data", "Claims", "Verdicts", "Limits", "Numbers",
     ]  # fmt: skip
     assert "parameters from scratch" in first[0]
-    assert "for F2-Softmax King James Bible; for HistAlign Ambiguous Template" in first[1]
-    assert f"{CLAIMS} sentences are listed, which we chose" in first[2]
+    assert "F2-Softmax King James Bible; HistAlign Ambiguous Template" in first[1]
+    assert f"we selected {CLAIMS} sentences" in first[2]
 
 
 def test_every_claim_counts_those_out_of_reach_too(grid: str) -> None:
@@ -87,7 +87,7 @@ def test_a_folder_of_results_gives_the_same_content_in_every_form(tmp_path: Path
 
 def test_an_empty_folder_has_nothing_run(tmp_path: Path) -> None:
     text = call("claims", "--results", str(tmp_path)).out
-    assert text.startswith("What was run: nothing is stored for these claims.\nOn what: nothing.\n")
+    assert text.startswith("Models: nothing is stored for these claims.\nData: none.\n")
     assert "leaderboards/claims/adadec.toml" in text.splitlines()[-1]
     found = json.loads(call("claims", "--json", "--results", str(tmp_path)).out)
     assert [paper["paper"] for paper in found] == ["AdaDec", "F2-Softmax", "HistAlign"]

@@ -141,7 +141,7 @@ def test_a_claim_has_both_numbers_and_its_verdict_and_opens_on_its_quote():
     assert row[0].endswith('section 1: "q"')
     assert row[1:3] == ["–", "+3.00 (+2.75 to +3.25)"]
     assert row[3].startswith("seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds)")
-    assert "What was run: for Paper 459k parameters from scratch" in written
+    assert "Models: Paper 459k parameters from scratch" in written
     none = page({**boards.example(), "claims": claims_of([evaluate(read("adadec"), [])])})
     assert 'id="claims"' not in none
 
