@@ -8,10 +8,11 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.base.lightning import postpone
-from bench.base.own_code import make_current_folder_importable
+from bench.base.own_code import importable
 from bench.base.redaction import guard_process, guarded, printable
 from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
@@ -62,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 def program() -> int:
     """Run the command line of this process; return the exit code."""
     guard_process()
-    make_current_folder_importable()
+    importable(Path.cwd())
     return main(own_process=True)
 
 

@@ -1,4 +1,4 @@
-"""Entries: light table rows that name what there is, so that `bench list` imports nothing heavy."""
+"""Registries: tables of methods, tasks, backbones and metrics that name their classes and import none of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.own_code import is_file, load, source_sha256
+from bench.base.own_code import load, module_of, source_sha256
 from bench.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ Check = Callable[[str, Any], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """One method, task, backbone or metric: where its class is, and one line about it.
+    """One method, task, backbone or metric: where its class is, and a line about it.
 
     Args:
         target: `package.module:Name`, imported only when used.
         summary: one line for `bench list`.
         paper: where it comes from.
-        needs: what it cannot do without, in words.
+        needs: what it needs besides the suite, in words.
         variants: named settings (`section.name` to value) of the same class, usable as `name.variant`.
     """
 
@@ -79,9 +79,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
         MissingError: its module or file is not there.
     """
     if name in all_names(table):
-        if name not in table:
-            return Loaded(name, table[name.partition(".")[0]].load(), name, {})
-        return Loaded(name, table[name].load(), name, {})
+        return Loaded(name, table[name if name in table else name.partition(".")[0]].load(), name, {})
     if ":" in name:
         return _own(name, table, kind, check)
     points = installed(kind, table)
@@ -101,21 +99,10 @@ def _own(asked: str, table: Mapping[str, Entry], kind: str, check: Check | None)
     if check is not None:
         check(asked, value)
     place, _, typed = asked.rpartition(":")
-    module = place
-    if is_file(place):
-        path = Path(place).expanduser().resolve()
-        module, asked = path.stem, f"{path}:{typed}"
-    target = ""
-    if isinstance(value, Entry):
-        target = value.target
-    name = _name_of(value, typed, asked, table, kind)
-    code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
-    return Loaded(name, value, asked, code)
-
-
-def _name_of(value: Any, typed: str, asked: str, table: Mapping[str, Entry], kind: str) -> str:
-    """Return the name of a class, which it says itself; of a function or an entry, its own."""
-    what, name = "a name", typed
+    if place.endswith(".py"):
+        asked = f"{Path(place).expanduser().resolve()}:{typed}"
+    target = value.target if isinstance(value, Entry) else ""
+    what, name = "a name", typed  # of a function or an entry
     if inspect.isclass(value):
         what, name = "a class attribute `name`", getattr(value, "name", "")
     if not isinstance(name, str) or not NAME.fullmatch(name):
@@ -125,7 +112,9 @@ def _name_of(value: Any, typed: str, asked: str, table: Mapping[str, Entry], kin
         )
     if name in all_names(table) or name == "all":
         raise UsageError(f"'{asked}' is named '{name}', which is a built-in {kind}; choose another name")
-    return name
+    module = module_of(asked)
+    code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
+    return Loaded(name, value, asked, code)
 
 
 def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
@@ -151,9 +140,7 @@ def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
 
 def package_of(point: EntryPoint) -> str:
     """Return the package of an entry point, for messages."""
-    if point.dist is None:
-        return f"'{point.value}'"
-    return f"package '{point.dist.name}'"
+    return f"'{point.value}'" if point.dist is None else f"package '{point.dist.name}'"
 
 
 def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> UsageError:
@@ -163,8 +150,7 @@ def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> Usage
     "no method 'mel'; did you mean 'mle'?; module:Name or file.py:Name works too"
     """
     others = "module:Name or file.py:Name works too"
-    if also:
-        others = f"{also} works too, and module:Name or file.py:Name"
+    others = f"{also} works too, and module:Name or file.py:Name" if also else others
     return UsageError(f"no {kind} '{name}'{did_you_mean(name, names)}; {others}")
 
 

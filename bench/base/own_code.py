@@ -1,4 +1,4 @@
-"""Own code: a user's module or file, imported by what was typed, and the hash of its source."""
+"""Plug-ins: a user's module or file, imported by what was typed, and the hash of its source, which keys contain."""
 
 from __future__ import annotations
 
@@ -13,29 +13,23 @@ from typing import Any
 
 from bench.errors import MissingError, UsageError, did_you_mean
 
-__all__ = ["import_file", "import_from", "is_file", "load", "make_current_folder_importable", "source_sha256"]
-
-ENDING = ".py"
-
-
-def make_current_folder_importable() -> None:
-    """Let modules of the current folder be imported, behind all that is installed. The program does this, no import."""
-    importable(Path.cwd())
+__all__ = ["importable", "load", "module_of", "source_sha256"]
 
 
 def importable(folder: Path) -> None:
-    """Put a folder at the end of the import path, once."""
+    """Let modules of a folder be imported, after all that is installed. The program does this, no import."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
-def is_file(place: str) -> bool:
-    """Return whether the part before the colon is a file.
+def module_of(target: str) -> str:
+    """Return the module of `module:Name` or `file.py:Name`.
 
-    >>> is_file("losses/focal.py"), is_file("losses.focal")
-    (True, False)
+    >>> module_of("losses.focal:Focal"), module_of("losses/focal.py:Focal")
+    ('losses.focal', 'focal')
     """
-    return place.endswith(ENDING)
+    place = target.rpartition(":")[0]
+    return Path(place).stem if place.endswith(".py") else place
 
 
 def load(target: str) -> Any:
@@ -46,79 +40,40 @@ def load(target: str) -> Any:
         UsageError: when the module breaks while it is imported, or has no such name.
     """
     place, _, name = target.rpartition(":")
-    module = import_from(place, target)
-    if not hasattr(module, name):
-        public = [attribute for attribute in vars(module) if not attribute.startswith("_")]
-        what = "module"
-        if is_file(place):
-            what = "file"
-        raise UsageError(f"{what} '{place}' has no '{name}'{did_you_mean(name, public)}")
-    return getattr(module, name)
-
-
-def import_from(place: str, target: str) -> ModuleType:
-    """Import a module by its name or file; `target` is for messages.
-
-    Raises:
-        MissingError: when it is not there, or needs a module that is not.
-        UsageError: when it breaks while it is imported.
-    """
+    is_file = place.endswith(".py")
     try:
-        if is_file(place):
-            return import_file(Path(place))
-        return importlib.import_module(place)
+        module = import_file(Path(place)) if is_file else importlib.import_module(place)
     except ImportError as error:
         raise MissingError(f"cannot import '{place}' for '{target}': {error}") from error
     except (MissingError, UsageError):
         raise
     except Exception as error:
         raise UsageError(f"importing '{place}' for '{target}' fails: {type(error).__name__}: {error}") from error
+    if not hasattr(module, name):
+        public = [attribute for attribute in vars(module) if not attribute.startswith("_")]
+        raise UsageError(f"{'file' if is_file else 'module'} '{place}' has no '{name}'{did_you_mean(name, public)}")
+    return getattr(module, name)
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a file as the module of its name, once; modules beside it can be imported by it.
+    """Import a file as the module of its name, once; it can import modules of its folder.
 
     Raises:
         MissingError: there is no such file.
-        UsageError: its name is no module's, or another module has it.
+        UsageError: its name cannot be that of a module, or another module has it.
     """
     path = path.expanduser().resolve()
-    name = path.stem
     if not path.is_file():
         raise MissingError(f"there is no file '{path}'")
-    if not name.isidentifier():
+    if not path.stem.isidentifier():
         raise UsageError(f"'{path.name}' should be named by letters, digits and '_' to be imported; rename it")
-    if name in sys.modules:
-        return already_imported(path)
-    spec = importlib.util.find_spec(name)
-    if spec is not None and spec.origin is not None and Path(spec.origin).resolve() != path:
-        raise hidden(path, spec.origin)
     importable(path.parent)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-def already_imported(path: Path) -> ModuleType:
-    """Return the module of a file's name, which must be that file."""
-    module = sys.modules[path.stem]
-    origin = getattr(module, "__file__", None)
-    if origin is None or Path(origin).resolve() != path:
-        raise hidden(path, origin or "a module of Python")
-    return module
-
-
-def hidden(path: Path, origin: str) -> UsageError:
-    """Return the refusal of a file that would hide another module."""
-    return UsageError(f"'{path}' has the name of another module ({origin}); rename one of them")
+    importlib.invalidate_caches()  # the file may be newer than the last look into its folder
+    spec = importlib.util.find_spec(path.stem)
+    if spec is None or spec.origin is None or Path(spec.origin).resolve() != path:
+        origin = "a module of Python" if spec is None else spec.origin
+        raise UsageError(f"'{path}' has the name of another module ({origin}); rename one of them")
+    return importlib.import_module(path.stem)
 
 
 def source_sha256(value: Any, module: str, target: str = "") -> str:
@@ -139,23 +94,11 @@ def source_sha256(value: Any, module: str, target: str = "") -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def module_of(target: str) -> str:
-    """Return the module of `module:Name` or `file.py:Name`.
-
-    >>> module_of("losses.focal:Focal"), module_of("losses/focal.py:Focal")
-    ('losses.focal', 'focal')
-    """
-    place = target.rpartition(":")[0]
-    if is_file(place):
-        return Path(place).stem
-    return place
-
-
 def file_of(value: Any, module: str) -> Path:
     """Return the file in which a class or function is written; of any other object, that of its module."""
-    origin = getattr(sys.modules[module], "__file__", None)
     if inspect.isclass(value) or inspect.isfunction(value):
-        origin = getattr(sys.modules.get(value.__module__), "__file__", None)
+        module = value.__module__
+    origin = getattr(sys.modules.get(module), "__file__", None)
     if origin is None or not Path(origin).is_file():
         raise UsageError(f"'{module}' has no file, and results are stored under the hash of a source; write it in one")
     return Path(origin)

@@ -1,14 +1,17 @@
-"""Keys: stable for ever, blind to the order of a mapping, different for everything else."""
+"""Keys and seeds: stable for ever, and different for everything that differs."""
 
 import hashlib
 import math
+import os
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.base.cores import cores
 from bench.base.keys import canonical, key_of, sha256
-from bench.base.seeds import seed_of
+from bench.base.seeds import seed_of, seed_torch
 
 KNOWN = {"b": [1, 2.5, None, True], "a": "é\n", "c": {"y": 1, "x": "\ud800"}}
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -32,18 +35,30 @@ def test_the_order_of_a_mapping_does_not_matter(content):
     assert key_of({"inner": [content]}) == key_of({"inner": [turned]})
 
 
-def test_the_order_of_a_list_does():
-    assert key_of([1, 2]) != key_of([2, 1])
-
-
 def test_unlike_values_have_unlike_keys():
-    unlike = [1, 1.0, "1", True, [1], {"1": 1}, None, "", 0, 0.0, -0.0, False, [], {}, "null", 1e-4, "1e-4", "0.0001"]
+    unlike = [
+        [1, 2],
+        [2, 1],
+        1,
+        1.0,
+        "1",
+        True,
+        [1],
+        {"1": 1},
+        None,
+        "",
+        0,
+        0.0,
+        -0.0,
+        False,
+        [],
+        {},
+        "null",
+        1e-4,
+        "1e-4",
+        "0.0001",
+    ]
     assert len({key_of(value) for value in unlike}) == len(unlike)
-
-
-@given(SCALARS, SCALARS)
-def test_equal_keys_mean_equal_text(one, two):
-    assert (key_of(one) == key_of(two)) == (canonical(one) == canonical(two))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
@@ -71,3 +86,24 @@ def test_seeds_of_ranks_workers_steps_and_purposes_are_distinct():
         for step in range(100)
     }
     assert len(drawn) == 2 * 8 * 8 * 100
+
+
+@pytest.mark.parametrize("is_available", [False, True])
+def test_the_draws_are_those_of_torch(is_available, monkeypatch):
+    """Every accelerator is seeded where there is one, and none is looked for where there is none."""
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: is_available)
+    seeded, manual_seed = [], torch.manual_seed
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: seeded.append(seed) or manual_seed(seed))
+    seed_torch(5)
+    assert torch.equal(torch.rand(3), expected)
+    assert seeded == [5] * is_available
+
+
+def test_a_process_counts_the_cores_it_is_bound_to(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 6}, raising=False)
+    assert cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cores() == 1

@@ -39,22 +39,6 @@ def test_a_dry_run_plans_the_same_without_lightning(tmp_path: Path, capsys: pyte
     assert json.loads(plan) == json.loads(capsys.readouterr().out)
 
 
-def test_a_search_is_planned_without_lightning(tmp_path: Path) -> None:
-    words = "run --task logicnlg --method mle --grid optim.lr=1e-3,2e-3 --dry-run"
-    plan, imported = alone(words.split(), tmp_path)
-    assert plan.count("to train") == 2
-    assert imported == "False"
-
-
-@pytest.mark.slow
-def test_samples_are_shown_without_lightning(tmp_path: Path) -> None:
-    training = "run --task logicnlg --method mle --preset small --set trainer.steps=1 --limit 4 --quiet"
-    assert main([*training.split(), "--results", str(tmp_path)]) == 0
-    shown, imported = alone(["samples", "--task", "logicnlg"], tmp_path)
-    assert "mle" in shown
-    assert imported == "False"
-
-
 @pytest.mark.slow
 def test_a_run_imports_lightning_to_train_and_not_again_when_all_is_stored(tmp_path: Path) -> None:
     words = "run --task logicnlg --method mle --preset small --set trainer.steps=2 --set trainer.validate=1 --limit 4"
@@ -86,8 +70,3 @@ def test_an_objective_has_no_trainer_where_nothing_is_trained() -> None:
     planned = lightning.plain_module()()
     with pytest.raises(RuntimeError, match="only plans, without Lightning"):
         planned.trainer  # noqa: B018
-
-
-def test_an_unknown_class_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'Trainer'"):
-        lightning.Trainer  # noqa: B018

@@ -1,4 +1,4 @@
-"""Own code: one mechanism finds a name of a table, of a module, of a file, or of an installed package."""
+"""Plug-ins: one mechanism finds a name of a table, of a module, of a file, or of an installed package."""
 
 import os
 import subprocess
@@ -46,26 +46,15 @@ def test_a_module_and_a_file_of_one_source_are_one_thing(own, monkeypatch):
     assert by_file.code == by_module.code
     assert by_file.code["class"] == "of_mine:Mine"
     assert by_file.asked == f"{own.folder}/of_mine.py:Mine"
-
-
-def test_a_function_has_its_own_name(own):
-    own.write("of_mine", SOURCE)
-    found = find("of_mine:maker", TABLE, "backbone")
-    assert (found.name, found.value()) == ("maker", 3)
+    own.write("shows", "from of_mine import Mine, maker\n")
+    assert find("shows:Mine", TABLE, "method").code["source_sha256"] == by_file.code["source_sha256"]
+    assert find("of_mine:maker", TABLE, "backbone").name == "maker"
 
 
 def test_a_file_of_another_folder_may_import_what_lies_beside_it(files):
     files.write("beside", "NAME = 'mine'\n")
     files.write("of_mine", "import beside\n\n\nclass Mine:\n    name = beside.NAME\n")
     assert find(f"{files.folder}/of_mine.py:Mine", TABLE, "method").name == "mine"
-
-
-def test_what_an_entry_points_at_counts_as_its_source(own):
-    own.write("elsewhere", "def scores(): ...\n")
-    own.write("of_mine", "from bench.base.entries import Entry\n\nmine = Entry('elsewhere:scores', '')\n")
-    before = find("of_mine:mine", TABLE, "metric")
-    own.write("elsewhere", "def scores(): return 1\n")
-    assert find("of_mine:mine", TABLE, "metric").code["source_sha256"] != before.code["source_sha256"]
 
 
 def test_an_entry_may_point_at_a_file(files):
@@ -95,19 +84,16 @@ def test_a_file_that_breaks_is_not_kept(files):
         ("random", UsageError, "has the name of another module"),
         ("test-1", UsageError, "should be named by letters, digits and '_'"),
         ("of_mine", UsageError, "has no 'Nine'; did you mean 'Mine'?"),
+        ("nowhere", MissingError, "there is no file '"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_one_clear_error(files, file, error, says):
     files.write("of_mine", SOURCE)
-    (files.folder / f"{file}.py").write_text(SOURCE)
+    if file != "nowhere":
+        (files.folder / f"{file}.py").write_text(SOURCE)
     with pytest.raises(error) as raised:
         load(f"{files.folder}/{file}.py:Nine")
     assert says in str(raised.value)
-
-
-def test_a_file_that_is_not_there_is_missing(tmp_path):
-    with pytest.raises(MissingError, match="there is no file '.*nowhere.py'"):
-        load(f"{tmp_path}/nowhere.py:X")
 
 
 def test_two_files_of_one_name_are_refused(files, tmp_path):
@@ -118,28 +104,11 @@ def test_two_files_of_one_name_are_refused(files, tmp_path):
         load(f"{tmp_path}/of_mine.py:Mine")
 
 
-def test_the_source_is_the_file_the_class_is_written_in(own):
-    own.write("written", SOURCE)
-    own.write("shows", "from written import Mine, maker\n")
-    shown, written = find("shows:Mine", TABLE, "method"), find("written:Mine", TABLE, "method")
-    assert shown.code["source_sha256"] == written.code["source_sha256"]
-
-
 @pytest.mark.parametrize("name", ["Mine", "", "a/b", "all", "plain", "plain.other"])
 def test_a_name_that_is_none_or_taken_is_refused(own, name):
     own.write("of_mine", SOURCE.replace('"mine"', repr(name)))
     with pytest.raises(UsageError, match="should have a class attribute `name`|which is a built-in method"):
         find("of_mine:Mine", TABLE, "method")
-
-
-def test_a_check_comes_before_the_name(own):
-    own.write("of_mine", SOURCE.replace('"mine"', "5"))
-
-    def check(asked, value):
-        raise UsageError(f"'{asked}' is no method")
-
-    with pytest.raises(UsageError, match="^'of_mine:Mine' is no method$"):
-        find("of_mine:Mine", TABLE, "method", check=check)
 
 
 @pytest.mark.parametrize(
