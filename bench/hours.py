@@ -7,7 +7,6 @@ plans of their recipes, for WritingPrompts with a story a row.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from bench.cells.cell import Cell
     from bench.cost import Cost
 
-__all__ = ["CPU", "DEVICES", "Device", "hours_content", "hours_text", "missing_weights"]
+__all__ = ["DEVICES", "Device", "hours_content", "hours_text", "missing_weights"]
 
-CPU = "cpu"
 A100_SHARE = 0.09
 
 
@@ -96,17 +94,15 @@ class Hours:
         return ", ".join(filter(None, [f"at least {size}" if self.is_bound else size, self.why]))
 
 
-def hours_of(cell: Cell, cost: Cost, device: Device | None, cpu_speed: float) -> Hours:
-    """Return the training time of a planned run on one device; None is this machine's CPU."""
+def hours_of(cell: Cell, cost: Cost, device: Device) -> Hours:
+    """Return the training time of a planned run on one device."""
     needed = cost.weights + cost.gradients + cost.moments
-    if device is not None and needed > device.memory:
+    if needed > device.memory:
         return Hours(None, why=f"its weights, gradients and moments take {amount(needed, 'B')}, more than one card has")
     if missing_weights(cell):
         return Hours(None, why="its weights are not here")
     if cost.flops is None:
         return Hours(None, why=cost.unknown or "the number of its steps is not known")
-    if device is None:
-        return Hours(cost.flops / cpu_speed / 3600, True, f"at {amount(cpu_speed, 'FLOP')}/s")
     trainer = cell.config.trainer
     mixed, tf32, exact = device.peaks
     if "mixed" in trainer.precision:
@@ -116,50 +112,35 @@ def hours_of(cell: Cell, cost: Cost, device: Device | None, cpu_speed: float) ->
     return Hours(cost.flops / peak / 3600, True, why)
 
 
-def matrix_speed() -> float:
-    """Return the FLOP/s of a product of float32 matrices on this machine's CPU, measured in a fraction of a second."""
-    import torch
-
-    size, repeats = 1024, 5
-    left = torch.ones(size, size)
-    left @ left  # the first product makes the threads
-    begin = time.perf_counter()
-    for _ in range(repeats):
-        left @ left
-    return 2.0 * size**3 * repeats / (time.perf_counter() - begin)
-
-
-def _planned(cells: Sequence[Cell], costs: Sequence[Cost], name: str) -> Iterator[tuple[Cell, Hours]]:
-    device, speed = DEVICES.get(name), matrix_speed() if name == CPU else 0.0
-    cell_of = {cell.key: cell for cell in cells}
-    for cost in costs:
-        yield cell_of[cost.key], hours_of(cell_of[cost.key], cost, device, speed)
-
-
 def hours_text(cells: Sequence[Cell], costs: Sequence[Cost], name: str) -> str:
     """Return the training time of planned runs for people, a line each, with what the papers state for theirs.
 
     Args:
         cells: of the plan.
         costs: of its runs that are to be trained.
-        name: of `DEVICES`, or `cpu` for this machine.
+        name: of `DEVICES`.
     """
-    of, device = "this machine's CPU, as if it did nothing but products of float32 matrices", DEVICES.get(name)
-    if device is not None:
-        peak = amount(device.peaks[0], "FLOP")
-        of = f"one {device.name}, in mixed precision at {100 * device.share:.0f} % of its {peak}/s: {device.source}"
-    every = list(_planned(cells, costs, name))
-    lines = ["; ".join([f"  {cell.label}: {found.text}", *_stated(cell)]) for cell, found in every]
-    known = [found for _, found in every if found.hours is not None]
-    total = Hours(sum(found.hours or 0.0 for found in known), any(found.is_bound for found in known))
+    device, lines, known = DEVICES[name], [], list[Hours]()
+    for cell, found in _planned(cells, costs, name):
+        lines.append("; ".join([f"  {cell.label}: {found.text}", *_stated(cell)]))
+        if found.hours is not None:
+            known.append(found)
     if known:
-        lines.append(f"sum of {len(known)} of {len(every)} runs: {total.text}")
-    return "\n".join([f"training time on {of}", *lines])
+        total = Hours(sum(found.hours or 0.0 for found in known), any(found.is_bound for found in known))
+        lines.append(f"sum of {len(known)} of {len(lines)} runs: {total.text}")
+    speed = f"{100 * device.share:.0f} % of its {amount(device.peaks[0], 'FLOP')}/s: {device.source}"
+    return "\n".join([f"training time on one {device.name}, in mixed precision at {speed}", *lines])
 
 
 def hours_content(cells: Sequence[Cell], costs: Sequence[Cost], name: str) -> dict[str, Any]:
     """Return the same as plain content, by key of the run."""
     return {cell.key: {**vars(found), "stated": _stated(cell)} for cell, found in _planned(cells, costs, name)}
+
+
+def _planned(cells: Sequence[Cell], costs: Sequence[Cost], name: str) -> Iterator[tuple[Cell, Hours]]:
+    cell_of = {cell.key: cell for cell in cells}
+    for cost in costs:
+        yield cell_of[cost.key], hours_of(cell_of[cost.key], cost, DEVICES[name])
 
 
 def _stated(cell: Cell) -> list[str]:

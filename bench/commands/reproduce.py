@@ -22,7 +22,7 @@ from bench.cli_options import (
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
-from bench.hours import CPU, DEVICES, hours_content, hours_text, missing_weights
+from bench.hours import DEVICES, hours_content, hours_text, missing_weights
 from bench.leaderboards.published.paper_files import LEVELS, Level
 from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
 
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
-    parser.add_argument("--device", choices=[*DEVICES, CPU], help="with --dry-run: hours on one of these; cpu: here")
+    parser.add_argument("--device", choices=list(DEVICES), help="with --dry-run: hours on one such card")
     yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
     limit_option(parser)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from bench.base.options import Range
 from bench.errors import UsageError
 
 __all__ = ["REQUIRED", "Setting", "flag", "number", "settings_of", "whole"]
@@ -28,7 +29,7 @@ class Setting:
     Args:
         kind: `int`, `float` or `bool`.
         default: `REQUIRED` for none; None where nothing need be set.
-        least, above, most, below: bounds of a number.
+        range: the numbers it may be.
         value: whether it is the decoding's own value, typed as `topk=3` and not as `+k=3`.
         example: a text that sets it, for messages.
         place: where it stands in a text and in keys, the lower first; stored names have this order.
@@ -37,10 +38,7 @@ class Setting:
 
     kind: type[Any]
     default: Any = REQUIRED
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    below: float | None = None
+    range: Range = Range()
     value: bool = False
     example: str = ""
     place: int = 0
@@ -50,15 +48,13 @@ class Setting:
     def words(self) -> str:
         """The values it takes, in words.
 
-        >>> Setting(float, above=0, below=1).words
+        >>> Setting(float, range=Range(above=0, below=1)).words
         'a number above 0 and below 1'
         """
         if self.kind is bool:
             return "true or false"
-        bounds = {"of at least": self.least, "above": self.above, "of at most": self.most, "below": self.below}
-        limits = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None)
         numbers = {int: "a whole number", float: "a number"}
-        return f"{numbers[self.kind]} {limits}".strip()
+        return f"{numbers[self.kind]} {str(self.range).replace('at ', 'of at ')}".strip()
 
     @property
     def default_text(self) -> str:
@@ -92,20 +88,11 @@ class Setting:
         if self.kind is bool:
             fits = isinstance(value, bool)
         else:
-            fits = isinstance(value, (int, self.kind)) and not isinstance(value, bool) and self._in_range(value)
+            is_number = isinstance(value, (int, self.kind)) and not isinstance(value, bool)
+            fits = is_number and math.isfinite(value) and value in self.range
         if not fits:
             raise self._refusal(name, value)
         return self.kind(value)
-
-    def _in_range(self, value: float) -> bool:
-        """Return whether a number is finite and within the bounds."""
-        return (
-            math.isfinite(value)
-            and (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
-            and (self.below is None or value < self.below)
-        )
 
     def _refusal(self, name: str, value: Any) -> UsageError:
         words = self.words
@@ -115,24 +102,29 @@ class Setting:
 
 
 def whole(default: Any = REQUIRED, **about: Any) -> Any:
-    """Return the field of a whole number; `about` is as in `Setting`."""
-    return _field(Setting(int, default, **about))
+    """Return the field of a whole number.
+
+    Args:
+        default: none means that it has to be given.
+        about: `least`, `most`, `below` and `above` as in `Range`, and what `Setting` takes.
+    """
+    return _field(int, default, about)
 
 
 def number(default: Any = REQUIRED, **about: Any) -> Any:
-    """Return the field of a number that is finite; `about` is as in `Setting`."""
-    return _field(Setting(float, default, **about))
+    """Return the field of a number that is finite; `about` is as for `whole`."""
+    return _field(float, default, about)
 
 
 def flag(default: bool = False, **about: Any) -> Any:
     """Return the field of what is true or false; `about` is as in `Setting`."""
-    return _field(Setting(bool, default, **about))
+    return _field(bool, default, about)
 
 
-def _field(setting: Setting) -> Any:
-    if setting.default is REQUIRED:
-        return field(metadata={"setting": setting})
-    return field(default=setting.default, metadata={"setting": setting})
+def _field(kind: type[Any], default: Any, about: dict[str, Any]) -> Any:
+    limits = {name: about.pop(name) for name in ("least", "most", "below", "above") if name in about}
+    setting = Setting(kind, default, Range(**limits), **about)
+    return field(metadata={"setting": setting}, **({} if default is REQUIRED else {"default": default}))
 
 
 def settings_of(kind: type[Any]) -> Mapping[str, Setting]:

@@ -110,24 +110,17 @@ def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() ->
     ("typed", "says"),
     [
         ("topp=0.9", "did you mean 'nucleus'?"),
-        ("top_p=0.9", "did you mean 'nucleus'?"),
         ("Top-P=0.9", "did you mean 'nucleus'?"),
         ("min-p=0.1", "did you mean 'min_p'?"),
-        ("minp=0.1", "did you mean 'min_p'?"),
-        ("top_k=3", "did you mean 'topk'?"),
         ("top-k=3", "did you mean 'topk'?"),
-        ("GREEDY", "did you mean 'greedy'?"),
-        ("typical_p=0.9", "did you mean 'typical'?"),
         ("beam_search=4", "did you mean 'beam'?"),
         ("contrastive=4", "did you mean 'contrastive_search'?"),
-        ("contrastivesearch=4", "did you mean 'contrastive_search'?"),
         ("sampling", "did you mean 'sample'?"),
         ("mirostat", "mirostat needs a value, for example mirostat=3"),
         ("min_p=1.5", "p is a number above 0 and of at most 1, not '1.5'"),
         ("mirostat=3+version=3", "version is a whole number of at least 1 and of at most 2, not '3'"),
         ("contrastive_search=5+alpha=2", "alpha is a number of at least 0 and of at most 1"),
         ("greedy+repetition_penalty=0", "repetition_penalty is a number above 0"),
-        ("greedy+repetion_penalty=2", "did you mean 'repetition_penalty'?"),
         ("beam=4+gnmt=1+length_penalty=2", "beam takes length_penalty or gnmt, not both"),
         ("topk=3+k=4", "there is no option of topk decoding 'k'"),
         ("decoupled:min_p=0.1", "decoupled decoding is not for min_p"),
@@ -140,12 +133,9 @@ def test_refused(typed: str, says: str) -> None:
     assert says in str(error.value)
 
 
-def test_synonyms_are_not_names_and_mean_one() -> None:
+def test_entries_name_their_classes() -> None:
     assert not set(SYNONYMS) & set(DECODINGS)
     assert set(SYNONYMS.values()) <= set(DECODINGS)
-
-
-def test_entries_name_their_classes() -> None:
     for name, entry in DECODINGS.items():
         kind = entry.load()
         assert issubclass(kind, Decoding)
@@ -155,7 +145,7 @@ def test_entries_name_their_classes() -> None:
 def test_the_table_loads_nothing_heavy() -> None:
     """`bench list` reads settings and defaults of every class."""
     code = (
-        "import sys; from bench.decodings import DECODINGS\n"
+        "import sys, bench.config.decoding; from bench.decodings import DECODINGS\n"
         "print([entry.load().settings() and 0 for entry in DECODINGS.values()])\n"
         "print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
     )
