@@ -48,24 +48,10 @@ def test_a_users_class_carries_the_hash_of_its_source(own):
     assert len(found.code["source_sha256"]) == 64
 
 
-@pytest.mark.parametrize("name", ["Focal", "", "../x", "a/b", "a b", ".a", "-a", "x" * 65, "é", "a\n", "con:1", "a%2e"])
+@pytest.mark.parametrize("name", ["Focal", "../x", "a b", ".a", "-a", "x" * 65, "é", "a\n", "con:1", "a%2e", None, 5])
 def test_a_name_that_is_no_folder_name_is_refused(own, name):
     own.write("my_losses", FOCAL.replace('"focal"', repr(name)))
     with pytest.raises(UsageError, match="^'my_losses:Focal' should have a class attribute `name` of letters"):
-        find_method("my_losses:Focal")
-
-
-@pytest.mark.parametrize("name", ["None", "5", "('a',)"])
-def test_a_name_that_is_no_text_is_refused(own, name):
-    own.write("my_losses", FOCAL.replace('"focal"', name))
-    with pytest.raises(UsageError, match="should have a class attribute `name`"):
-        find_method("my_losses:Focal")
-
-
-@pytest.mark.parametrize("name", ["mle", "histalign", "histalign.released"])
-def test_the_name_of_a_built_in_method_is_taken(own, name):
-    own.write("my_losses", FOCAL.replace("focal", name))
-    with pytest.raises(UsageError, match=f"is named '{name}', which is a built-in method"):
         find_method("my_losses:Focal")
 
 

@@ -55,16 +55,6 @@ def test_the_length_decides() -> None:
     assert lengths[0] < lengths[-1]
 
 
-@pytest.mark.parametrize(
-    ("kind", "decoding"),
-    in_turn(KINDS, ["beam=4+gnmt=1", "beam=3+gnmt=0.6+early_stopping", "beam=4+gnmt=2+no_repeat_ngram=2"]),
-)
-def test_equal_to_a_plain_loop(kind: str, decoding: str) -> None:
-    objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
-    expected = [decode(objective, text, one(decoding), 8, END) for text in given]
-    assert run(objective, given, decoding, 8) == expected
-
-
 class FewWords:
     """A tokenizer with so few words that texts repeat them."""
 

@@ -190,18 +190,6 @@ class TestOracle:
         assert run(objective, SOURCES, READ, decoding, 6) == expected
 
 
-class TestBatch:
-    @pytest.mark.parametrize(("options", "decoding"), in_turn(SOME, ["greedy", BEAM, "topk=5"]))
-    def test_order_and_size(self, options: dict[str, Any], decoding: str) -> None:
-        objective, seeds, order = MLE(tiny(**options)), [5, 6, 7], [2, 0, 1]
-        together = run(objective, SOURCES, READ, decoding, seeds=seeds)
-        given = ([part[i] for i in order] for part in (SOURCES, READ))
-        shuffled = run(objective, *given, decoding, seeds=[seeds[i] for i in order])
-        assert [together[i] for i in order] == shuffled
-        for i, row in enumerate(together):
-            assert run(objective, [SOURCES[i]], [READ[i]], decoding, seeds=[seeds[i]]) == [row]
-
-
 class TestExemplars:
     @pytest.mark.parametrize("exemplar", EXEMPLARS)
     @pytest.mark.parametrize("decoding", ["greedy", BEAM])
@@ -224,19 +212,6 @@ class TestExemplars:
         model.model.exemplar_encoder.register_forward_hook(lambda *_: calls.append(1))
         run(MLE(model), SOURCES, READ, BEAM)
         assert len(calls) == 1
-
-
-class TestRowCache:
-    def test_put_replaces(self) -> None:
-        cache = RowCache(tiny().model.config)
-        assert (len(cache.layers), cache.get_seq_length()) == (0, 0)
-        cache.put({"state": torch.tensor([[1.0], [2.0]])})
-        cache.put({"state": torch.tensor([[3.0], [4.0]])})
-        cache.reorder_cache(torch.tensor([1, 1]))
-        assert cache.rows["state"].tolist() == [[4.0], [4.0]]
-        cache.batch_repeat_interleave(2)
-        cache.batch_select_indices(torch.tensor([0]))
-        assert cache.rows["state"].tolist() == [[4.0]]
 
 
 class TestPrecision:

@@ -22,6 +22,8 @@ from tests.bench.generation.decoding_oracle import decode
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
 from tests.drawn import in_turn
 
+GNMT = ["beam=4+gnmt=1", "beam=3+gnmt=0.6+early_stopping", "beam=4+gnmt=2+no_repeat_ngram=2"]
+
 
 class TestLibrary:
     """MLE writes what the model's own generate writes, token for token."""
@@ -58,7 +60,7 @@ class TestLibrary:
 class TestOracle:
     """Decoding equals the loop of `decoding_oracle.py`, which has no cache, no batch and no padding."""
 
-    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, SEARCHES))
+    @pytest.mark.parametrize(("kind", "decoding"), in_turn(KINDS, [*SEARCHES, *GNMT]))
     def test_cache_lm(self, kind: str, decoding: str) -> None:
         objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
         expected = [decode(objective, text, one(decoding), 8, END) for text in given]
