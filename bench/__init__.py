@@ -1,9 +1,9 @@
 """Compare training objectives for text generation: every objective, every task, one metric layer.
 
-`bench.run` trains, evaluates and scores; `bench.load` shows what is stored; `bench.make` gives an objective and a task
-to a Lightning trainer of one's own. `Objective`, `Task`, `Backbone` and `Decoding` are what one's own method, task,
-backbone or decoding is derived from; one's own metric is a function of stored rows and a `Metric` that names it. Names
-are imported when they are first asked for.
+`bench.run` trains, evaluates and scores; `bench.load` reads stored results; `bench.make` returns an objective and a
+task for your own Lightning trainer. Your own methods, tasks, backbones and decodings derive from `Objective`, `Task`,
+`Backbone` and `Decoding`; your own metric is a function of stored predictions and a `Metric` that names it. A name is
+imported when it is first used.
 """
 
 from __future__ import annotations

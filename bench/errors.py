@@ -56,10 +56,10 @@ class RunError(BenchError):
 
     def __init__(self, failed: Mapping[str, str]) -> None:
         lines = [f"{label}: {''.join(why.splitlines()[:1])}" for label, why in failed.items()]
-        said = "; ".join(lines[:3])
+        message = "; ".join(lines[:3])
         if len(lines) > 3:
-            said += f"; and {len(lines) - 3} more"
-        super().__init__(f"{len(lines)} runs have failed and the others are stored: {said}")
+            message += f"; and {len(lines) - 3} more"
+        super().__init__(f"{len(lines)} runs have failed and the others are stored: {message}")
         self.failed = dict(failed)
 
 

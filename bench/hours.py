@@ -70,7 +70,7 @@ class Hours:
     """The training time of one planned run: hours, or why there are none.
 
     Args:
-        hours: None where nothing can be said.
+        hours: None where they are not known.
         is_bound: whether the hours are a lower bound.
         why: why there are no hours, or why they are a bound; may be empty.
     """

@@ -1,4 +1,4 @@
-"""Departure: a setting in which a cell differs from what a paper, or the code of its authors, states."""
+"""Departure: a setting in which a run deviates from its paper, or from the code of the paper's authors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["Departure"]
 
 @dataclass(frozen=True)
 class Departure:
-    """One setting of ours beside what is stated of it; at least one of the two statements is another.
+    """One setting that deviates from the paper, from the released code, or from both.
 
     Args:
         setting: its name, `section.name`.
-        ours: its value, in words where there are some.
+        ours: its value here, in words where `tasks/papers` has some.
         paper: what the paper states; empty where it says nothing.
         code: what the released code does; empty where that is not known.
         where: place of the paper's statement.
-        how: what to do to have it as stated; empty where nothing can be done, or it is one option.
+        how: how to get the stated value; empty where that is impossible, or one option.
     """
 
     setting: str
@@ -50,19 +50,17 @@ class Departure:
         >>> Departure("trainer.precision", "32-true", code="16-mixed").text
         'trainer.precision: ours 32-true; paper: not stated; code: 16-mixed'
         """
-        paper = self._beside(self.paper) or "not stated"
+        paper = self._stated(self.paper) or "not stated"
         if self.where:
             paper += f" ({self.where})"
         parts = [f"{self.setting}: ours {self.ours}", f"paper: {paper}"]
         if self.code:
-            parts.append(f"code: {self._beside(self.code)}")
+            parts.append(f"code: {self._stated(self.code)}")
         return ". ".join(filter(None, ["; ".join(parts), self.how]))
 
-    def _beside(self, value: str) -> str:
-        """Return a stated value as it is shown beside ours."""
-        if value == self.ours:
-            return "the same"
-        return value
+    def _stated(self, value: str) -> str:
+        """Return a stated value for `text`, which has ours in front of it."""
+        return "the same" if value == self.ours else value
 
     def as_dict(self) -> Mapping[str, Any]:
         """Return it as plain content, without what is empty."""

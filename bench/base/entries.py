@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-"""What is a name and a folder of a store alike."""
+"""A name that is also the name of a folder in a store."""
 
 Check = Callable[[str, Any], None]
-"""Refuses what is not of a kind, given what was typed and what it stands for."""
+"""Refuses a plug-in that is not of a kind, given what was typed and the value."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a name stands for.
+    """The class or function that a name stands for.
 
     Args:
         name: as it is shown and stored.
-        value: the class, function or entry of one's own; of a table's name, what its entry points at.
-        asked: what to type to get it again, from another process too.
-        code: of one's own, its class and the hash of its source, which belong in keys; empty for what is built in.
+        value: the class or function, or the entry of a plug-in.
+        asked: what to type to find it again, from another process too.
+        code: class and hash of the source of a plug-in, for keys; empty for a built-in name.
     """
 
     name: str
@@ -64,18 +64,18 @@ class Loaded:
 
 
 def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | None = None, also: str = "") -> Loaded:
-    """Return what a name stands for, the same way for every table.
+    """Return the class or function that a name stands for, the same way for every table.
 
     Args:
-        name: of the table, with its variant; `module:Name`; `file.py:Name`; or what an installed package registered
-            under the entry point group `objective_bench.<kind>s`.
-        table: of what is built in.
+        name: of the table, with its variant; `module:Name`; `file.py:Name`; or the name of an entry point in the group
+            `objective_bench.<kind>s` of an installed package.
+        table: the built-in names.
         kind: `method`, `task`, `metric`, `backbone`, `decoding` or `format`.
-        check: refuses a value of one's own that is not of this kind.
-        also: what else may be typed, for the message.
+        check: refuses a plug-in that is not of this kind.
+        also: other spellings that work, for the message.
 
     Raises:
-        UsageError: there is none of this name, or it is not of this kind, or has the name of what is built in.
+        UsageError: the name is unknown, the plug-in is not of this kind, or it has the name of a built-in one.
         MissingError: its module or file is not there.
     """
     if name in all_names(table):
@@ -94,7 +94,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
 
 
 def _own(asked: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Loaded:
-    """Return what `module:Name` or `file.py:Name` stands for."""
+    """Return the plug-in `module:Name` or `file.py:Name`."""
     value = load(asked)
     if check is not None:
         check(asked, value)
@@ -118,10 +118,10 @@ def _own(asked: str, table: Mapping[str, Entry], kind: str, check: Check | None)
 
 
 def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
-    """Return what installed packages have registered, by name; the packages' code is not imported.
+    """Return the entry points of installed packages by name; the packages' code is not imported.
 
     Raises:
-        UsageError: two packages have one name, or one has the name of what is built in.
+        UsageError: two packages register one name, or one registers a built-in name.
     """
     from importlib.metadata import entry_points
 
@@ -144,7 +144,7 @@ def package_of(point: EntryPoint) -> str:
 
 
 def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> UsageError:
-    """Return the refusal of a name: what came, the nearest one, and what else may be typed.
+    """Return the error for an unknown name, with the nearest known one and the other spellings that work.
 
     >>> str(unknown("mel", ["mle"], "method"))
     "no method 'mel'; did you mean 'mle'?; module:Name or file.py:Name works too"
@@ -176,11 +176,11 @@ def expand(
 
     Args:
         wanted: as typed.
-        table: what there is.
+        table: the built-in names.
         kind: for messages.
-        own: whether `module:Name`, `file.py:Name` and what packages have registered passes through.
+        own: whether `module:Name`, `file.py:Name` and entry points of packages pass through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
-        stored: names that a store has besides, for messages.
+        stored: further names, of a store, for messages.
 
     >>> table = {"mle": Entry("m:M", ""), "trime": Entry("t:T", "", variants={"released": {}})}
     >>> expand(["all"], table, "method"), expand(["tr*"], table, "method")

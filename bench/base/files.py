@@ -65,7 +65,7 @@ def write_atomic(
 
 
 def check_can_write(folder: Path) -> None:
-    """Make a folder and do nothing where files can be written there: better told before hours of work than after.
+    """Make a folder and check that files can be written there, before hours of work depend on it.
 
     Raises:
         StoreError: the disk refuses.
@@ -154,7 +154,7 @@ def _where() -> str:
 
 
 def abandoned(path: Path) -> bool:
-    """Return whether the process that signed a name (`.<anything>.<signature>.tmp`) is gone, so that nobody needs it.
+    """Return whether the process that signed a name (`.<anything>.<signature>.tmp`) has ended, so that the file can go.
 
     Processes of another host, container or start of the machine cannot be asked: a file of theirs counts as abandoned
     when it was not touched for a day; a folder, which a long training may leave alone, when nothing in it was for ten.
@@ -220,7 +220,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def explain(path: Path, error: OSError) -> str:
-    """Say why a file could not be written, and what to do."""
+    """Return why a file could not be written, and what to do."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"no space left to write '{path}'; free some and run the same command again, earlier results are intact"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

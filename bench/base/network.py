@@ -13,7 +13,7 @@ __all__ = ["hub_reachable", "within"]
 ANSWER_S = 3.0
 """Seconds the hub has for a first answer."""
 REMEMBERED_S = 60.0
-"""Seconds for which a hub that kept us waiting is not asked again: every task and model of a plan would wait anew."""
+"""Seconds for which a silent hub is not asked again; each task and model of a plan would wait anew."""
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _SILENT: dict[str, float] = {}  # endpoint -> monotonic time until which it is n
 def hub_reachable() -> bool:
     """Return whether the hub answers at all, so that a closed network costs seconds, not minutes of retries.
 
-    A connection is not enough: a proxy, or a server that hangs, takes one and never says a word.
+    A connection is not enough: a proxy, or a server that hangs, accepts one and never answers.
     """
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         return False
@@ -38,7 +38,7 @@ def hub_reachable() -> bool:
 
 
 def _answers(endpoint: str) -> bool:
-    """Return whether a server says anything to a request for its first page, be it a refusal.
+    """Return whether a server answers a request for its first page, if only with an error status.
 
     Raises:
         TimeoutError: it is silent.
@@ -66,7 +66,7 @@ def _answers(endpoint: str) -> bool:
 def within(seconds: float, act: Callable[[], T]) -> T:
     """Return what a call returns, if it does in time. A call that hangs is left behind in its thread.
 
-    Libraries bound each packet and each try, and nobody bounds the look-up of a name.
+    Libraries limit each packet and each attempt, but not the look-up of a host name.
 
     Raises:
         TimeoutError: it has not ended.

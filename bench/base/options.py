@@ -240,7 +240,7 @@ def _schema(make: Callable[..., Any]) -> TypeAdapter[dict[str, Any]]:
 
 
 def _field(annotation: Any) -> Any:
-    """Return the type that pydantic reads an annotation as; a type that nobody can type in is not checked."""
+    """Return the type that pydantic reads an annotation as; a type that cannot be typed as text is not checked."""
     from pydantic import AfterValidator, BeforeValidator, Field
 
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)

@@ -16,12 +16,12 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Have this process sent a signal when its parent is gone: nobody would collect what it makes.
+    """Let this process receive a signal when its parent has ended, since its results would be lost.
 
     On Linux the kernel sends it, also where the parent is killed; elsewhere a thread looks twice a second.
 
     Args:
-        parent: the process that started this one. One that is gone already counts as just gone.
+        parent: the process that started this one; if it has ended already, the signal comes at once.
         number: the signal.
     """
     if platform.system() == "Linux":

@@ -1,4 +1,4 @@
-"""What a person asked `bench run` for, before anything is looked up."""
+"""The arguments of `bench run`, as they were given, before any name is looked up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AUTO = "auto"
 """In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
 
 STRATEGIES = ("ddp", "fsdp")
-"""What each process of a run has: the whole model, or a share of it."""
+"""Whether each process of a run has the whole model, or a share of it."""
 
 KEPT_CHECKPOINTS = ("all", "best", "none")
 """Which checkpoints of finished runs stay."""
@@ -42,7 +42,7 @@ class RunArguments:
         decode: decodings, as `bench.config.decoding.parse` reads them; None for the task's own.
         limit: rows kept of each split; keeps results out of leaderboards.
         controls: whether `all` includes the controls that methods declare.
-        metrics: metric families beside those of each task.
+        metrics: metric families, in addition to those of each task.
         kinds: kinds of evaluation to make; all that a task has when empty.
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         devices: processes that share a run.
@@ -162,7 +162,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 def check_micro_batch(rows: str, accumulate: int) -> None:
-    """Refuse rows of a micro-batch that are no number, or that stand beside `accumulate`.
+    """Refuse a number of rows for a micro-batch that is none, or that contradicts `accumulate`.
 
     Args:
         rows: a number from 1, `auto`, or nothing.

@@ -1,4 +1,4 @@
-"""Configuration: frozen, typed, resolved once at the edge and written out whole beside every result."""
+"""Configuration of a run: frozen and typed, resolved once, and stored with every default next to the results."""
 
 from __future__ import annotations
 
@@ -160,10 +160,10 @@ class EvaluationConfig:
 
 @dataclass(frozen=True)
 class OwnPart:
-    """A task or backbone of the user's own.
+    """A task or backbone that is a plug-in.
 
     Args:
-        asked: what to type to get it again, from another process too.
+        asked: what to type to find it again, from another process too.
         code: its class and the hash of its source, for keys.
     """
 
@@ -176,8 +176,8 @@ class CellConfig:
     """One run of the matrix, every default written out.
 
     Args:
-        own: `task` and `backbone`, where they are the user's own. Their code is in the key and in the record; how they
-            were asked for names folders of a machine, and is in neither.
+        own: `task` and `backbone`, where they are plug-ins. Their code is in the key and in the record; the text that
+            was typed may name a folder of this machine, and is in neither.
     """
 
     task: str
@@ -194,13 +194,13 @@ class CellConfig:
     own: Mapping[str, OwnPart] = field(default_factory=dict)
 
     def asked(self, part: str) -> str:
-        """Return what to type to get its `task` or `backbone` again."""
+        """Return what to type to find its `task` or `backbone` again."""
         if part in self.own:
             return self.own[part].asked
         return str(getattr(self, part))
 
     def own_code(self) -> dict[str, dict[str, str]]:
-        """Return class and hash of the source of each part that is the user's own."""
+        """Return class and hash of the source of each plug-in."""
         return {part: dict(own.code) for part, own in self.own.items()}
 
     def as_dict(self) -> dict[str, Any]:
@@ -397,4 +397,4 @@ OPTIONS = {
     "evaluation": tuple(each.name for each in fields(EvaluationConfig)),
     "execution": tuple(each.name for each in fields(ExecutionConfig)),
 }
-"""Options that are nobody's own, by section."""
+"""Options of the sections that belong to the run, not to a task, method or backbone."""

@@ -34,7 +34,7 @@ def parse(text: str) -> list[Decoding]:
 
     Raises:
         UsageError: naming what is unknown or out of range.
-        MissingError: the module of a decoding of one's own is not there.
+        MissingError: the module of a plug-in is not there.
 
     >>> [d.text for d in parse("greedy, topk=3, decoupled:nucleus=0.9, beam=4+length_penalty=2+early_stopping")]
     ['greedy', 'topk=3', 'decoupled:nucleus=0.9', 'beam=4+length_penalty=2.0+early_stopping']
@@ -86,7 +86,7 @@ def _split(target: str) -> tuple[Distribution, str]:
 
 
 def _found(target: str) -> tuple[type[Decoding], Own | None]:
-    """Return the class that a name, `module:Name` or `file.py:Name` stands for, and where one's own is from."""
+    """Return the class that a name, `module:Name` or `file.py:Name` stands for, and the origin of a plug-in."""
     if target in DECODINGS:
         return DECODINGS[target].load(), None
     if ":" not in target and target not in installed("decoding", DECODINGS):
@@ -99,7 +99,7 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
 
 
 def check_decoding(asked: str, value: Any) -> None:
-    """Refuse what is no decoding.
+    """Refuse a plug-in that is no decoding.
 
     Raises:
         UsageError: it is no subclass of Decoding.
@@ -109,7 +109,7 @@ def check_decoding(asked: str, value: Any) -> None:
 
 
 def _suggestion(name: str) -> str:
-    """Return what may have been meant: the same name written otherwise, another word for it, or the nearest one."""
+    """Return a suggestion: the same name in another spelling, a synonym, or the nearest name."""
     plain = "".join(letter for letter in name.lower() if letter.isalnum())
     ours = {known.replace("_", ""): known for known in DECODINGS}
     meant = ours.get(plain) or SYNONYMS.get(plain)

@@ -1,4 +1,4 @@
-"""Resolve: from names, presets and overrides to the full configuration of a cell."""
+"""Resolve: from names, presets and overrides to the whole configuration of a run."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Method:
 
     @property
     def untrained(self) -> bool:
-        """Whether it is what it is because it takes no step: weights are random, counted, or its parent's.
+        """Whether it takes no training step by definition: its weights are random, counted, or its parent's.
 
         No override trains it.
         """
@@ -119,7 +119,7 @@ class Method:
 
     @property
     def only_reads(self) -> bool:
-        """Whether nothing is trained for it: it reads another method's cell."""
+        """Whether nothing is trained for it, because it evaluates another method's run."""
         return self.evaluation_variant != EvaluationVariant()
 
     @property
@@ -130,7 +130,7 @@ class Method:
         return self.name
 
     def objective(self, backbone: Backbone, **options: Any) -> Objective:
-        """Build the method over a backbone, with options beside the settings it brings."""
+        """Build the objective over a backbone, with its settings and these options, which override them."""
         if not issubclass(self.kind, Objective):
             raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
         return self.kind(backbone, **{**self.values("method"), **options})
@@ -186,7 +186,7 @@ def find_method(name: str) -> Method:
 
 
 def check_method(asked: str, value: Any) -> None:
-    """Refuse what is no method.
+    """Refuse a plug-in that is no method.
 
     Raises:
         UsageError: it is neither a subclass of Objective nor of Baseline.
@@ -252,7 +252,7 @@ def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
     """Return the recipe of a task for a preset.
 
     Raises:
-        UsageError: a task of one's own has none for it, or its recipe names no backbone.
+        UsageError: the task has none for this preset, or its recipe names no backbone.
     """
     if preset not in task.recipes:
         raise UsageError(
@@ -265,12 +265,12 @@ def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
 
 
 def own_part(loaded: Loaded) -> OwnPart:
-    """Return what a configuration says of a task or backbone of one's own."""
+    """Return the part of a configuration that names a plug-in."""
     return OwnPart(loaded.asked, loaded.code)
 
 
 def scopes_of(method: Method) -> set[str]:
-    """Return what may stand before the colon of an override that is for a method."""
+    """Return the scopes of a method: the words before the colon of an override that applies to it."""
     if method.parent:
         return {method.base, method.trained_name, "finetuned"}
     return {method.base, method.trained_name}
@@ -355,7 +355,7 @@ def check_secrets(config: CellConfig) -> None:
 
 
 def known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Keep what this class takes: one `--set method.alpha=...` may be meant for some of the chosen methods."""
+    """Return the values that a class has options for: `--set method.alpha=...` may be for other methods of the run."""
     return {name: value for name, value in values.items() if name in options}
 
 

@@ -100,13 +100,13 @@ def no_future(subject: Subject) -> str:
     objective, row = subject.objective().eval(), subject.rows[0]
     length, size = len(row.target), objective.backbone.vocabulary_size
 
-    def told(row: Encoded) -> Tensor:
+    def predicted(row: Encoded) -> Tensor:
         return torch.cat([objective.log_probs(tokens) for tokens in subject.slices(objective, [row])])  # [T, V]
 
-    true = told(row)
+    true = predicted(row)
     for first in (0, length // 2, length - 1):
         others = tuple(4 + (token + 1) % (size - 4) for token in row.target[first:])
-        changed = told(replace(row, target=(*row.target[:first], *others)))
+        changed = predicted(replace(row, target=(*row.target[:first], *others)))
         near(
             difference(changed[: first + 1], true[: first + 1]),
             f"log_probs up to position {first} to stand when targets from it on change",

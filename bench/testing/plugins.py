@@ -93,7 +93,7 @@ def hashed(subject: TaskSubject) -> str:
 
 
 def check_task(kind: type[Task], source: Source, sets: Mapping[str, Any], on_result: OnResult = silent) -> Report:
-    """Check a task on data, or on its built-in rows; `sets` are options beside its defaults."""
+    """Check a task on data, or on its built-in rows; `sets` are options that override its defaults."""
     subject = TaskSubject(kind, source, sets)
     return Report(kind.name, tuple(run_checks([rows, hashed], subject, on_result)))
 
@@ -142,8 +142,8 @@ def columns(subject: MetricSubject) -> str:
             need(False, "a column that the entry names", f"'{score.name}'", "add it to `columns`")
         came = str(score.higher_is_better)
         need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", came, "correct either")
-        told = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
-        need(told, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
+        valid = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
+        need(valid, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
     return ", ".join(found)
 
 

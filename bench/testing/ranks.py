@@ -71,6 +71,6 @@ def trained(subject: Subject, world: int) -> bytes:
     objective.setup_run(replace(objective.run_context, optimiser=optimiser_of(config)))
     cell = replace(subject.cell, config=replace(subject.config, trainer=config))
     cell.task.setup_run(training_loader(cell, subject.codec))
-    told = train(objective, cell.task, config, Execution(world=world))
-    curve = torch.tensor([loss for _, loss in told["curve"]], dtype=torch.float64)
+    record = train(objective, cell.task, config, Execution(world=world))
+    curve = torch.tensor([loss for _, loss in record["curve"]], dtype=torch.float64)
     return save({**load(save_checkpoint(objective)), CURVE: curve})

@@ -75,10 +75,10 @@ class Texts(Protocol):
 
 @dataclass(frozen=True)
 class Own:
-    """Where a decoding of a user's own is from.
+    """The origin of a decoding that is a plug-in.
 
     Args:
-        asked: what to type to get its class again: `module:Name` or `file.py:Name`.
+        asked: what to type to find its class again: `module:Name` or `file.py:Name`.
         target: its class, as keys have it.
         source_sha256: of the file it is in, for keys.
     """
@@ -102,7 +102,7 @@ class Decoding:
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
             search take the most probable class, and a beam is scored by its tokens' probabilities within their classes;
             `f2_released` is the decoding of F2-Softmax's released code (`bench.decodings.core.released_classes`).
-        own: where the class is from, if it is not one of ours; found out where nothing is given.
+        own: the origin of a plug-in; found from the class where it is not given.
 
     Raises:
         UsageError: for a value that is out of range or has no effect.
@@ -189,7 +189,7 @@ class Decoding:
 
     @property
     def asked(self) -> str:
-        """What to type to get this decoding again."""
+        """What to type to make this decoding again."""
         if self.own is None:
             return self.text
         return self._text(self.own.asked)
@@ -223,7 +223,7 @@ class Decoding:
 
 
 def own_of(kind: type[Decoding]) -> Own:
-    """Return where a user's own class is from, to be asked for by its module and name.
+    """Return the origin of a class that is a plug-in.
 
     Args:
         kind: the class.
