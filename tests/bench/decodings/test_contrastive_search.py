@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from bench.decodings import searches
 from bench.decodings.searches import ContrastiveSearch
 from bench.errors import UsageError
 from bench.generation.generation import generate
-from bench.generation.row_cache import RowCache
 from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.objective import Objective
 from bench.models.core.states import States, TokenSlice, last_slice, slices
@@ -154,17 +153,3 @@ def test_the_last_token_is_read_too() -> None:
     assert run(MLE(model), [[5] * 4], "greedy", 5)
     with pytest.raises(UsageError, match="4 given and 6 new tokens need more than the backbone's 8 positions"):
         run(MLE(model), [[5] * 4], "contrastive_search=3", 5)
-
-
-def test_row_cache_is_repeated_and_selected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Named tensors that stay behind make another text: the proofs above look at them."""
-    objective, given = CacheLM(backbone("gpt2")), texts(4, 3)
-    sound = run(objective, given, "contrastive_search=4")
-    parent: Any = RowCache.__mro__[1]
-
-    def forgetful(self: RowCache, indices: Tensor) -> None:
-        parent.batch_select_indices(self, indices)
-        self.rows = {name: rows[: len(indices)] for name, rows in self.rows.items()}
-
-    monkeypatch.setattr(RowCache, "batch_select_indices", forgetful)
-    assert run(objective, given, "contrastive_search=4") != sound

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from bench.config.decoding import parse
 from bench.decodings.core.released_classes import class_weights, draw_as_released
-from bench.decodings.core.sampler import Sampler
 from bench.errors import UsageError
-from bench.generation.generation import SeededSampler, generate
+from bench.generation.generation import generate
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
@@ -69,19 +68,6 @@ def test_a_row_depends_on_no_other() -> None:
     together = draw_as_released(scores, CLASSES, 2, uniform)
     alone = [draw_as_released(scores[row : row + 1], CLASSES, 2, uniform[row : row + 1]) for row in range(40)]
     assert torch.equal(together, torch.cat(alone))
-
-
-def test_each_row_draws_by_its_own_seed() -> None:
-    decoding = parse("f2_released:topk=2")[0]
-    assert isinstance(decoding, Sampler)
-    seeds = list(range(200))
-
-    def drawn(seeds: list[int]) -> list[int]:
-        scores = PROBS.log().expand(len(seeds), -1)
-        return SeededSampler(decoding, seeds, 1, CLASSES)(scores).tolist()
-
-    assert drawn(seeds) == drawn(seeds[::-1])[::-1] == [drawn([seed])[0] for seed in seeds]
-    assert set(drawn(seeds)) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("method", ["f2softmax", "mle"])
