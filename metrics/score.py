@@ -18,6 +18,9 @@ Counts = Mapping[str, Any]
 """What a family counts in one row: names to numbers, texts or lists of them, as JSON can hold them."""
 Gold = Mapping[str, Mapping[str, Any]]
 
+Scorer = Callable[[Sequence[Row], Gold], "list[Score]"]
+"""A metric family: rows and what they are compared with to scores."""
+
 NOT_APPLICABLE = "not applicable: "
 NO_SOURCE = "rows without a source or prompt"
 

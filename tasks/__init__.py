@@ -153,7 +153,7 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.writingprompts:WritingPrompts",
         "continue a story from its prompt",
         "Fan et al. 2018; HistAlign section 5.1",
-        columns=("mauve", "mauve/sd", "ngram-diversity", "coherence", *OPEN_ENDED),
+        columns=("mauve{,[*]}", "mauve{,[*]}/sd", "ngram-diversity", "coherence{,[*]}", *OPEN_ENDED),
         primary="kld",
         title="WritingPrompts",
     ),

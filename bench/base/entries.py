@@ -192,6 +192,8 @@ def expand(
     for name in wanted:
         if name in groups:
             chosen |= dict.fromkeys(groups[name])
+        elif own and name.endswith("]") and name.partition("[")[0] in known:  # a metric by a named model
+            chosen[name] = None
         elif any(c in name for c in "*?[") and ":" not in name:
             matching = fnmatch.filter(known, name)
             if not matching:

@@ -11,15 +11,15 @@ from typing import Any
 from bench.base.entries import Loaded
 from bench.cells.cell import Cell
 from bench.cells.forgetting import FORGETTING
-from bench.metrics import find_metric
+from bench.metrics import find_metric, metrics_of
 from bench.store.store import CellFolder
 
 __all__ = ["has_only_numbers", "is_from_snapshot", "missing_evaluations", "required_families", "without_weights"]
 
 
 def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
-    """Return the metric families of a run: those of its task, and more by name."""
-    of_task = list(cell.task.info.metrics)
+    """Return the metric families of a run: those of its task, by the models of its preset, and more by name."""
+    of_task = metrics_of(cell.task.info.metrics, cell.config.preset)
     if any(what.kind == FORGETTING for what in cell.evaluations.values()):
         of_task.append(FORGETTING)
     return [find_metric(name) for name in dict.fromkeys([*of_task, *metrics])]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from bench.base.entries import expand, split_names
 from bench.cli_options import cell_folders, rows_options, tasks_of
 from bench.errors import BenchError, each_once
-from bench.metrics import METRICS, find_metric
+from bench.metrics import METRICS, find_metric, metrics_of
 from bench.store.records import read_rows
 
 
@@ -45,7 +45,8 @@ def run(given: argparse.Namespace) -> int:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)
                 task = tasks.of(record, stored, cell)
-                for family in wanted or map(find_metric, task.info.metrics):
+                of_task = metrics_of(task.info.metrics, record.get("config", {}).get("preset", ""))
+                for family in wanted or map(find_metric, of_task):
                     if family.value.kind != stored.content["kind"]:
                         continue
                     _, made = score_rows(cell, task, family, stored)

@@ -1,9 +1,11 @@
 """MAUVE of stored texts against their true continuations (Pillutla et al. 2021), by the package mauve-text.
 
-The feature of a text is the last hidden state of GPT-2 large at its last token. The package would compute features too,
-anew for every model; here they are kept on disk under a hash of the texts and of the language model, so that true
-continuations are read once. The package's own defaults do the rest. Empty texts are left out, as in the package; their
-number has a column here. MAUVE depends on how many texts there are and how long they are: compare equal numbers only.
+The feature of a text is the last hidden state of GPT-2 large at its last token. `mauve[NAME]` or `BENCH_MAUVE` names
+another model, whose numbers have columns of their own; a sentence encoder is pooled as its folder says. The package
+would compute features too, anew for every model; here they are kept on disk under a hash of the texts and of the
+language model, so that true continuations are read once. The package's own defaults do the rest. Empty texts are left
+out, as in the package; their number has a column here. MAUVE depends on how many texts there are and how long they are:
+compare equal numbers only.
 
 It also depends on where k-means starts (85.2, 84.5 and 77.3 from three seeds at 300 texts). So the value is the mean of
 five clusterings, and their standard deviation has a column; until version 2 the value was that of seed 25.
@@ -18,6 +20,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,11 +30,11 @@ from numpy.typing import NDArray
 
 from bench.base.files import write_atomic
 from bench.errors import StoreError
-from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.checkpoints import NotApplicable, find, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load
-from bench.metrics.score import Gold, Row, Score, explained, field_of_all, ordered
+from bench.metrics.score import Gold, Row, Score, Scorer, explained, field_of_all, ordered
 
-__all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_scores"]
+__all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_by", "mauve_scores"]
 
 READERS = ("openai-community/gpt2-large", "gpt2-large")
 VARIABLE = "BENCH_MAUVE"
@@ -96,7 +99,7 @@ def _package() -> Callable[..., Any]:
 
 
 def load_reader(checkpoint: str | None = None) -> Embedder:
-    """Load the language model that makes features: a given one, or GPT-2 large under either of its hub names.
+    """Load the model that makes features: a given one, or GPT-2 large under either of its hub names.
 
     Raises:
         NotApplicable: it is not on this machine, or weights are missing.
@@ -105,7 +108,8 @@ def load_reader(checkpoint: str | None = None) -> Embedder:
     for name in names[:-1]:
         with suppress(NotApplicable):
             return load(name, pooling="last")
-    return load(names[-1], pooling="last")
+    is_encoder = (find(names[-1]) / "1_Pooling").is_dir()
+    return load(names[-1], pooling=None if is_encoder else "last")
 
 
 def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Features:
@@ -129,7 +133,7 @@ def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Feature
 
 
 def mauve_scores(
-    rows: Sequence[Row], gold: Gold, loader: Callable[[str | None], Embedder] = load_reader
+    rows: Sequence[Row], gold: Gold, loader: Callable[[str | None], Embedder] = load_reader, model: str = ""
 ) -> list[Score]:
     """Score generated texts by MAUVE against the true continuations of the same prompts.
 
@@ -139,20 +143,23 @@ def mauve_scores(
     Args:
         rows: `{"id", "text", "reference"}`; the value is None where rows have no `reference`.
         gold: for its ids only.
-        loader: loads the language model; the value is None, with the reason, if it raises `NotApplicable`.
+        loader: loads the model; the value is None, with the reason, if it raises `NotApplicable`.
+        model: a folder, hub id or name for `bench models get`; by default the value of BENCH_MAUVE, else GPT-2 large.
 
     Raises:
         ValueError: the ids are not those of `gold`, or `reference` is in some rows only.
     """
     rows = ordered(rows, gold)
     references = field_of_all(rows, "reference")
+    model = model or os.environ.get(VARIABLE, "")
+    label = label_of(model or READERS[0], READERS[0])
     if references is None or not rows:
-        return _without_value(len(rows), "rows without a reference")
+        return _without_value(label, len(rows), "rows without a reference")
     try:
         _package()  # before the large model is loaded
-        reader = loader(os.environ.get(VARIABLE) or None)
+        reader = loader(model or None)
     except NotApplicable as reason:
-        return _without_value(len(rows), str(reason))
+        return _without_value(label, len(rows), str(reason))
     folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
     true = features_of(reader, references, folder)
     made = features_of(reader, [row["text"] for row in rows], folder)
@@ -162,6 +169,7 @@ def mauve_scores(
     if values := clusterings(true.values, made.values):
         value, spread = statistics.fmean(values), statistics.stdev(values)
     scores = _columns(
+        label,
         (value, spread, float(made.empty), float(true.cut + made.cut)),
         (len(made.values), len(made.values), len(rows), len(rows)),
         f"mauve|{package}|{reader.signature}|{VERSION}",
@@ -169,14 +177,19 @@ def mauve_scores(
     return [explained(score, f"fewer than {MIN_TEXTS} texts that are not empty") for score in scores]
 
 
-def _without_value(n: int, reason: str) -> list[Score]:
-    return [explained(score, reason) for score in _columns((None,) * 4, (n,) * 4, f"mauve|{VERSION}")]
+def mauve_by(model: str) -> Scorer:
+    """Return the scorer by features of a named model."""
+    return partial(mauve_scores, model=model)
 
 
-def _columns(values: Sequence[float | None], numbers: Sequence[int], signature: str) -> list[Score]:
-    columns = (("mauve", "percent", True), ("mauve/sd", "percent", None), ("mauve/empty", "count", None),
-               ("mauve/truncated", "count", None))  # fmt: skip
+def _without_value(label: str, n: int, reason: str) -> list[Score]:
+    return [explained(score, reason) for score in _columns(label, (None,) * 4, (n,) * 4, f"mauve|{VERSION}")]
+
+
+def _columns(label: str, values: Sequence[float | None], numbers: Sequence[int], signature: str) -> list[Score]:
+    columns = (("", "percent", True), ("/sd", "percent", None), ("/empty", "count", None),
+               ("/truncated", "count", None))  # fmt: skip
     return [
-        Score(name, value, unit, direction, n, signature)
+        Score(f"mauve{label}{name}", value, unit, direction, n, signature)
         for (name, unit, direction), value, n in zip(columns, values, numbers, strict=True)
     ]

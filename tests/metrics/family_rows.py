@@ -37,6 +37,8 @@ Gold = Mapping[str, Mapping[str, Any]]
 LAST_BITS = 0 if sys.version_info < (3, 12) else 1e-14
 """sacrebleu adds logarithms by `sum`, which Python 3.12 made more exact; ours are the same bits on every Python."""
 TAGGER = "capitals"
+DEFAULTS = {"SIMCSE": "sup-simcse-bert-base-uncased", "MAUVE": "gpt2-large"}
+"""Folders with the names of the default models, whose columns have none in brackets."""
 MODELS = {
     "FACTCC": tiny_verifiers.bert, "TAPEX": tiny_verifiers.bart, "TAPAS": tiny_verifiers.tapas,
     "NLI": tiny_nli.nli, "DAE": tiny_dae.electra, "SIMCSE": tiny_encoders.encoder, "MAUVE": tiny_encoders.reader,
@@ -130,7 +132,7 @@ def model(variable: str) -> Any:
 def set_up(root: Path, patch: Any) -> None:
     """Be a machine that has everything: tiny models in a folder, stand-ins of optional packages."""
     for variable, make in MODELS.items():
-        folder = root / variable.lower()
+        folder = root / DEFAULTS.get(variable, variable.lower())
         folder.mkdir()
         make(folder)
         patch.setenv(f"BENCH_{variable}", str(folder))

@@ -85,11 +85,11 @@ def make_rows(texts=TEXTS, references=REFERENCES):
 
 def score(rows):
     found, spread, empty, cut = METRICS["mauve"].load()(rows, {row["id"]: {} for row in rows})
-    assert (spread.name, spread.unit, spread.higher_is_better) == ("mauve/sd", "percent", None)
+    assert (spread.name, spread.unit, spread.higher_is_better) == (f"{found.name}/sd", "percent", None)
     assert (spread.n, spread.signature, spread.value is None) == (found.n, found.signature, found.value is None)
     if spread.value is not None:
         assert spread.value == pytest.approx(17**0.5)  # by hand: (25 + 9 + 0 + 9 + 25) / 4
-    assert (empty.name, cut.name, empty.unit, cut.unit) == ("mauve/empty", "mauve/truncated", "count", "count")
+    assert (empty.name, cut.name) == (f"{found.name}/empty", f"{found.name}/truncated")
     assert empty.n == cut.n == len(rows)
     assert {one.signature.partition("|not applicable")[0] for one in (empty, cut)} == {
         found.signature.partition("|not applicable")[0]

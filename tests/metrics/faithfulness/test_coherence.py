@@ -7,11 +7,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
-from bench.metrics import METRICS
+from bench.metrics import METRICS, find_metric
+from bench.metrics.columns import direction_of
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.coherence import DEFAULT, coherence_scores, cosines
 from bench.metrics.faithfulness.embedder import embed, load, pooling_of
+from bench.metrics.requirements import missing
 
 torch.set_num_threads(1)
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "ran", "far", ".", "it"]
@@ -151,13 +153,14 @@ def test_what_cannot_be_loaded_or_pooled_says_why(folder, tmp_path):
     assert pooling_of("first", unlike(folder, "first", **first)) == "cls"
 
 
-def score(rows, gold=None):
-    found, cut = coherence_scores(rows, gold or {row["id"]: {} for row in rows})
-    assert (cut.name, cut.signature, cut.value) == ("coherence/truncated", found.signature, 0 if found.n > 1 else None)
+def score(rows, gold=None, metric="coherence"):
+    found, cut = find_metric(metric).value.load()(rows, gold or {row["id"]: {} for row in rows})
+    wanted = (f"{found.name}/truncated", found.signature, None if found.value is None else 0)
+    assert (cut.name, cut.signature, cut.value) == wanted
     return found
 
 
-def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeypatch):
+def test_stored_rows_by_an_encoder_that_is_named(folder, sup, monkeypatch, tmp_path):
     monkeypatch.setenv("BENCH_SIMCSE", str(folder))
     rows = [{"id": str(n), "text": text, "prompt": "the cat"} for n, text in enumerate(TEXTS)]
     found = score(rows)
@@ -170,6 +173,20 @@ def test_stored_rows_by_the_encoder_that_the_variable_names(folder, sup, monkeyp
     assert str(folder.parent) not in found.signature
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
     assert score(without, {row["id"]: {"source": "the cat"} for row in rows}) == found
+    assert found.name == "coherence[sup-simcse-tiny]", "another encoder than the default has a column of its own"
+    monkeypatch.setenv("BENCH_SIMCSE", str(unlike(folder, DEFAULT.rpartition("/")[2])))
+    assert score(rows).name == "coherence"
+    monkeypatch.delenv("BENCH_SIMCSE")
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    named = find_metric("coherence[sup-simcse-tiny]")
+    assert missing(named.value.requires) == "sup-simcse-tiny (bench models get sup-simcse-tiny)"
+    assert score(rows, metric=named.name).value is None
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "sup-simcse-tiny").symlink_to(folder)
+    assert not missing(named.value.requires)
+    assert score(rows, metric=named.name) == found
+    assert direction_of(found.name, named.value.columns)
+    assert direction_of(found.name, METRICS["coherence"].columns)
 
 
 def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch):

@@ -81,7 +81,7 @@ def test_what_is_missing_is_no_number(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     for score in by_name(["Aldra rose"], ["Aldra"]).values():
         assert score.value is None
-        assert score.signature.endswith("|not applicable: needs spaCy: bench doctor")
+        assert score.signature.endswith("|not applicable: needs spaCy: pip install 'objective-bench[metrics]'")
     assert set(by_name(["Aldra rose"], ["Aldra"])) == {
         *(f"p_ent[{spacy_models.TAGGER},level{n},{how}]" for n in (0, 1, 2) for how in ("mean", "pooled")),
         f"p_ent[{spacy_models.TAGGER},none]",
