@@ -255,9 +255,9 @@ def test_what_is_missing_is_no_number(folder, stored, monkeypatch):
     sourceless = {**gold, "test/2": {"source": None}}
     assert reasons(rows, sourceless, arcs=arcs, checkpoint=checkpoint) == (both, "no source text")
     monkeypatch.setitem(sys.modules, "spacy", None)
-    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or spaCy: bench doctor"
+    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or spaCy: pip install 'objective-bench[metrics]'"
     assert reasons(rows, gold, checkpoint=checkpoint) == (both, needs)
-    needs = "needs spaCy: bench doctor"
+    needs = "needs spaCy: pip install 'objective-bench[metrics]'"
     assert reasons(rows, gold, checkpoint=checkpoint, parser=SMALL) == (["dae[spacy]", "dae[spacy,no_arc]"], needs)
 
 

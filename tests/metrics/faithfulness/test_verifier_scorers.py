@@ -1,6 +1,5 @@
 """FactCC, TAPEX-Acc and TAPAS-Acc by tiny models: what the models are given, column values, what is not scored."""
 
-import gzip
 import json
 import os
 import zipfile
@@ -10,7 +9,6 @@ import pytest
 import torch
 from transformers import BertTokenizer
 
-from bench.metrics import METRICS
 from bench.metrics.faithfulness.factcc import claims_of, factcc, factcc_family, factcc_scores, load_factcc
 from bench.metrics.faithfulness.table_cells import TableText, table_text
 from bench.metrics.faithfulness.tapas import load_tapas, tapas, tapas_family, tapas_scores
@@ -66,31 +64,6 @@ def test_columns_are_the_share_of_the_verdicts(made, family, monkeypatch):
     assert WITH_OPTIONS[family](checkpoint=folder)(rows[::-1], gold) == [score]
     monkeypatch.setenv(f"BENCH_{family.upper()}", folder)
     assert FAMILIES[family](rows, gold) == [score]
-
-
-@every_family
-def test_what_is_missing_is_no_number(family, made, tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.delenv(f"BENCH_{family.upper()}", raising=False)
-    rows, gold = stored(SENTENCES)
-    (score,) = FAMILIES[family](rows, gold)
-    assert score.value is None
-    assert "|not applicable: needs " in score.signature
-    assert score.signature.endswith(": bench doctor")
-    without = {name: {"target": "", "references": ["a"]} for name in gold}
-    (score,) = WITH_OPTIONS[family](checkpoint=str(made / FOLDERS[family]))(rows, without)
-    assert score.value is None
-    assert "|not applicable: no " in score.signature
-    with pytest.raises(ValueError, match="extra 6"):
-        FAMILIES[family](rows, {})
-
-
-@every_family
-def test_it_is_listed(family):
-    entry = METRICS[family]
-    assert (entry.kind, entry.load()) == ("generation", FAMILIES[family])
-    assert entry.gold == (("source",) if family == "factcc" else ("table",))
-    assert "/" in entry.requires[0].hub[0]
 
 
 def test_factcc_reads_document_then_claim_and_cuts_the_longer(made, monkeypatch):
@@ -215,19 +188,3 @@ def test_pandas_changes_what_was_measured_on_real_tables():
                     nan += one != two and two == "nan"
                     tables |= {name} if one != two else set()
     assert (len(ids), cells, changed, len(tables), pointed, nan) == (862, 71558, 397, 50, 219, 8)
-
-
-@real
-def test_real_tables_and_published_sentences_run(made):
-    with gzip.open(DATA / "outputs" / "GPT_gpt2_12.65.json.gz", "rt", encoding="utf-8") as file:
-        some = list(json.load(file).items())[:3]
-    with zipfile.ZipFile(DATA / "all_csv.zip") as archive:
-        texts = [(text, archive.read(f"all_csv/{name}").decode()) for name, several in some for text in several]
-    rows = [{"id": str(i), "text": text} for i, (text, _) in enumerate(texts)]
-    gold = {}
-    for row, (_, file_text) in zip(rows, texts, strict=True):
-        lines = file_text.splitlines()
-        gold[row["id"]] = {"table": {"header": lines[0].split("#"), "rows": [line.split("#") for line in lines[1:]]}}
-    for family in ("tapex", "tapas"):
-        (score,) = WITH_OPTIONS[family](checkpoint=str(made / FOLDERS[family]))(rows, gold)
-        assert 0 <= score.value <= 100

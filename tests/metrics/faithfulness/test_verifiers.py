@@ -11,7 +11,7 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable, find
 from bench.metrics.faithfulness.factcc import factcc, load_factcc
 from bench.metrics.faithfulness.tapas import load_tapas
 from bench.metrics.faithfulness.tapex import load_tapex
-from bench.metrics.faithfulness.verifiers import batches, label_of, padded_batch, plain_text, verdicts
+from bench.metrics.faithfulness.verifiers import batches, label_of, plain_text
 from tests.metrics import tiny_verifiers
 
 torch.set_num_threads(1)
@@ -123,26 +123,6 @@ def test_batches_keep_to_the_budget_and_lose_none():
     assert sorted(i for batch in found for i in batch) == list(range(9))
     assert all(len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= 12 for batch in found)
     assert list(batches([], 12)) == []
-
-
-def test_batched_is_single_in_the_order_given(made):
-    verifier = load_factcc(str(made / "bert"))
-    words = tiny_verifiers.WORDS
-    draw = torch.Generator().manual_seed(1)
-    texts = [" ".join(words[int(i)] for i in torch.randint(len(words), (3 + 7 * (n % 5),), generator=draw))
-             for n in range(40)]  # fmt: skip
-    encoded = [dict(verifier.tokenizer(a, b)) for a, b in zip(texts, texts[::-1], strict=True)]
-    tiny_verifiers.balanced(verifier, encoded)
-    single = [verdicts(verifier, [one])[0] for one in encoded]
-    assert sum(single) == 20
-    for tokens in (1, 100, 10_000):
-        assert verdicts(verifier, encoded, tokens) == single
-    logits, pads = [], {"input_ids": verifier.tokenizer.pad_token_id}
-    for one in encoded[:8]:
-        logits.append(verifier.model(**padded_batch([one], pads, verifier.model.device)).logits)
-    together = verifier.model(**padded_batch(encoded[:8], pads, verifier.model.device)).logits
-    assert torch.allclose(torch.cat(logits), together, atol=1e-5)
-    assert verdicts(verifier, []) == []
 
 
 def test_special_tokens_are_taken_out(made):
