@@ -21,7 +21,7 @@ __all__ = [
     "NotApplicable",
     "check_weights",
     "choose",
-    "device_of",
+    "device",
     "find",
     "label_of",
     "loading",
@@ -84,9 +84,9 @@ def check_weights(checkpoint: str, info: Mapping[str, Any], unread: str = "\0") 
         )
 
 
-def device_of(device: str | None) -> torch.device:
-    """Return a device by its name, by default the GPU if there is one."""
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+def device() -> torch.device:
+    """Return the GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def provenance(checkpoint: str, folder: Path) -> dict[str, str]:

@@ -62,7 +62,7 @@ def _model_class() -> Any:
     return ArcClassifier
 
 
-def load_dae(checkpoint: str, device: str | None = None) -> Verifier:
+def load_dae(checkpoint: str) -> Verifier:
     """Load the authors' model; arguments and errors as for `verifiers.load`."""
     from transformers import ElectraTokenizer
 
@@ -71,7 +71,7 @@ def load_dae(checkpoint: str, device: str | None = None) -> Verifier:
     folder = checkpoints.find(checkpoint)
     if not any((folder / name).is_file() for name in ("vocab.txt", "tokenizer.json")):
         raise NotApplicable(f"needs vocab.txt beside the DAE model {folder.name}: bench doctor")
-    return verifiers.load(checkpoint, _model_class(), ElectraTokenizer, "entailed", position=1, device=device)
+    return verifiers.load(checkpoint, _model_class(), ElectraTokenizer, "entailed", position=1)
 
 
 def pieces_of(words: Sequence[str], tokenizer: Any) -> tuple[list[int], list[int]]:
@@ -85,9 +85,7 @@ def pieces_of(words: Sequence[str], tokenizer: Any) -> tuple[list[int], list[int
     return pieces["input_ids"], last
 
 
-def encoded_arcs(
-    source: Sequence[int], summary: Parsed, tokenizer: Any, max_arcs: int | None = MAX_ARCS
-) -> ModelInputs:
+def encoded_arcs(source: Sequence[int], summary: Parsed, tokenizer: Any) -> ModelInputs:
     """Return the input of the model for one summary, without padding.
 
     Args:
@@ -95,7 +93,6 @@ def encoded_arcs(
         summary: its words and arcs. Pieces are cut only of a summary that is longer than the model, and arcs of words
             that are cut are left out.
         tokenizer: of the model.
-        max_arcs: number of arcs that are classified, the first ones; None is all.
 
     Returns:
         `input_ids` and `attention_mask` [T]; `children` and `heads` [A], positions of the words of each arc.
@@ -105,7 +102,7 @@ def encoded_arcs(
     kept = source[: max(0, len(source) - excess - SPARE)] if excess > 0 else source
     pieces, start = pieces[: MAX_LENGTH - 3], len(kept) + 2
     is_kept = [0 <= position < len(pieces) for position in last]
-    arcs = [arc for arc in summary.arcs[:max_arcs] if is_kept[arc.child] and is_kept[arc.head]]
+    arcs = [arc for arc in summary.arcs[:MAX_ARCS] if is_kept[arc.child] and is_kept[arc.head]]
     input_ids = [tokenizer.cls_token_id, *kept, tokenizer.sep_token_id, *pieces, tokenizer.sep_token_id]
     return {
         "input_ids": input_ids,
@@ -119,7 +116,6 @@ def dae(
     sources: Sequence[str],
     summaries: Sequence[Parsed],
     verifier: Verifier,
-    max_arcs: int | None = MAX_ARCS,
     tokens: int = verifiers.TOKENS,
 ) -> list[list[bool]]:
     """Return for each summary whether its source entails each of its arcs.
@@ -128,13 +124,12 @@ def dae(
         sources: the source text of each summary; equal ones are read once.
         summaries: words and arcs.
         verifier: as loaded.
-        max_arcs: number of arcs of a summary that are classified; None is all.
         tokens: largest number of tokens of a batch; a longer pair is a batch of its own.
     """
     read = {text: pieces_of(ptb_tokens(text), verifier.tokenizer)[0] for text in set(sources)}
     encoded = []
     for source, summary in zip(sources, summaries, strict=True):
-        encoded.append(encoded_arcs(read[source], summary, verifier.tokenizer, max_arcs))
+        encoded.append(encoded_arcs(read[source], summary, verifier.tokenizer))
     verdicts: list[list[bool]] = [[] for _ in encoded]
     with_arcs = [i for i, pair in enumerate(encoded) if pair["children"]]
     logits = verifiers.logits_of(verifier, [encoded[i] for i in with_arcs], tokens)  # [pairs][A, padded][2]
@@ -149,8 +144,6 @@ def dae_family(
     checkpoint: str | None = None,
     arcs: str | None = None,
     parser: str | None = None,
-    max_arcs: int | None = MAX_ARCS,
-    device: str | None = None,
 ) -> Family:
     """Return the family that scores summaries by the share that is not factual, and counts those without an arc.
 
@@ -160,16 +153,12 @@ def dae_family(
         checkpoint: folder of the authors' model; by default the value of BENCH_DAE.
         arcs: file with the arcs of these summaries; by default, unless a parser is given, the value of BENCH_DAE_ARCS.
         parser: spaCy model that makes the arcs without a file; by default the first that is installed.
-        max_arcs: number of arcs of a summary that are classified; None is all.
-        device: by default the GPU if there is one.
 
     Raises:
-        ValueError: both arcs and parser are given, or `max_arcs` is below 1.
+        ValueError: both arcs and parser are given.
     """
     if arcs and parser:
         raise ValueError(f"expected arcs from a file or from a parser, got both: {Path(arcs).name} and {parser}")
-    if max_arcs is not None and max_arcs < 1:
-        raise ValueError(f"expected max_arcs of at least 1, or None for all, got {max_arcs}")
 
     def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
         try:
@@ -177,17 +166,17 @@ def dae_family(
             if source.missing:
                 raise NotApplicable(source.missing)
             texts = verifiers.source_texts(rows, gold)
-            verifier = verifiers.loaded(load_dae, choose(checkpoint, "BENCH_DAE"), device)
+            verifier = verifiers.loaded(load_dae, choose(checkpoint, "BENCH_DAE"))
             summaries = source.parsed(rows)
         except NotApplicable as reason:
             return [{"reason": str(reason)} for _ in rows]
         counts: list[Counts] = []
-        for entailed in dae(texts, summaries, verifier, max_arcs):
+        for entailed in dae(texts, summaries, verifier):
             counts.append({"wrong": int(not all(entailed)), "arcs": len(entailed), "model": verifier.signature})
         return counts
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
-        return _columns(counts, _arc_source(arcs, parser), max_arcs)
+        return _columns(counts, _arc_source(arcs, parser))
 
     return Family(count, scores)
 
@@ -243,9 +232,9 @@ def _arc_source(arcs: str | None, parser: str | None) -> _ArcSource:
     return _ArcSource("dae[spacy]", f"arcs:collapsed|parser:{versions}", missing, model=model)
 
 
-def _columns(counts: Sequence[Counts], source: _ArcSource, max_arcs: int | None) -> list[Score]:
+def _columns(counts: Sequence[Counts], source: _ArcSource) -> list[Score]:
     """Return both columns: the share of summaries with an arc that is not entailed, and how many have no arc."""
-    made = f"{source.made}|max_arcs:{max_arcs or 'all'}"
+    made = f"{source.made}|max_arcs:{MAX_ARCS}"
     signature = f"def:goyal2021|{made}|words:ptb+lower|max:{MAX_LENGTH}|none:factual|dtype:float32"
     without_arcs = {"dae": "dae[no_arc]", "dae[spacy]": "dae[spacy,no_arc]"}[source.column]
     reason = reason_of(counts)

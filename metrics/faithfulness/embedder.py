@@ -47,16 +47,13 @@ class Embedder:
     signature: str
 
 
-def load(
-    checkpoint: str, *, pooling: Pooling | None = None, max_length: int | None = None, device: str | None = None
-) -> Embedder:
+def load(checkpoint: str, *, pooling: Pooling | None = None, max_length: int | None = None) -> Embedder:
     """Load a transformer with every weight that its pooling reads.
 
     Args:
         checkpoint: a folder, or a hub id that is in the cache; nothing is downloaded.
         pooling: by default from `pooling_of`; `last` is for models that read from left to right.
         max_length: tokens to cut texts to, by default as many as the model has positions.
-        device: by default the GPU if there is one.
 
     Raises:
         NotApplicable: it is not there, cannot be read, lacks weights, or has an unknown pooling.
@@ -82,7 +79,7 @@ def load(
     longest = min(positions, tokenizer.model_max_length, max_length or positions)
     made_of = "|".join(f"{key}:{value}" for key, value in checkpoints.provenance(checkpoint, folder).items())
     cut = f"pooling:{pooling}|max_length:{max_length or 'none'}|positions:{positions}"
-    model = model.to(checkpoints.device_of(device)).eval()
+    model = model.to(checkpoints.device()).eval()
     return Embedder(model, tokenizer, pooling, longest, f"{made_of}|{cut}|dtype:float32")
 
 

@@ -25,11 +25,11 @@ CHECKPOINT = "manueldeprada/FactCC"
 MAX_LENGTH = 512
 
 
-def load_factcc(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verifier:
+def load_factcc(checkpoint: str = CHECKPOINT) -> Verifier:
     """Load the classifier; arguments and errors as for `verifiers.load`."""
     from transformers import BertForSequenceClassification, BertTokenizer
 
-    return verifiers.load(checkpoint, BertForSequenceClassification, BertTokenizer, "correct", device=device)
+    return verifiers.load(checkpoint, BertForSequenceClassification, BertTokenizer, "correct")
 
 
 def claims_of(summary: str, unit: Unit = "sentence") -> list[str]:
@@ -67,7 +67,7 @@ def factcc(
     return [list(itertools.islice(verdicts, count)) for count in counts]
 
 
-def factcc_family(*, checkpoint: str | None = None, unit: Unit = "sentence", device: str | None = None) -> Family:
+def factcc_family(*, checkpoint: str | None = None, unit: Unit = "sentence") -> Family:
     """Return the family that scores summaries by the share of their claims that are consistent, over all claims.
 
     Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
@@ -75,12 +75,11 @@ def factcc_family(*, checkpoint: str | None = None, unit: Unit = "sentence", dev
     Args:
         checkpoint: a folder, or a hub id that is in the cache; by default the value of BENCH_FACTCC, else `CHECKPOINT`.
         unit: what a claim is.
-        device: by default the GPU if there is one.
     """
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
         documents = verifiers.source_texts(rows, gold)
-        verifier = verifiers.loaded(load_factcc, choose(checkpoint, "BENCH_FACTCC", CHECKPOINT), device)
+        verifier = verifiers.loaded(load_factcc, choose(checkpoint, "BENCH_FACTCC", CHECKPOINT))
         return verifier, factcc(documents, [row["text"] for row in rows], verifier, unit)
 
     options = f"factcc|unit:{unit}|mean:claims|split:lines+punkt_rules|max:{MAX_LENGTH}"

@@ -39,12 +39,11 @@ class Linked(NamedTuple):
     title: str
 
 
-def load_nli(checkpoint: str, device: str | None = None) -> Verifier:
+def load_nli(checkpoint: str) -> Verifier:
     """Load the verifier with every one of its weights.
 
     Args:
         checkpoint: a folder.
-        device: by default the GPU if there is one.
 
     Raises:
         NotApplicable: it is not there, cannot be read, or its weights or vocabulary are not those of this model.
@@ -71,7 +70,7 @@ def load_nli(checkpoint: str, device: str | None = None) -> Verifier:
         "config": hash_of(folder / "config.json"),
         "vocab": hash_of(folder / "vocab.txt"),
     }
-    return Verifier(model.to(checkpoints.device_of(device)).eval(), tokenizer, ENTAILED, provenance)
+    return Verifier(model.to(checkpoints.device()).eval(), tokenizer, ENTAILED, provenance)
 
 
 def _read(path: Path) -> object:
@@ -148,7 +147,7 @@ def nli(linked: Sequence[Linked], sentences: Sequence[str], verifier: Verifier) 
     return [row.index(max(row)) == verifier.label for row in logits]
 
 
-def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog") -> Family:
     """Return the family that scores sentences by the share that their tables entail.
 
     Rows are `{"id", "text"}`, one for each reference; gold is `{id: {"table": {"header", "rows"}, "title", "columns"}}`
@@ -157,7 +156,6 @@ def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: 
     Args:
         checkpoint: a folder; by default the value of BENCH_NLI.
         cells: how the text of cells is read; `plog` is the text that the published script read.
-        device: by default the GPU if there is one.
     """
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
@@ -165,7 +163,7 @@ def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: 
         folder = choose(checkpoint, "BENCH_NLI")
         if not folder:
             raise NotApplicable(f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor")
-        verifier = verifiers.loaded(load_nli, folder, device)
+        verifier = verifiers.loaded(load_nli, folder)
         verdicts = nli(_linked(fields, cells), [row["text"] for row in rows], verifier)
         return verifier, [[verdict] for verdict in verdicts]
 

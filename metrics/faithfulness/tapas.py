@@ -30,12 +30,12 @@ MIN_SHARE = 0.7
 Ints = NDArray[np.int64]
 
 
-def load_tapas(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verifier:
+def load_tapas(checkpoint: str = CHECKPOINT) -> Verifier:
     """Load the verifier; arguments and errors as for `verifiers.load`."""
     from transformers import TapasForSequenceClassification, TapasTokenizer
 
     classes = TapasForSequenceClassification, TapasTokenizer
-    return verifiers.load(checkpoint, *classes, "entailed", position=1, device=device)
+    return verifiers.load(checkpoint, *classes, "entailed", position=1)
 
 
 def tapas(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verifier) -> list[bool]:
@@ -53,7 +53,7 @@ def tapas(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verif
     return verifiers.verdicts(verifier, encoded)
 
 
-def tapas_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+def tapas_family(*, checkpoint: str | None = None, cells: Cells = "plog") -> Family:
     """Return the family that scores sentences by the share that their tables entail.
 
     Rows, gold and arguments are those of `tapex.tapex_family`, with the variable BENCH_TAPAS.
@@ -61,7 +61,7 @@ def tapas_family(*, checkpoint: str | None = None, cells: Cells = "plog", device
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
         fields = with_tables(rows, gold)
-        verifier = verifiers.loaded(load_tapas, choose(checkpoint, "BENCH_TAPAS", CHECKPOINT), device)
+        verifier = verifiers.loaded(load_tapas, choose(checkpoint, "BENCH_TAPAS", CHECKPOINT))
         verdicts = tapas(table_texts(fields, cells), [row["text"] for row in rows], verifier)
         return verifier, [[verdict] for verdict in verdicts]
 

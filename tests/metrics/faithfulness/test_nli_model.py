@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def verifier(folder):
-    return load_nli(str(folder), "cpu")
+    return load_nli(str(folder))
 
 
 # The oracle: one statement, float64, a loop for each position, cell and head, written from the description alone.
@@ -140,7 +140,7 @@ def test_batched_is_single(verifier):
 
 @pytest.mark.parametrize("kind", ["sdpa", "eager"])
 def test_every_attention_obeys_the_mask(folder, kind):
-    model = load_nli(str(folder), "cpu").model
+    model = load_nli(str(folder)).model
     model.BASE.set_attn_implementation(kind)
     model.BASE.encoder.layer = model.BASE.encoder.layer[:1]  # through a second layer a row sees rows by the statement
     states = []
@@ -164,7 +164,7 @@ def test_every_attention_obeys_the_mask(folder, kind):
 def test_kinds_of_attention_agree(folder):
     found = {}
     for kind in ("sdpa", "eager"):
-        verifier = load_nli(str(folder), "cpu")
+        verifier = load_nli(str(folder))
         verifier.model.BASE.set_attn_implementation(kind)
         found[kind] = [value for row in logits(verifier, *zip(*STATEMENTS, strict=True)) for value in row]
     assert found["sdpa"] == pytest.approx(found["eager"], abs=2e-5)
