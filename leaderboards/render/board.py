@@ -13,19 +13,10 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
 from bench.leaderboards.render.extras import RATIO, SECONDS, SIGNATURES
 from bench.leaderboards.render.footnotes import footnotes, of_marks
-from bench.leaderboards.render.shown import (
-    Line,
-    Shown,
-    all_columns,
-    deltas,
-    our_lines,
-    paper_lines,
-    people_lines,
-    printed_values,
-    why_not,
-)
+from bench.leaderboards.render.shown import all_columns, deltas, number, printed_values, why_not
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, table_ids, task_title
 
 __all__ = ["as_json", "board", "schema"]
@@ -33,6 +24,7 @@ __all__ = ["as_json", "board", "schema"]
 SCHEMA = "objective-bench/board/3"
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
+HUMAN_LABEL = "human (the true continuations)"
 
 
 def as_json(leaderboards: Leaderboards) -> str:
@@ -80,8 +72,9 @@ def schema() -> dict[str, Any]:
 
 def _table(table_id: str, name: str, table: Table) -> dict[str, Any]:
     ids = [row.id for row in table.rows]
-    lines = [*zip(ids, table.rows, our_lines(table), strict=True)]
-    people = [*zip(_human_ids(table.human), table.human, people_lines(table), strict=True)]
+    marks = {column: table.best_and_second(column, MIN_SEEDS) for column in all_columns(table)}
+    methods = [_row(row.id, row, place, ids, table, marks) for place, row in enumerate(table.rows)]
+    people = zip(_human_ids(table.human), table.human, strict=True)
     return {
         "id": table_id,
         "name": name,
@@ -92,11 +85,11 @@ def _table(table_id: str, name: str, table: Table) -> dict[str, Any]:
         "preset": table.preset,
         "status": dict(table.status),
         "watermark": table.watermark,
-        "legend": of_marks(table, [line for _, _, line in lines]),
+        "legend": of_marks(table, methods),
         "remarks": footnotes(table),
         "columns": _columns(table),
-        "methods": [_row(*line, ids, table.task) for line in lines],
-        "human": [_row(*line, ids, table.task) for line in people],
+        "methods": methods,
+        "human": [_row(name, row, -1, ids, table, marks) for name, row in people],
         "published": _published(table),
     }
 
@@ -115,9 +108,8 @@ def _add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[i
         for row in table["methods"]:
             value = Value(dict(costs.get(row["id"], {}).get(column, {})), None, SIGNATURES[column])
             if value.by_seed:
-                fewer = f"n={value.n}" if value.n < row["n_seeds"] else ""
-                cell = Shown(f"{value.mean:.{decimals}f}", fewer=fewer)
-                row["values"][column] = _value(value, cell, ())
+                text = f"{value.mean:.{decimals}f}"
+                row["values"][column] = {**_value(value, row["n_seeds"], ()), "text": text}
 
 
 def _human_ids(rows: Sequence[TableRow]) -> list[str]:
@@ -140,28 +132,47 @@ OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", 
 """What stands in the content under the names of `TableRow` and `Value`."""
 
 
-def _row(row_id: str, row: TableRow, line: Line, ids: Sequence[str], task: str) -> dict[str, Any]:
+Marks = Mapping[str, tuple[set[int], set[int]]]
+"""By column, the places of the rows with the best and with the second best value."""
+
+
+def _row(row_id: str, row: TableRow, place: int, ids: Sequence[str], table: Table, marks: Marks) -> dict[str, Any]:
+    """Return one row; its place is -1 where it is of what people wrote, which is never the best."""
+    values, seeds = {}, row.n
+    for column, places in marks.items():
+        if column in row.values:
+            best, second = (place in of_mark for of_mark in places)
+            values[column] = _value(row.values[column], seeds, ids, best=best, second=second)
+    seeds_text = f"{seeds} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(seeds)
     return {
         "id": row_id,
         **{name: getattr(row, name) for name in OF_ROW},
-        "label": line.label,
+        "label": row.label if place >= 0 else HUMAN_LABEL,
         "marks": row.marks,
         "seeds": sorted(row.seeds),
         "n_seeds": row.n,
-        "seeds_text": line.seeds,
+        "seeds_text": seeds_text if place >= 0 else "",
         "controls": list(row.controls),
         "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
-        "folder": f"{task}/{row.config['method']}" if row.config else "",  # people have none
+        "folder": f"{table.task}/{row.config['method']}" if row.config else "",  # people have none
         "parameters": row.parameters,
-        "values": {column: _value(row.values[column], cell, ids) for column, cell in line.cells.items()},
+        "values": values,
     }
 
 
-def _value(value: Value, cell: Shown, ids: Sequence[str]) -> dict[str, Any]:
-    """Return a value with its statistics and what is shown of it."""
+def _value(value: Value, seeds: int, ids: Sequence[str], *, best: bool = False, second: bool = False) -> dict[str, Any]:
+    """Return a value with its statistics, and what is shown of it.
+
+    A conflict is never a number, and a mean over fewer seeds than its row has says so.
+    """
+    is_number = value.mean is not None
     content = {
-        **vars(cell),
+        "text": "conflict" if value.conflict else number(value.mean) or "n/a",
+        "interval": number(value.half) if is_number else "",
+        "fewer": f"n={value.n}" if is_number and value.n < seeds else "",
+        "best": is_number and best,
+        "second": is_number and second,
         **{name: getattr(value, name) for name in OF_VALUE},
         "n_seeds": value.n,
         "by_seed": {str(seed): number for seed, number in sorted(value.by_seed.items())},
@@ -182,12 +193,12 @@ def _published(table: Table) -> list[dict[str, Any]]:
         {
             **{name: getattr(paper, name) for name in ("paper", "table", "name", "method", "backbone", "note")},
             "values": printed_values(paper, table),
-            "texts": {column: cell.text for column, cell in line.cells.items()},
+            "texts": {column: number(value) for column, value in printed_values(paper, table).items()},
             "deltas": deltas(table, paper),
             "comparable": not why_not(table),
             "why_not": why_not(table),
         }
-        for paper, line in zip(table.published, paper_lines(table), strict=True)
+        for paper in table.published
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.base.ties import TIE
 from bench.leaderboards.names import short_decoding
-from bench.leaderboards.render.shown import Line, deltas
+from bench.leaderboards.render.shown import deltas
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
@@ -43,13 +43,13 @@ def under_table(table: Table) -> list[str]:
     return lines + footnotes(table)
 
 
-def of_marks(table: Table, ours: Sequence[Line]) -> list[str]:
-    """Return the meaning of each mark that occurs in the shown columns of our rows."""
-    cells = [cell for line in ours for column, cell in line.cells.items() if column in table.columns]
+def of_marks(table: Table, ours: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the meaning of each mark that occurs in the shown columns of our rows, as a board has them."""
+    cells = [value for row in ours for column, value in row["values"].items() if column in table.columns]
     meanings = {
-        INTERVAL: any(cell.interval for cell in cells),
-        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": any(cell.best for cell in cells),
-        DIFFERS: any(cell.differs for cell in cells),
+        INTERVAL: any(cell["interval"] for cell in cells),
+        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": any(cell["best"] for cell in cells),
+        DIFFERS: any(cell["differs"] for cell in cells),
         "Δ ours minus published": any(deltas(table, paper) for paper in table.published),
     }
     return [text for text, is_there in meanings.items() if is_there]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rich.text import Text
 
@@ -13,9 +15,9 @@ from bench.base.redaction import one_line, printable
 from bench.errors import UsageError
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render import find_format
+from bench.leaderboards.render.board import board
 from bench.leaderboards.render.footnotes import under_table
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.shown import FIXED, Line, Shown, headings, shown_lines
 from bench.leaderboards.render.text_table import TextTable, console_of
 from bench.leaderboards.table import Table, metric_name
 
@@ -37,6 +39,72 @@ def render(leaderboards: Leaderboards, form: str) -> str:
     return text
 
 
+# Lines of tables -----------------------------------------------------------------------------------------------------
+
+FIXED = ("method", "backbone", "seeds")
+"""Headings before those of the columns."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: a row of ours, of a paper, or what people wrote.
+
+    Args:
+        kind: `ours`, `paper` or `human`.
+        label, backbone: as shown.
+        cells: backbone, seeds and the values of the shown columns, each with `text` and, if it has any, its marks.
+    """
+
+    kind: str
+    label: str
+    backbone: str
+    cells: Sequence[Mapping[str, Any]]
+
+    @property
+    def indented(self) -> str:
+        """The label, that of a paper set in below the row of ours it follows."""
+        return f"  {self.label}" if self.kind == "paper" else self.label
+
+
+def headings(table: Mapping[str, Any]) -> list[str]:
+    """Return the headings of a table of a board."""
+    return [*FIXED, *(column["name"] for column in table["columns"] if column["shown"])]
+
+
+def lines_of(table: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield our rows, each followed by what papers publish for its method, once, and what people's texts score.
+
+    Args:
+        table: of a board.
+    """
+    columns, followed = headings(table)[len(FIXED) :], set[str]()
+
+    def line(kind: str, label: str, backbone: str, seeds: str, values: Mapping[str, Mapping[str, Any]]) -> Line:
+        cells = [{"text": backbone}, {"text": seeds}, *(values.get(column, {"text": ""}) for column in columns)]
+        return Line(kind, label, backbone, cells)
+
+    for row in table["methods"]:
+        yield line("ours", row["label"], row["backbone"], row["seeds_text"], row["values"])
+        for paper in table["published"] if row["method"] not in followed else ():
+            if paper["method"] == row["method"]:
+                texts = {column: {"text": text} for column, text in paper["texts"].items()}
+                yield line("paper", paper["name"], paper["backbone"], "", texts)
+        followed.add(row["method"])
+    for row in table["human"]:
+        yield line("human", row["label"], "", "", row["values"])
+
+
+def whole(cell: Mapping[str, Any]) -> str:
+    """Return everything of a cell but its marks: `33.12 ±1.00 (n=2)`."""
+    interval, fewer = cell.get("interval"), cell.get("fewer")
+    return cell["text"] + (f" ±{interval}" if interval else "") + (f" ({fewer})" if fewer else "")
+
+
+def contents(leaderboards: Leaderboards) -> list[tuple[Table, dict[str, Any]]]:
+    """Return every table with its content."""
+    return list(zip(leaderboards.tables, board(leaderboards)["tables"], strict=True))
+
+
 # Terminal ------------------------------------------------------------------------------------------------------------
 
 
@@ -50,46 +118,47 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
     """
     stream = io.StringIO()
     console = console_of(stream, width)
-    for table in leaderboards.tables:
-        text_table(table).print(console, whole=whole)
+    for table, content in contents(leaderboards):
+        text_table(content, table.primary).print(console, whole=whole)
         for footnote in under_table(table):
             console.print(Text(f"  {one_line(footnote)}"))
         console.print()
     return stream.getvalue()
 
 
-def text_table(table: Table) -> TextTable:
-    """Return a leaderboard as a table of texts; where it is split, the primary column is its first value."""
-    titles, lines = headings(table), shown_lines(table)
+def text_table(table: Mapping[str, Any], primary: str) -> TextTable:
+    """Return a table of a board as one of texts; where it is split, the primary column is its first value."""
+    titles, lines = headings(table), list(lines_of(table))
     values = list(range(len(FIXED), len(titles)))
-    values.sort(key=lambda place: metric_name(titles[place]) != table.primary)
+    values.sort(key=lambda place: metric_name(titles[place]) != primary)
     repeated = 2 if _needs_backbone(lines) else 1
     rows = []
     for line in lines:
-        style = "" if line.ours else "dim"
-        cells = [_styled(cell, style) for cell in line.shown(table.columns)]
-        rows.append([Text(one_line(line.indented), style=style), *cells])
+        style = "" if line.kind == "ours" else "dim"
+        rows.append([Text(one_line(line.indented), style=style), *(_styled(cell, style) for cell in line.cells)])
     order = [*range(repeated, len(FIXED)), *values]
-    optional = {place for place, line in enumerate(lines) if not line.ours}
-    return TextTable(one_line(table.title), titles, rows, labels=2, repeated=repeated, order=order, optional=optional)
+    optional = {place for place, line in enumerate(lines) if line.kind != "ours"}
+    return TextTable(
+        one_line(table["title"]), titles, rows, labels=2, repeated=repeated, order=order, optional=optional
+    )
 
 
 def _needs_backbone(lines: Sequence[Line]) -> bool:
     """Return whether only the backbone tells two rows apart, of ours or of the papers below one of ours."""
     ours, papers = set[str](), set[str]()
     for line in lines:
-        if line.ours:
+        if line.kind == "ours":
             papers = set()
-        labels = ours if line.ours else papers
+        labels = ours if line.kind == "ours" else papers
         if line.label in labels:
             return True
         labels.add(line.label)
     return False
 
 
-def _styled(cell: Shown, style: str) -> Text:
-    style = "bold" if cell.best else "underline" if cell.second else style
-    return Text(one_line(cell.whole) + "†" * cell.differs, style=style)
+def _styled(cell: Mapping[str, Any], style: str) -> Text:
+    style = "bold" if cell.get("best") else "underline" if cell.get("second") else style
+    return Text(one_line(whole(cell)) + "†" * cell.get("differs", False), style=style)
 
 
 # Markdown ------------------------------------------------------------------------------------------------------------
@@ -98,20 +167,18 @@ def _styled(cell: Shown, style: str) -> Text:
 def markdown(leaderboards: Leaderboards) -> str:
     """Render tables as Markdown, with the notes on all of them below; the best value of a column is bold."""
     parts = []
-    for table in leaderboards.tables:
-        rows = [
-            [escaped(line.indented), *map(_markdown_cell, line.shown(table.columns))] for line in shown_lines(table)
-        ]
-        lines = "\n".join(markdown_table(list(map(escaped, headings(table))), rows, texts=2))
+    for table, content in contents(leaderboards):
+        rows = [[escaped(line.indented), *map(_markdown_cell, line.cells)] for line in lines_of(content)]
+        lines = "\n".join(markdown_table(list(map(escaped, headings(content))), rows, texts=2))
         footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
         parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
     notes = "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
     return "\n".join(parts) + notes
 
 
-def _markdown_cell(cell: Shown) -> str:
-    text = escaped(cell.whole)
-    return (f"**{text}**" if cell.best else text) + "†" * cell.differs
+def _markdown_cell(cell: Mapping[str, Any]) -> str:
+    text = escaped(whole(cell))
+    return (f"**{text}**" if cell.get("best") else text) + "†" * cell.get("differs", False)
 
 
 # LaTeX ---------------------------------------------------------------------------------------------------------------
@@ -146,7 +213,7 @@ def latex(leaderboards: Leaderboards) -> str:
 
     The best value of a column is bold and the second underlined; a dagger marks significant differences.
     """
-    return "\n".join(map(_latex_table, leaderboards.tables))
+    return "\n".join(_latex_table(table, content) for table, content in contents(leaderboards))
 
 
 def latex_escaped(text: str) -> str:
@@ -158,16 +225,16 @@ def latex_escaped(text: str) -> str:
     return "".join(SPECIAL.get(c, c) for c in one_line(text))
 
 
-def _latex_table(table: Table) -> str:
-    rows = [[_latex_label(line), *map(_latex_cell, line.shown(table.columns))] for line in shown_lines(table)]
+def _latex_table(table: Table, content: Mapping[str, Any]) -> str:
+    rows = [[_latex_label(line), *map(_latex_cell, line.cells)] for line in lines_of(content)]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{latex_escaped(table.title)}}}",
-            rf"\begin{{tabular}}{{ll{'r' * (len(headings(table)) - 2)}}}",
+            rf"\begin{{tabular}}{{ll{'r' * (len(headings(content)) - 2)}}}",
             r"\toprule",
-            _latex_row(map(latex_escaped, headings(table))),
+            _latex_row(map(latex_escaped, headings(content))),
             r"\midrule",
             *map(_latex_row, rows),
             r"\bottomrule",
@@ -184,16 +251,16 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _latex_label(line: Line) -> str:
-    return latex_escaped(line.label) if line.ours else rf"\quad {latex_escaped(line.label)}"
+    return latex_escaped(line.label) if line.kind == "ours" else rf"\quad {latex_escaped(line.label)}"
 
 
-def _latex_cell(cell: Shown) -> str:
-    text = latex_escaped(cell.whole)
-    if cell.best:
+def _latex_cell(cell: Mapping[str, Any]) -> str:
+    text = latex_escaped(whole(cell))
+    if cell.get("best"):
         text = rf"\textbf{{{text}}}"
-    elif cell.second:
+    elif cell.get("second"):
         text = rf"\underline{{{text}}}"
-    return text + SPECIAL["†"] * cell.differs
+    return text + SPECIAL["†"] * cell.get("differs", False)
 
 
 # CSV -----------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ import pytest
 
 from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import with_statistics
+from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.shown import our_lines
 from bench.leaderboards.table import metric_name, tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
@@ -121,8 +121,8 @@ def test_a_trained_row_needs_three_seeds_to_be_marked_and_controls_alone_are_not
     table = one(tmp_path)
     marked = [[table.rows[i].method for i in places] for places in table.best_and_second("bleu-3", 3)]
     assert marked == [["lead"], ["trime"]]
-    cells = {line.label.partition(" ")[0]: line.cells["bleu-3"] for line in our_lines(table)}
-    assert [name for name, cell in cells.items() if cell.best] == ["lead"]
+    rows = board(with_statistics([table]))["tables"][0]["methods"]
+    assert [row["method"] for row in rows if row["values"]["bleu-3"]["best"]] == ["lead"]
 
 
 def test_rows_stand_in_the_order_of_the_primary_column(tmp_path):

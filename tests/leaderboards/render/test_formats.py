@@ -14,8 +14,9 @@ from bench.commands.report import report
 from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
+from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import latex, render, terminal
-from bench.leaderboards.render.shown import Shown, number, our_lines
+from bench.leaderboards.render.shown import number
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 from bench.store.store import Store
@@ -238,7 +239,8 @@ def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> 
     table = Table("pairs", "test", 9, {}, [row, other], ["rouge-l", "chrf"], (), "small", True)
     assert table.best("rouge-l") == set()
     leaderboards = with_statistics([table])
-    assert [line.cells["rouge-l"] for line in our_lines(table)] == [Shown("n/a")] * 2
+    shown = [row["values"]["rouge-l"] for row in board(leaderboards)["tables"][0]["methods"]]
+    assert [(cell["text"], cell["interval"], cell["best"]) for cell in shown] == [("n/a", "", False)] * 2
     for form in ("terminal", "markdown", "csv", "json"):
         text = render(leaderboards, form)
         assert "drops 97 % of the references" in text.replace("\n", " ")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import itertools
 import shutil
+from typing import Any
 
 import pytest
 from rich.text import Text
 
 from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.render.formats import text_table
-from bench.leaderboards.render.shown import FIXED, Shown, headings, our_lines, shown_lines
+from bench.leaderboards.render.formats import FIXED, contents, headings, lines_of, text_table, whole
 from bench.leaderboards.render.text_table import TextTable, broken, console_of, short, width_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
@@ -20,12 +20,14 @@ from bench.store.store import Store
 from tools.regenerate import snapshots
 
 WIDTHS = [60, 80, 100, 120, 150, 200]
+Board = tuple[Table, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def boards() -> list[Table]:
-    """Every table of the snapshots."""
-    return [table for path in snapshots() for table in with_statistics(tables(Store(path))[0], rounds=20).tables]
+def boards() -> list[Board]:
+    """Every table of the snapshots, with its content."""
+    found = [with_statistics(tables(Store(path))[0], rounds=20) for path in snapshots()]
+    return [pair for leaderboards in found for pair in contents(leaderboards)]
 
 
 def printed(table: TextTable, width: int) -> list[str]:
@@ -54,38 +56,49 @@ def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
     return columns
 
 
-def shown(cell: Shown) -> str:
+def shown(cell: dict[str, Any]) -> str:
     """Return what a terminal shows of a value."""
-    return one_line(cell.whole) + "†" * cell.differs
+    return one_line(whole(cell)) + "†" * cell.get("differs", False)
+
+
+def ours(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return our rows of a table."""
+    return list(content["methods"])
+
+
+def values_of(content: dict[str, Any], name: str) -> list[str]:
+    """Return what a terminal shows in a column, line by line."""
+    place = headings(content).index(name) - 1
+    return [shown(dict(line.cells[place])) for line in lines_of(content)]
 
 
 @pytest.mark.parametrize("width", [60, 120, 200, *(pytest.param(w, marks=pytest.mark.slow) for w in (80, 100, 150))])
-def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Table], width: int) -> None:
-    for board in boards:
-        lines = printed(text_table(board), width)
+def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width: int) -> None:
+    for table, board in boards:
+        lines = printed(text_table(board, table.primary), width)
         assert max(map(len, lines)) <= width
         columns = columns_of(lines)
         names = [heading for heading, _ in columns if heading not in ("method", "backbone")]
         assert sorted(names) == sorted(short(name).replace("\n", "") for name in headings(board)[2:])
-        for name in board.columns:
-            values = [shown(line.cells[name]) for line in shown_lines(board) if name in line.cells]
+        for name in table.columns:
+            values = values_of(board, name)
             (cells,) = (cells for heading, cells in columns if heading == short(name).replace("\n", ""))
             assert [cell for cell in cells if cell] == [value for value in values if value]
         for heading, cells in columns:
             if heading == "method":
                 joined = " ".join(cells)
-                assert all(line.label.split()[0] in joined.split() for line in our_lines(board))
-                whole = joined.replace(" ", "")
-                for line in our_lines(board):
-                    label = line.label.replace(" ", "")
-                    assert label in whole
-                    whole = whole.partition(label)[2]
+                assert all(row["label"].split()[0] in joined.split() for row in ours(board))
+                left = joined.replace(" ", "")
+                for row in ours(board):
+                    label = row["label"].replace(" ", "")
+                    assert label in left
+                    left = left.partition(label)[2]
 
 
 LONG = "facebook/bart-large-distilled-cnn-12-6-v2"
 
 
-def with_long_labels(backbones: list[str]) -> Table:
+def with_long_labels(backbones: list[str]) -> Board:
     """Rows whose methods start from tuned ones, so that their settings are long and have no place to break."""
     rows = []
     for method, rate, backbone in itertools.product(("ul_token_seq", "mle"), ("0.00131", "0.00262"), backbones):
@@ -95,23 +108,23 @@ def with_long_labels(backbones: list[str]) -> Table:
         rows.append(row)
     columns = ["bleu-1", "sentence-bleu-1", "ppl/word"]
     table = Table("logicnlg", "test", 9, {}, rows, columns, (), "small", True, primary="bleu-1")
-    return with_statistics([table], rounds=20).tables[0]
+    return contents(with_statistics([table], rounds=20))[0]
 
 
 @pytest.mark.parametrize("backbones", [["small-encdec"], ["small-encdec", "bilstm"], [LONG], ["bilstm", LONG]])
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) -> None:
-    board = with_long_labels(backbones)
-    lines = printed(text_table(board), width)
+    table, board = with_long_labels(backbones)
+    lines = printed(text_table(board, table.primary), width)
     assert max(map(len, lines)) <= width
     columns = columns_of(lines)
-    whole = "".join(cells_of(columns, "method"))
-    for line in our_lines(board):
-        assert line.label.replace(" ", "") in whole.replace(" ", "")
+    joined = "".join(cells_of(columns, "method"))
+    for row in ours(board):
+        assert row["label"].replace(" ", "") in joined.replace(" ", "")
     assert all(backbone in "".join(cells_of(columns, "backbone")) for backbone in backbones)
-    for name in board.columns:
-        shown_values = [shown(line.cells[name]) for line in shown_lines(board)]
-        assert [cell for cell in cells_of(columns, short(name).replace("\n", "")) if cell] == shown_values
+    for name in table.columns:
+        cells = cells_of(columns, short(name).replace("\n", ""))
+        assert [cell for cell in cells if cell] == values_of(board, name)
 
 
 def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
@@ -120,25 +133,24 @@ def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_first_part_has_the_primary_column(boards: list[Table], width: int) -> None:
-    for board in boards:
-        lines = printed(text_table(board), width)
+def test_the_first_part_has_the_primary_column(boards: list[Board], width: int) -> None:
+    for table, board in boards:
+        lines = printed(text_table(board, table.primary), width)
         is_split = lines[0].startswith("part 1 of ")
         values = [heading for heading, _ in columns_of(lines) if heading not in FIXED]
-        order = [name for name in board.columns if metric_name(name) == board.primary]
+        order = [name for name in table.columns if metric_name(name) == table.primary]
         if not is_split or not order:
-            order = board.columns
+            order = table.columns
         assert values[0] == short(order[0]).replace("\n", "")
 
 
-def test_every_part_tells_its_rows_apart(boards: list[Table]) -> None:
-    for board in boards:
-        named = [(line.label, line.backbone) for line in our_lines(board)]
+def test_every_part_tells_its_rows_apart(boards: list[Board]) -> None:
+    for table, board in boards:
+        named = [(row["label"], row["backbone"]) for row in ours(board)]
         if len({label for label, _ in named}) == len(named):
             continue
-        parts = [
-            heading for heading, _ in columns_of(printed(text_table(board), 60)) if heading in ("method", "backbone")
-        ]
+        columns = columns_of(printed(text_table(board, table.primary), 60))
+        parts = [heading for heading, _ in columns if heading in ("method", "backbone")]
         assert parts == ["method", "backbone"] * (len(parts) // 2)
 
 
@@ -174,15 +186,13 @@ def test_the_width_is_that_of_columns_or_wide_without_a_terminal(monkeypatch: py
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_after_a_run_only_what_fits_is_shown(boards: list[Table], width: int) -> None:
+def test_after_a_run_only_what_fits_is_shown(boards: list[Board], width: int) -> None:
     """The labels and the primary column are there, no line is longer, and what is left out is counted."""
-    for board in boards:
-        table, stream = text_table(board), io.StringIO()
-        table.print(console_of(stream, width), whole=False)
+    for table, board in boards:
+        stream = io.StringIO()
+        text_table(board, table.primary).print(console_of(stream, width), whole=False)
         lines = stream.getvalue().splitlines()
         assert max(map(len, lines)) <= width
-        shown = len(columns_of(lines))
-        assert 2 < shown <= len(headings(board))
-        assert any(line.startswith(f"  {len(headings(board)) - shown} more columns") for line in lines) == (
-            shown < len(headings(board))
-        )
+        n_shown, n = len(columns_of(lines)), len(headings(board))
+        assert 2 < n_shown <= n
+        assert any(line.startswith(f"  {n - n_shown} more columns") for line in lines) == (n_shown < n)
