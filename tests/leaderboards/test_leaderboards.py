@@ -63,7 +63,7 @@ def test_what_a_run_shows_is_made_once(root, done, capsys):
     show(ran("logicnlg", "xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
     assert out.startswith(report(root, None, "terminal"))
-    assert "page with curves, samples and signatures: " in out
+    assert "page with tables, samples and charts: " in out
     assert done == {name: 2 * n for name, n in ONCE.items()}  # one for the run, one for the report it is compared with
 
 
