@@ -133,17 +133,14 @@ class Board:
         Raises:
             UsageError: no table has both methods on the same backbone and decoding.
         """
-        import pandas as pd
-
-        from bench.board.comparison import COLUMNS, compared
+        from bench.board.frames import comparison_frame
         from bench.leaderboards.table import table_ids
 
         ids = {table["id"] for table in self.content["tables"]}
         tables = self._leaderboards.tables
         kept = [table for name, table in zip(table_ids(tables), tables, strict=True) if name in ids]
-        metrics = set(self.metrics)
-        records = compared(self._store, kept, first, second)
-        return pd.DataFrame([record for record in records if record["metric"] in metrics], columns=list(COLUMNS))
+        frame = comparison_frame(self._store, kept, first, second)
+        return frame[frame["metric"].isin(self.metrics)].reset_index(drop=True)
 
     def plot(self, kind: str = "intervals", **options: Any) -> Picture:
         """Return a picture; `.save(path)` writes its SVG, and `.figure` is matplotlib's.

@@ -1,20 +1,23 @@
-"""Frames: the content of a board as pandas frames of one line each value, or each row, and its training curves."""
+"""Frames: values, rows, training curves and comparisons of a board as pandas frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench.store.reading import readable
+from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.audit import CellRecord, audit, only_the_objective
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.analysis import Difference, differences, with_holm
+from bench.leaderboards.table import Table
+from bench.store.reading import read_cell, readable
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LONG", "ROW", "curves_frame", "long_frame", "parameters_of", "wide_frame"]
-
 ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
-"""What names a row of a board."""
+"""Columns that identify a row of a board."""
 
 LONG = (*ROW, "metric", "mean", "half", "n_seeds", "p", "higher_is_better", "watermark", "marks", "signature", "cells")
 """Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
@@ -23,14 +26,14 @@ CURVE = ("task", "method", "backbone", "settings", "seed", "step", "quantity", "
 
 
 def rows_of(content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
-    """Yield every row of a board with its table and with what names the row."""
+    """Yield every row of a board with its table and the columns that identify it."""
     for table in content["tables"]:
         for row in table["methods"]:
             yield table, row, {name: (table if name in ROW[:4] else row)[name] for name in ROW}
 
 
 def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame of one line for each value; a mean that is not there is None."""
+    """Return a frame with a line for each value; a missing mean is None."""
     import pandas as pd
 
     records = []
@@ -52,7 +55,7 @@ def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame of one line for each row of the board, with the means of its metrics as columns."""
+    """Return a frame with a line for each row of the board and the means of its metrics as columns."""
     import pandas as pd
 
     lines = []
@@ -66,7 +69,7 @@ def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
 def curves_frame(content: Mapping[str, Any], store: Store) -> pd.DataFrame:
     """Return the points of the training curves of a board: `train/loss`, and what was validated, by step and seed.
 
-    A row that only decodes another row's model, or reads its run otherwise, has no curve of its own.
+    A row that evaluates the model of another row has no curve.
     """
     import pandas as pd
 
@@ -99,3 +102,80 @@ def parameters_of(content: Mapping[str, Any], store: Store) -> dict[str, int]:
             if record is not None and "parameters" in record.get("model", {}):
                 found[row["id"]] = int(record["model"]["parameters"])
     return found
+
+
+def comparison_frame(store: Store, tables: Sequence[Table], first: str, second: str) -> pd.DataFrame:
+    """Return the differences of two methods in every table that has both, on the same backbone and decoding.
+
+    `difference` is the mean of the first less the second over the seeds that both have, with its 95 % t interval
+    (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
+    randomisation test over test items, where the metric is a sum over items: it says that these trained models differ,
+    not that another seed would. Both are corrected by Holm over all that is returned. `only_the_objective` is the
+    verdict of `bench compare` on the runs of these seeds.
+
+    Args:
+        store: of the tables.
+        tables: of a board.
+        first, second: names of methods.
+
+    Raises:
+        UsageError: no table has both.
+    """
+    import pandas as pd
+
+    records = [
+        record
+        for table in tables
+        for ours in table.rows
+        for theirs in table.rows
+        if (ours.method, theirs.method) == (first, second)
+        and (ours.backbone, ours.decoding) == (theirs.backbone, theirs.decoding)
+        for record in _differences(store, table, ours, theirs)
+    ]
+    if not records:
+        methods = {row.method for table in tables for row in table.rows}
+        missing = [name for name in (first, second) if name not in methods]
+        hint = did_you_mean(missing[0], methods) if missing else "; they share no table, backbone and decoding"
+        raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
+    corrected = with_holm([Difference(**{name: record[name] for name in vars(Difference())}) for record in records])
+    return pd.DataFrame([{**record, **vars(known)} for record, known in zip(records, corrected, strict=True)])
+
+
+def _differences(store: Store, table: Table, ours: TableRow, theirs: TableRow) -> Iterator[dict[str, Any]]:
+    """Yield the metrics of two rows with their differences, whose p-values are not corrected."""
+    ours_by_seed, theirs_by_seed = _by_seed(store, table, ours), _by_seed(store, table, theirs)
+    shared = sorted(ours_by_seed.keys() & theirs_by_seed.keys())
+    fair = all(only_the_objective(audit(ours_by_seed[seed], theirs_by_seed[seed])) for seed in shared)
+    pairs = {
+        metric: (value, theirs.values[metric])
+        for metric, value in ours.values.items()
+        if metric in theirs.values and None not in (value.mean, theirs.values[metric].mean)
+    }
+    for (metric, (value, other)), known in zip(pairs.items(), differences(list(pairs.values())), strict=True):
+        yield {
+            "task": table.task,
+            "split": table.split,
+            "rows": table.n,
+            "preset": table.preset,
+            "backbone": ours.backbone,
+            "decoding": ours.decoding,
+            "metric": metric,
+            "first": value.mean,
+            "second": other.mean,
+            **vars(known or Difference()),
+            "n_seeds": len(value.by_seed.keys() & other.by_seed.keys()),
+            "higher_is_better": value.higher_is_better,
+            "only_the_objective": fair if shared else None,
+            "watermark": table.watermark,
+        }
+
+
+def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]:
+    records = {}
+    for key in sorted(row.keys):
+        cell = store.cell(table.task, row.config["method"], key)
+        trained = readable(store, cell.trained)
+        if trained is not None:
+            evaluations = [score["of"] for score in read_cell(store, cell).scores]
+            records[trained["config"]["seed"]] = CellRecord(trained, cell.provenance(), evaluations)
+    return records
