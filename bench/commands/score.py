@@ -1,4 +1,4 @@
-"""`bench score`: numbers from stored rows, without a model."""
+"""`bench score`: metrics from stored predictions, without a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Fill in what is not scored yet; return the exit code: 3 where nothing failed but for want of data or a model."""
+    """Compute missing scores; return the exit code: 3 where only data or a model is missing."""
     from bench.cells.progress import Progress
     from bench.cells.score import cells_of, raised, score_rows
 
@@ -40,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
         files += [(cell, name) for name in cell.names("rows-*.jsonl.gz")]
     with Progress() as progress:
         for done, (cell, name) in enumerate(files):
-            progress.rows("rows files scored", done, len(files))
+            progress.rows("predictions files scored", done, len(files))
             try:
                 record = cell.trained() or {}
                 stored = read_rows(cell.path / name, cell.files)
@@ -61,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps({"new": new, "known": known, "failed": len(failures)}))
     elif failures:
-        print(f"{new} scores made, {known} were there, {len(failures)} rows files could not be scored")
+        print(f"{new} scores made, {known} were there, {len(failures)} predictions files could not be scored")
     else:
         print(f"{new} scores made, {known} were there")
     return exit_code([error for _, error in failures])

@@ -279,15 +279,15 @@ def verify_runs(given: argparse.Namespace) -> int:
 
 
 def verification_lines(found: Verification) -> Iterator[str]:
-    """Yield what differs, what could not be checked and what was found to be right."""
+    """Yield the differences, what could not be checked, and the numbers of checked values and keys."""
     yield from found.differences
     yield from (f"note: {note}" for note in found.notes)
     yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
     if found.exact or found.rounded:
-        rounded = f", {found.rounded} of them to the last bits because sums of groups were rounded"
-        yield f"{found.exact + found.rounded} values are what their sums come to{rounded if found.rounded else ''}"
+        rounded = f", {found.rounded} of them but for rounding in sums of groups" if found.rounded else ""
+        yield f"{found.exact + found.rounded} values equal those of their sufficient statistics{rounded}"
     for family, columns in sorted(found.without.items()):
-        yield f"{family}: {columns.total()} values have no sums: {', '.join(columns)}"
+        yield f"{family}: {columns.total()} values have no sufficient statistics: {', '.join(columns)}"
     yield f"{found.keys} runs have the keys of their records"
     yield f"{len(found.differences)} differences"
 

@@ -1,1 +1,1 @@
-"""Verification of a store: values from sums and predictions, keys from records, and leaks of test rows."""
+"""Verification of a store: values from sufficient statistics, keys from records, and leaks of test rows."""

@@ -54,16 +54,16 @@ class Values:
             where = f"{folder.path} · {content['family']}"
             stored = predictions.get(content.get("rows", ""))
             if stored is not None and stored.sha256 != content["rows_sha256"]:
-                self.differences.append(f"{where}: its predictions are others than it was computed from")
+                self.differences.append(f"{where}: it was computed from other predictions than those stored")
             values = {value["name"]: value for value in content["values"]}
             columns = values | {f"human {value['name']}": value for value in content.get("human", ())}
             sums: Mapping[str, Sums] = {}
             if "items" in content:
                 sums = folder.sums(content["items"])
                 if not sums and content["of"]["split"] != WITHOUT_SUMS:
-                    self.differences.append(f"{where}: the sums that it names, {content['items']}, are not there")
+                    self.differences.append(f"{where}: its sufficient statistics, {content['items']}, are missing")
             for column in sorted(set(sums) - set(columns)):
-                self.differences.append(f"{where}: {column}: has sums and no stored value")
+                self.differences.append(f"{where}: {column}: has statistics and no stored value")
             for column, value in columns.items():
                 if column in sums:
                     self._compare(f"{where}: {column}", value, sums[column], content["of"]["ids"]["n"])
@@ -78,7 +78,7 @@ class Values:
         elif _rounded_in_groups(sums, rows) and _near(value, now):
             self.rounded += 1
         else:
-            self.differences.append(f"{where}: value stored {value!r}, its sums come to {now!r}")
+            self.differences.append(f"{where}: value stored {value!r}, its statistics give {now!r}")
 
 
 def value_from(name: str, sums: Sums) -> float | None:

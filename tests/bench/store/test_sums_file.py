@@ -61,7 +61,7 @@ def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy
         cell.sums(perplexity_of["items"])
     path.unlink()
     assert cell.sums(perplexity_of["items"]) == {}
-    assert "the sums that it names" in bench("store", "verify", str(store_copy)).out
+    assert "its sufficient statistics" in bench("store", "verify", str(store_copy)).out
     assert json.loads(bench("score", str(store_copy), "--json").out)["new"] == 1
     assert path.read_bytes() == before
     assert bench("store", "verify", str(store_copy)).code == 0

@@ -62,7 +62,7 @@ def test_a_flipped_value_is_found(bench: Callable[..., Ended], store_copy: Path)
     code, found = verified(bench, str(store_copy))
     assert code == 1
     (line,) = found["differences"]
-    assert "value stored 1.5, its sums come to" in line
+    assert "value stored 1.5, its statistics give" in line
 
 
 def test_predictions_that_scores_were_not_computed_from_are_found(
@@ -72,7 +72,7 @@ def test_predictions_that_scores_were_not_computed_from_are_found(
     edit_record(path, lambda content: content.update(rows_sha256="0" * 64))
     code, found = verified(bench, str(store_copy))
     assert (code, len(found["differences"])) == (1, 1)
-    assert "its predictions are others than it was computed from" in found["differences"][0]
+    assert "it was computed from other predictions than those stored" in found["differences"][0]
 
 
 @pytest.mark.parametrize(
