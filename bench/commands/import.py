@@ -27,7 +27,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="texts: a line each, .jsonl with id and text, or .json by id")
     parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
     parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system in tables, e.g. ptgen")
-    parser.add_argument("--split", default="test", choices=["valid", "test"], help="default test")
     parser.add_argument(
         "--rows",
         type=positive,
@@ -84,7 +83,7 @@ def asked_of(given: argparse.Namespace, store: Store) -> Import:
     like = None
     if given.like:
         like = cell_of(given.like, store)
-    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.split, given.rows, like)
+    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows, like)
 
 
 def checked_name(system: str) -> str:
@@ -103,7 +102,7 @@ def checked_name(system: str) -> str:
 
 def text_of(asked: Import, n: int, values: dict[str, Any], folder: str) -> str:
     """Return what was imported and its values, for people."""
-    lines = [f"{asked.kind.name} · {asked.split} split · {asked.system}: {n:,} texts of {asked.path.name} in {folder}"]
+    lines = [f"{asked.kind.name} · test split · {asked.system}: {n:,} texts of {asked.path.name} in {folder}"]
     for name, value in values.items():
         if value is not None:
             lines.append(f"  {name}  {value:.2f}")

@@ -30,6 +30,8 @@ from bench.tasks.fetch.location import DataLocation
 
 VERSION = 1
 """In the key of such a run; raise it when rows of the same file would come out otherwise."""
+SPLIT = "test"
+"""The split that texts are imported for."""
 REFERENCES = ("prompt", "reference", "reference_ids")
 """Fields of an open-ended row that do not depend on the text that was generated for it."""
 
@@ -43,11 +45,10 @@ class Import:
 
     Args:
         system: the name that tables show in place of a method's.
-        path: their file.
+        path: their file, which has a text for each row of the test split.
         kind: the task's class and name.
         task: loaded.
         options: of the task, all of them.
-        split: `valid` or `test`; the file has a text for each of its rows.
         rows: store only this many, the declared subset that runs with `evaluation.rows` have; None for all. Of an
             open-ended task it chooses the set of rows of `like` with this many.
         like: a run with generated texts for the same rows, for an open-ended task.
@@ -58,7 +59,6 @@ class Import:
     kind: Loaded
     task: Task
     options: Mapping[str, Any]
-    split: str
     rows: int | None = None
     like: CellFolder | None = None
 
@@ -92,7 +92,7 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
         prompts = {"prompts_sha256": _prompts_hash(rows), "tokenizer_sha256": hash_of(asked.like.path / TOKENIZER)}
     record = _record(asked, prompts)
     folder = store.cell(asked.kind.name, asked.system, record["key"])
-    about = {"trained": record["key"], **about, "status": asked.task.split(asked.split).status}
+    about = {"trained": record["key"], **about, "status": asked.task.split(SPLIT).status}
     key = key_of({**about, "version": VERSION})
     if folder.trained() is None:
         folder.write_trained(record, provenance(started))
@@ -113,7 +113,7 @@ def _record(asked: Import, prompts: Mapping[str, str]) -> dict[str, Any]:
         prompts: hashes of the prompts of an open-ended task and of the tokenizer that cut them.
     """
     task, kind, file = asked.task, asked.kind, _file(asked.path)
-    manifest = task.manifest(asked.split).as_dict()
+    manifest = task.manifest(SPLIT).as_dict()
     task_options = without(asked.options, task.places)
     decides = {
         "import": VERSION,
@@ -134,7 +134,7 @@ def _record(asked: Import, prompts: Mapping[str, str]) -> dict[str, Any]:
             "seed": 0,
             "preset": IMPORTED,
             "trainer": {"limit": None},
-            "evaluation": {"split": asked.split, "batch_size": 1},
+            "evaluation": {"split": SPLIT, "batch_size": 1},
             "decodings": [IMPORTED],
             "task_options": task_options,
             "method_options": {},
@@ -144,7 +144,7 @@ def _record(asked: Import, prompts: Mapping[str, str]) -> dict[str, Any]:
         "start": None,
         "data": {
             "train": {"split": "train", "status": "unknown", "rows": 0, "bytes": 0, "sha256": "", "skipped": 0},
-            asked.split: manifest,
+            SPLIT: manifest,
         },
         "status": "ok",
         "train": {"steps": 0, "curve": []},
@@ -168,13 +168,13 @@ def _file(path: Path) -> dict[str, Any]:
 def _rows_of_split(asked: Import) -> Predictions:
     """Return the texts of the rows of a split."""
     task = asked.task
-    texts = read_outputs(asked.path, [example.id for example in task.split(asked.split).examples])
-    ids = tuple(example.id for example in task.evaluation_examples(asked.split, asked.rows))
-    what = Evaluation("generation", asked.split, ids, batch_size=1, of_rows=key_of(list(ids)))
+    texts = read_outputs(asked.path, [example.id for example in task.split(SPLIT).examples])
+    ids = tuple(example.id for example in task.evaluation_examples(SPLIT, asked.rows))
+    what = Evaluation("generation", SPLIT, ids, batch_size=1, of_rows=key_of(list(ids)))
     content = {
         **evaluation_content(what),
         "decoding": {"name": IMPORTED},
-        "split_sha256": task.manifest(asked.split).sha256,
+        "split_sha256": task.manifest(SPLIT).sha256,
         "whole_split": len(ids) == len(texts),
         "truncated": 0,
         "broken": sum("\ufffd" in texts[name] for name in ids),
@@ -215,14 +215,14 @@ def _texts_of(asked: Import, like: CellFolder) -> StoredRows:
     sets: dict[str, StoredRows] = {}
     for stored in like.all_rows():
         content, has_prompts = stored.content, all("prompt" in row for row in stored.rows)
-        if content["kind"] == "generation" and content["split"] == asked.split and has_prompts:
-            if content["split_sha256"] != asked.task.manifest(asked.split).sha256:
+        if content["kind"] == "generation" and content["split"] == SPLIT and has_prompts:
+            if content["split_sha256"] != asked.task.manifest(SPLIT).sha256:
                 raise DataError(
-                    f"'{like.path}': its rows are of another {asked.split} split than the one here; see --data-dir"
+                    f"'{like.path}': its rows are of another {SPLIT} split than the one here; see --data-dir"
                 )
             sets.setdefault(_prompts_hash(stored.rows), stored)
     if not sets:
-        raise MissingError(f"'{like.path}' has no generated texts of the {asked.split} split; bench run makes some")
+        raise MissingError(f"'{like.path}' has no generated texts of the {SPLIT} split; bench run makes some")
     sizes = ", ".join(f"{n:,}" for n in sorted(len(stored.rows) for stored in sets.values()))
     found = [stored for stored in sets.values() if asked.rows in (None, len(stored.rows))]
     if not found:
