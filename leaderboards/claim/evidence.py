@@ -22,7 +22,7 @@ from bench.leaderboards.statistics.significance import compare
 from bench.leaderboards.statistics.sums_reader import SumsReader
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["ControlEffect", "Precondition", "PartEvidence", "effects", "gather", "printed_effect"]
+__all__ = ["ControlEffect", "PartEvidence", "Precondition", "effects", "gather", "printed_effect"]
 
 BySeed = Mapping[int, float]
 TRIVIAL = {
