@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -16,13 +16,12 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import parse
-from bench.decodings.searches import Greedy
 from bench.errors import BlockedError, UsageError
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.rebuild import made_of
-from bench.models.core.run_context import Continue, ContinueSampled, Optimiser, RunContext
+from bench.models.core.run_context import Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
 from bench.tasks.core.data_module import LoaderConfig
 from bench.tasks.encode.codec import Codec, tokenizer_hash
@@ -128,7 +127,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
         continue_greedily=continue_with(objective),
-        continue_sampled=sample_with(objective),
+        continue_sampled=continue_with(objective),
         made_of=lambda: parts_of(cell, objective),
     )
 
@@ -153,27 +152,16 @@ def optimiser_of(config: TrainerConfig) -> Optimiser:
     )
 
 
-def continue_with(objective: Objective) -> Continue:
-    """Return what an objective continues prompts with while it is trained: greedy decoding with its cache."""
+def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
+    """Return the function that continues prompts in training, by greedy decoding unless another is named."""
 
-    def continue_greedily(batch: Batch, most: int) -> list[list[int]]:
-        from bench.generation.generation import generate
-
-        return generate(objective, batch, Greedy(), most)
-
-    return continue_greedily
-
-
-def sample_with(objective: Objective) -> ContinueSampled:
-    """Return what an objective continues prompts with where texts are drawn, or found in another way than greedily."""
-
-    def continue_sampled(batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
+    def continued(batch: Batch, most: int, decoding: str = "greedy", seeds: Sequence[int] = ()) -> list[list[int]]:
         from bench.generation.generation import generate
 
         (settings,) = parse(decoding)
         return generate(objective, batch, settings, most, seeds)
 
-    return continue_sampled
+    return continued
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
