@@ -2,9 +2,12 @@
 
 import pytest
 
+from bench.cells.completion import required_families
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments, threads_of
 from bench.errors import UsageError
+from bench.metrics import find_metric
+from bench.metrics.requirements import describe
 from bench.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -24,6 +27,15 @@ def test_every_method_is_planned_on_the_pretrained_model(task, method, monkeypat
     (cell,) = [cell for cell in plan.cells if cell.evaluations]
     assert cell.config.backbone == "smollm2-135m-instruct-q4"
     assert not plan.skips
+
+
+def test_the_preset_names_the_models_that_metrics_read():
+    (cell,) = planned("wikitext103", "mle.untrained").cells
+    metric = {family.name.partition("[")[0]: family for family in required_families(cell)}["mauve"]
+    assert metric.name == "mauve[all-minilm-l6-v2]"
+    assert "bench models get all-minilm-l6-v2" in describe(metric.value.requires)
+    with pytest.raises(UsageError, match="a model can be named in entity_precision"):
+        find_metric("rouge[all-minilm-l6-v2]")
 
 
 def test_a_method_that_trains_its_own_backbone_is_skipped():
