@@ -27,12 +27,16 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.expected_files import find, needed
+from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
-from bench.tasks.files.records import read_records
+from bench.tasks.files.published import split_files
+from bench.tasks.files.records import read_all
 from bench.tasks.samples import sample_rows
 
 TITLE = re.compile(r" = [^=].* = ?\n?")
+TRAINING = ("wiki.train.tokens", "train.txt", "train.jsonl", "train.parquet", "train-*-of-*.parquet")
+"""Names that the training file may have."""
+
 VALID_SHARE = 10
 """Of so many articles of the validation file one stays for validation where the others stand in for training."""
 
@@ -115,8 +119,9 @@ class WikiText103(Task):
         """Read the published file of a split and cut it at the titles of articles."""
         bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
-        path = needed(folder, names("valid" if proxy else split), f"get wikitext-103-v1 from {self.info.source}")
-        texts = [text for text in articles(read_lines(path, bad_rows)) if not is_blank(text)]
+        files = files_of(folder, "valid" if proxy else split, f"get wikitext-103-v1 from {self.info.source}")
+        path = files[0]
+        texts = [text for text in articles(read_lines(files, bad_rows)) if not is_blank(text)]
         if not texts:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
@@ -130,7 +135,7 @@ class WikiText103(Task):
     def proxy(self, folder: Path) -> bool:
         """Return whether validation articles stand in for training."""
         if self.train_from == "auto":
-            return find(folder, names("train")) is None
+            return all(find(folder / place, TRAINING) is None for place in ("", "data"))
         return self.train_from == "proxy"
 
     def sample(self, split: str) -> Sequence[Example]:
@@ -165,20 +170,20 @@ def proxy_share(texts: list[str], split: str) -> list[str]:
     return [text for number, text in enumerate(texts) if number % VALID_SHARE]
 
 
-def names(split: str) -> list[str]:
-    """Return what a split's file may be called."""
-    names = [f"wiki.{split}.tokens", f"{split}.txt", f"{split}.jsonl"]
-    if split == "valid":
-        names.append("validation.jsonl")
-    return names
+def files_of(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
+    """Return the published file of a split, or the hub's rows of its lines."""
+    published = find(folder, [f"wiki.{split}.tokens", f"{split}.txt"])
+    if published is not None:
+        return (published,)
+    return split_files(folder, split, f"or wiki.{split}.tokens; {advice}")
 
 
-def read_lines(path: Path, bad_rows: BadRows) -> Iterator[str]:
+def read_lines(files: Sequence[Path], bad_rows: BadRows) -> Iterator[str]:
     """Yield lines with their ends, from the published file or from rows with a `text`."""
-    if ".jsonl" in path.name:
-        rows = read_records(path, bad_rows, columns={"text": "text"}, may_be_empty=True)
-        return (line_fed(row.texts["text"]) for row in rows)
-    return (line_fed(line) for _, line in lines(path, bad_rows))
+    if ".jsonl" in files[0].name or ".parquet" in files[0].name:
+        rows = read_all(files, bad_rows, columns={"text": "text"}, may_be_empty=True)
+        return (line_fed(row.texts["text"]) for _, _, row in rows)
+    return (line_fed(line) for _, line in lines(files[0], bad_rows))
 
 
 def line_fed(line: str) -> str:

@@ -2,16 +2,13 @@
 
 The library has the cache, the locks, the time limits and the way to go on after a lost connection. Added here are a
 first question that a silent network answers within seconds, the comparison of each file with the SHA-256 that the hub
-lists, and errors that say what to do. A task's files are kept as JSON lines, in which people may bring rows by hand
-too, so that a task reads one form.
+lists, and errors that say what to do.
 """
 
 from __future__ import annotations
 
 import errno
 import fnmatch
-import gzip
-import io
 import json
 import os
 import shutil
@@ -19,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from bench.base.files import hash_of, write_atomic
 from bench.base.network import hub_reachable
@@ -36,20 +33,12 @@ __all__ = [
     "make_folder",
     "one_at_a_time",
     "reading",
-    "rows_of",
-    "write_lines",
     "write_origin",
 ]
 
 ANSWER_S = 3.5
 """Seconds that the hub has for each answer about files; a file itself has HF_HUB_DOWNLOAD_TIMEOUT for each packet."""
-BATCH = 512
-"""Rows that are Python objects at a time; a news article has some kilobytes."""
-GZIP_LEVEL = 3  # within a tenth of the size of level 6 on prose, in half the time
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
-
-HubRow = dict[str, Any]
-Write = Callable[[Iterator[HubRow], Path, str], None]
 
 
 @dataclass(frozen=True)
@@ -167,30 +156,33 @@ def reading(repository: Repository) -> Iterator[None]:
         raise _explained(error, repository) from error
 
 
-def _explained(error: Exception, repository: Repository) -> MissingError:
+def _explained(error: Exception, repository: Repository) -> BenchError:
     """Return what a failed call means: a MissingError where the hub failed, a DataError where its files are bad."""
     from huggingface_hub import errors
 
     if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
-    if isinstance(error, errors.GatedRepoError):
-        return repository.missing(f"it asks for your consent; give it at {repository.page} and run `hf auth login`")
-    if isinstance(error, errors.RevisionNotFoundError):
-        there = f"{repository.page}/tree/main lists its branches and tags"
-        return repository.missing(f"it has no revision '{repository.revision}'; {there}")
-    if isinstance(error, errors.RepositoryNotFoundError):
-        kind = "data set" if repository.kind == "dataset" else repository.kind
-        return repository.missing(f"there is no such {kind}, or it is private")
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return repository.missing("HF_HUB_OFFLINE is set")
+    kind = "data set" if repository.kind == "dataset" else repository.kind
+    reasons: list[tuple[type[Exception], str]] = [
+        (errors.GatedRepoError, f"it asks for your consent; give it at {repository.page} and run `hf auth login`"),
+        (
+            errors.RevisionNotFoundError,
+            f"it has no revision '{repository.revision}'; {repository.page}/tree/main lists its branches and tags",
+        ),
+        (errors.RepositoryNotFoundError, f"there is no such {kind}, or it is private"),
+        (errors.OfflineModeIsEnabled, "HF_HUB_OFFLINE is set"),
+        (errors.LocalEntryNotFoundError, message_of(error)),
+        (ConnectionError, message_of(error)),
+    ]
+    for known, reason in reasons:
+        if isinstance(error, known):
+            return repository.missing(reason)
     if isinstance(error, errors.HfHubHTTPError):
         return repository.missing(f"it answers {error.response.status_code}")
     if "Timeout" in type(error).__name__:
         return repository.missing("it does not answer")
     if type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "requests", "urllib3", "aiohttp"):
         return repository.missing(f"{type(error).__name__}: {message_of(error)}")
-    if isinstance(error, (ConnectionError, errors.LocalEntryNotFoundError)):
-        return repository.missing(message_of(error))
     return DataError(f"{repository.name}: cannot be read ({message_of(error)})")
 
 
@@ -247,65 +239,39 @@ def write_origin(folder: Path, origin: Mapping[str, Any]) -> None:
 # The copies that tasks are read from --------------------------------------------------------------------------------
 
 
-def write_lines(rows: Iterator[HubRow], folder: Path, split: str) -> None:
-    """Write rows to `<split>.jsonl.gz`, the same bytes for the same rows."""
-
-    def lines(file: BinaryIO) -> None:
-        with (
-            gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed,
-            io.BufferedWriter(packed, 1 << 20) as buffer,
-        ):
-            for row in rows:
-                buffer.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-
-    write_atomic(folder / f"{split}.jsonl.gz", lines)
-
-
-def fetch(copy: HubCopy, folder: Path, *, write: Write = write_lines) -> str:
-    """Download every split and write it to `folder`, which is made whole or not at all.
+def fetch(copy: HubCopy, folder: Path, convert: Callable[[Path], None] | None = None) -> str:
+    """Download every split and put its parquet files into `folder`, which is made whole or not at all.
 
     Args:
         copy: where the rows are.
-        folder: the task's folder in the cache; its name is the task's.
-        write: writes the rows of a split into a folder in the form that the task reads.
+        folder: the task's folder in the cache; its name is the task's. A split's files are named
+            `train-00000-of-00003.parquet` and so on, the names under which tasks read published rows.
+        convert: turns the downloaded files into another form that the task reads.
 
     Returns:
-        Where the rows are from, for people; `origin.json` in the folder says it for programs.
+        Where the rows are from, for people; `origin.json` in the folder has it for programs.
 
     Raises:
         MissingError: the hub cannot give them; the message says how to get them by hand.
-        DataError: they came, and are not what they should be.
+        DataError: what came is not as the hub lists it, or a split has no file.
         StoreError: they cannot be written.
     """
     by_hand = f"by hand: {copy.note}, read with `--data-dir DIR` from DIR/{folder.name}/, as published"
-    if copy.lines:
-        fields = ", ".join(column.removesuffix("[]") for column in copy.columns)
-        by_hand += f", or as {{{','.join(copy.files)}}}.jsonl.gz with {fields}"
     repository = Repository(copy.repository, copy.revision, by_hand)
 
     def fill(unfinished: Path) -> None:
         commit, listed = listing(repository)
-        splits: dict[str, Any] = {}
         chosen = {split: _chosen(copy, split, listed) for split in copy.files}
+        files = []
         for split in sorted(chosen, key=lambda split: sum(file.bytes for file in chosen[split])):  # errors show early
-            paths = {file.path: download(repository, commit, file) for file in chosen[split]}
-            count = 0
-
-            def counted(paths: Mapping[str, Path] = paths) -> Iterator[HubRow]:
-                nonlocal count
-                for name, path in paths.items():
-                    for row in rows_of(path, copy.columns, f"{copy.repository} at {commit[:12]}, {name}"):
-                        count += 1
-                        yield row
-
-            write(counted(), unfinished, split)
-            if not count:
-                raise DataError(f"{copy.repository} at {commit[:12]}: split {split} has no rows in {', '.join(paths)}")
-            files = [
-                {"path": name, "bytes": path.stat().st_size, "sha256": hash_of(path)} for name, path in paths.items()
-            ]
-            splits[split] = {"rows": count, "files": files}
-        write_origin(unfinished, {"repository": copy.repository, "commit": commit, "splits": splits})
+            for number, file in enumerate(chosen[split]):
+                path = download(repository, commit, file)
+                with reading(repository):
+                    shutil.copyfile(path, unfinished / f"{split}-{number:05d}-of-{len(chosen[split]):05d}.parquet")
+                files.append({"path": file.path, "bytes": path.stat().st_size, "sha256": hash_of(path)})
+        if convert is not None:
+            convert(unfinished)
+        write_origin(unfinished, {"repository": copy.repository, "commit": commit, "files": files})
 
     make_folder(folder, fill)
     return f"hub: {copy.described(folder) or copy.repository}, kept in {folder}"
@@ -322,53 +288,3 @@ def _chosen(copy: HubCopy, split: str, files: Sequence[RemoteFile]) -> list[Remo
             f"parquet files: {', '.join(found[:6]) or 'none'}"
         )
     return sorted(chosen, key=lambda file: file.path)
-
-
-def rows_of(path: Path, columns: Sequence[str], where: str) -> Iterator[HubRow]:
-    """Yield the rows of a parquet file, with some of its text columns.
-
-    Args:
-        path: the file.
-        columns: as in `HubCopy`.
-        where: what messages call the file.
-
-    Raises:
-        DataError: it is no parquet file, is damaged, lacks a column, or a column holds something else than text.
-    """
-    from pyarrow.parquet import ParquetFile
-
-    names = [column.removesuffix("[]") for column in columns]
-    try:
-        # One thread reads, in small steps: several would read many row groups ahead of a caller that takes its time.
-        with ParquetFile(path, buffer_size=1 << 16, pre_buffer=False) as opened:
-            for column in columns:
-                _check_column(opened.schema_arrow, column, where)
-            for batch in opened.iter_batches(batch_size=BATCH, columns=names, use_threads=False):
-                yield from batch.to_pylist()
-    except BenchError:
-        raise
-    except Exception as error:  # a damaged file can make its reader raise anything
-        raise DataError(
-            f"{where}: cannot be read as parquet ({message_of(error)}); remove '{path}' to get it again"
-        ) from error
-
-
-def _check_column(schema: Any, column: str, where: str) -> None:
-    """Refuse a schema in which a column is missing or does not hold text."""
-    from pyarrow import types
-
-    kind: Any = None
-    fields = {field.name: field.type for field in schema}
-    for name in column.removesuffix("[]").split("."):
-        if name not in fields:
-            raise DataError(f"{where}: no column '{column}'; there is {', '.join(fields) or 'nothing'}")
-        kind = fields[name]
-        fields = {field.name: field.type for field in kind} if types.is_struct(kind) else {}
-    expected, text = "text", kind
-    if column.endswith("[]"):
-        expected = "a list of texts"
-        text = kind.value_type if types.is_list(kind) or types.is_large_list(kind) else None
-    if text is not None and types.is_dictionary(text):
-        text = text.value_type
-    if text is None or not (types.is_string(text) or types.is_large_string(text)):
-        raise DataError(f"{where}: column '{column}' holds {kind}, expected {expected}")

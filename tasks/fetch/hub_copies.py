@@ -63,17 +63,13 @@ class HubCopy:
         repository: of data sets, `owner/name`.
         revision: a commit, or a branch where no commit is known.
         files: patterns of the parquet files of each split.
-        columns: names of the text columns that are kept. Dots lead into records; `[]` at the end marks a list of texts.
         note: where the publisher's own files are, for people.
-        lines: the task reads JSON lines with these columns too, besides the publisher's files.
     """
 
     repository: str
     revision: str
     files: Mapping[str, tuple[str, ...]]
-    columns: tuple[str, ...]
     note: str
-    lines: bool = True
 
     @property
     def page(self) -> str:
@@ -102,7 +98,7 @@ def _read() -> dict[str, HubCopy]:
     copies = {}
     for task, facts in content.items():
         files = {split: tuple(patterns) for split, patterns in facts.pop("files").items()}
-        copies[task] = HubCopy(files=files, columns=tuple(facts.pop("columns")), **facts)
+        copies[task] = HubCopy(files=files, **facts)
     return copies
 
 

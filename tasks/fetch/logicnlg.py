@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import write_atomic
 from bench.errors import DataError
 from bench.tasks.fetch import hub
 from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.files.records import read_all
 
 COPY = HUB["logicnlg"]
 FILES = {"train": "train_lm.json", "validation": "val_lm.json", "test": "test_lm.json"}
@@ -24,19 +24,28 @@ FILES = {"train": "train_lm.json", "validation": "val_lm.json", "test": "test_lm
 
 def fetch(folder: Path) -> str:
     """Download all splits and write them to `folder`, whole or not at all; see `hub.fetch`."""
-    return hub.fetch(COPY, folder, write=write_tables)
+    return hub.fetch(COPY, folder, convert=write_tables)
 
 
-def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) -> None:
-    """Write each table of a split once, `#`-separated, and its sentences as the publisher groups them.
+def write_tables(folder: Path) -> None:
+    """Replace the parquet files of a folder by the publisher's: tables, and sentences as the publisher groups them.
 
     Raises:
         DataError: a row does not have the expected form.
     """
-    tables = folder / "all_csv"
-    tables.mkdir(exist_ok=True)
+    (folder / "all_csv").mkdir()
+    for split, name in FILES.items():
+        files = sorted(folder.glob(f"{split}-*.parquet"))
+        _write_split(files, folder / "all_csv", folder / name, split)
+        for file in files:
+            file.unlink()
+
+
+def _write_split(files: Sequence[Path], tables: Path, path: Path, split: str) -> None:
+    """Write each table of a split once, `#`-separated, and its sentences."""
     sentences: dict[str, list[list[Any]]] = {}
-    for number, row in enumerate(rows):
+    for _, number, record in read_all(files, columns={}):
+        row = record.values
         where = f"{COPY.repository}, {split}, row {number}"
         try:
             name, columns = str(row["table_id"]), ast.literal_eval(row["linked_columns"])
@@ -50,7 +59,7 @@ def write_tables(rows: Iterable[Mapping[str, Any]], folder: Path, split: str) ->
         if name not in sentences:
             (tables / name).write_text(text, encoding="utf-8")
         sentences.setdefault(name, []).append(sentence)
-    write_atomic(folder / FILES[split], json.dumps(sentences).encode())
+    path.write_text(json.dumps(sentences), encoding="utf-8")
 
 
 def _table_line(cells: Iterable[Any]) -> str:

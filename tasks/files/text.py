@@ -20,7 +20,7 @@ __all__ = ["Document", "Unit", "held_out", "read_documents"]
 Unit = Literal["line", "blank_line", "file"]
 
 LONGEST_LINE = 1 << 29  # bytes after unpacking: an archive that promises more is broken or hostile
-_JSON = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?", re.IGNORECASE)
+_RECORDS = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?|\.parquet$", re.IGNORECASE)
 
 
 class Document(NamedTuple):
@@ -45,8 +45,8 @@ def read_documents(
     """Read documents one after another, in the order of the files; at most one is in memory.
 
     Args:
-        files: plain text or jsonl (by name), UTF-8, packed with gzip or not (by content); or the folder of a split of
-            a saved data set.
+        files: plain text, jsonl or parquet (by name), UTF-8, packed with gzip or not (by content); or the folder of a
+            split of a saved data set.
         field: which field of a record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
         bad_rows: told about lines that cannot be used; refuses them by default.
@@ -68,7 +68,7 @@ def read_documents(
 def _documents(path: Path, field: str, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
     if path.is_dir():
         return _records(path, field, bad_rows, "task.column")
-    if _JSON.search(path.name):
+    if _RECORDS.search(path.name):
         return _records(path, field, bad_rows, "task.field")
     return _plain(path, unit, bad_rows)
 

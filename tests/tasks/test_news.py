@@ -10,9 +10,9 @@ import pytest
 
 from bench.metrics.columns import is_named
 from bench.tasks import TASKS
-from bench.tasks.fetch.hub import write_lines
 from bench.tasks.xsum import XSum
 from tests.conftest import Ended
+from tests.tasks.fake_hub import parquet
 from tests.tasks.news_files import contents, loaded
 
 NEWS = ("xsum", "cnndm", "gigaword", "duc2004", "nyt")
@@ -41,6 +41,7 @@ def test_samples_have_no_row_in_two_splits(name: str) -> None:
 
 def test_what_comes_from_the_hub_is_read(tmp_path: Path) -> None:
     for split in ("train", "validation", "test"):
-        write_lines(iter([{"document": "d", "summary": split, "id": split}]), tmp_path, split)
+        body = parquet([{"document": "d", "summary": split, "id": split}])
+        (tmp_path / f"{split}-00000-of-00001.parquet").write_bytes(body)
     task = loaded(XSum, tmp_path)
     assert [contents(task, split)[0][2] for split in ("train", "valid", "test")] == ["train", "validation", "test"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.tasks import TASKS
-from bench.tasks.fetch.hub import write_lines
 from bench.tasks.fetch.hub_copies import CONVERTED, HUB
 from tests.conftest import Ended
+from tests.tasks.fake_hub import parquet
 
 COMMIT = "c" * 40
 UNPINNED = {"gigaword", "wikibio", "nsmc"}
@@ -26,8 +26,8 @@ def copy(sample_data: None, tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     for split in ("train", "validation", "test"):
         rows = [{"document": f"{split} number {n} stands here .", "summary": f"number {n}"} for n in range(6)]
-        write_lines(iter(rows), folder, split)
-    origin = {"repository": HUB["gigaword"].repository, "commit": COMMIT, "columns": {}, "splits": {}}
+        (folder / f"{split}-00000-of-00001.parquet").write_bytes(parquet(rows))
+    origin = {"repository": HUB["gigaword"].repository, "commit": COMMIT}
     (folder / "origin.json").write_text(json.dumps(origin))
     return folder
 

@@ -1,9 +1,8 @@
-"""What comes from the hub is whole and as it was listed, or it is refused in one line and nothing of it stays."""
+"""Files of the hub are whole and as they were listed, or are refused in one line and nothing of them stays."""
 
 from __future__ import annotations
 
 import errno
-import gzip
 import hashlib
 import json
 import multiprocessing
@@ -19,13 +18,13 @@ from typing import Any
 
 import huggingface_hub
 import huggingface_hub.constants
-import pyarrow as pa
 import pytest
 
 from bench.base import network
 from bench.errors import DataError, MissingError, StoreError
 from bench.tasks.fetch.hub import fetch, make_folder
 from bench.tasks.fetch.hub_copies import HubCopy
+from bench.tasks.files.records import read_all
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
 from tests.waiting import wait_until
 
@@ -33,7 +32,6 @@ COPY = HubCopy(
     repository="owner/rows",
     revision=COMMIT,
     files={"train": ("data/train-*.parquet",), "test": ("data/test-*.parquet", "elsewhere/*")},
-    columns=("text", "id"),
     note="https://publisher.example/rows",
 )
 TRAIN = [{"text": f"row {i} \u2028 é\n", "id": str(i), "more": i} for i in range(1500)]
@@ -44,6 +42,7 @@ FILES = {
     TEST: parquet([{"id": "t", "text": "only"}]),
     "README.md": b"# rows",
 }
+TEXT = {"columns": {"text": "text"}}
 TRAIN_KEY, TEST_KEY = "GET data/train-00000-of-00002.parquet", f"GET {TEST}"
 
 
@@ -53,37 +52,31 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
         yield made
 
 
-def lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.decompress(file.read_bytes()).split(b"\n")[:-1]]
-
-
 def names_in(folder: Path) -> list[str]:
     """What lies in a folder, without locks."""
     return sorted(name for name in os.listdir(folder) if not name.endswith(".lock")) if folder.exists() else []
 
 
-def test_rows_come_with_their_origin_and_only_once(hub: FakeHub, tmp_path: Path) -> None:
+def test_files_come_with_their_origin_and_only_once(hub: FakeHub, tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "rows"
     assert fetch(COPY, folder) == f"hub: owner/rows at {COMMIT[:12]}, kept in {folder}"
     assert names_in(tmp_path / "cache") == ["rows"]
-    assert names_in(folder) == ["origin.json", "test.jsonl.gz", "train.jsonl.gz"]
-    assert lines(folder / "train.jsonl.gz") == [{"text": row["text"], "id": row["id"]} for row in TRAIN]
+    parts = [f"train-0000{part}-of-00002.parquet" for part in range(2)]
+    assert names_in(folder) == ["origin.json", "test-00000-of-00001.parquet", *parts]
+    rows = [(row.number, row.texts["text"]) for _, _, row in read_all([folder / part for part in parts], **TEXT)]
+    assert rows == [(row["more"] % 1000, row["text"]) for row in TRAIN]
     origin = json.loads((folder / "origin.json").read_text())
     assert (origin["repository"], origin["commit"]) == ("owner/rows", COMMIT)
-    assert {split: found["rows"] for split, found in origin["splits"].items()} == {"train": 1500, "test": 1}
-    first = origin["splits"]["train"]["files"][0]
-    assert first["sha256"] == hashlib.sha256(FILES[first["path"]]).hexdigest()
+    assert {file["path"]: file["sha256"] for file in origin["files"]} == {
+        name: hashlib.sha256(body).hexdigest() for name, body in FILES.items() if name.startswith("data/")
+    }
     asked = dict(hub.asked)
     assert fetch(COPY, folder).startswith("hub: owner/rows")
     assert hub.asked == asked, "what is there is not asked for"
-
-
-def test_the_same_rows_give_the_same_bytes(hub: FakeHub, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        fetch(COPY, tmp_path / name / "rows")
-    for file in ("origin.json", "train.jsonl.gz"):
-        assert (tmp_path / "a/rows" / file).read_bytes() == (tmp_path / "b/rows" / file).read_bytes()
+    fetch(COPY, tmp_path / "again" / "rows")
     assert hub.asked[TRAIN_KEY] == 1, "the second time from the hub's own cache"
+    for name in names_in(folder):
+        assert (tmp_path / "again" / "rows" / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_a_branch_is_resolved_and_its_commit_is_recorded(hub: FakeHub, tmp_path: Path) -> None:
@@ -135,24 +128,6 @@ def test_no_network_is_reported_at_once(hub: FakeHub, tmp_path: Path, monkeypatc
     assert not hub.asked
 
 
-BAD = {
-    "no column": (parquet([{"body": "x", "id": "1"}]), "no column 'text'; there is body, id"),
-    "no rows": (parquet(pa.table({"text": pa.array([], pa.string()), "id": pa.array([], pa.string())})), "has no rows"),
-    "no parquet": (b"version https://git-lfs.github.com/spec/v1", "cannot be read as parquet"),
-    "cut": (FILES[TEST][:-100], "cannot be read as parquet"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_files_that_are_no_such_rows_are_refused(name: str, hub: FakeHub, tmp_path: Path) -> None:
-    hub.files[TEST], expected = BAD[name]
-    with pytest.raises(DataError, match=expected) as caught:
-        fetch(COPY, tmp_path / "cache" / "rows")
-    assert "\n" not in str(caught.value)
-    assert TEST in str(caught.value)
-    assert names_in(tmp_path / "cache") == []
-
-
 def test_a_split_without_files_is_named_with_what_there_is(hub: FakeHub, tmp_path: Path) -> None:
     del hub.files[TEST]
     with pytest.raises(DataError, match=r"no file for split test, expected data/test-\*.parquet or .*; .*train-"):
@@ -175,7 +150,8 @@ def test_a_damaged_file_in_the_hubs_cache_is_downloaded_again(hub: FakeHub, tmp_
         blob.write_bytes(blob.read_bytes()[:-1] + b"x")
     fetch(COPY, tmp_path / "b" / "rows")
     assert hub.asked[TRAIN_KEY] == 2
-    assert (tmp_path / "a/rows/train.jsonl.gz").read_bytes() == (tmp_path / "b/rows/train.jsonl.gz").read_bytes()
+    first = "rows/train-00000-of-00002.parquet"
+    assert (tmp_path / "b" / first).read_bytes() == FILES["data/train-00000-of-00002.parquet"]
 
 
 def test_a_full_disk_is_one_line(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +184,7 @@ def test_a_process_killed_half_way_leaves_nothing_that_is_taken_for_rows(hub: Fa
     hub.asleep = ""
     fetch(COPY, folder)
     assert names_in(tmp_path / "cache") == ["rows"]
-    assert len(lines(folder / "train.jsonl.gz")) == 1500
+    assert len(names_in(folder)) == 4
     assert hub.asked[TEST_KEY] == 1, "what was downloaded before is used"
 
 
@@ -225,7 +201,7 @@ def test_of_two_processes_one_fills_the_folder_and_the_other_waits(hub: FakeHub,
     assert [child.exitcode for child in children] == [0, 0]
     assert hub.asked["list"] == 1
     assert names_in(tmp_path / "cache") == ["rows"]
-    assert len(lines(folder / "train.jsonl.gz")) == 1500
+    assert len(names_in(folder)) == 4
 
 
 def test_a_folder_that_fails_or_is_interrupted_is_removed_and_made_anew(tmp_path: Path) -> None:

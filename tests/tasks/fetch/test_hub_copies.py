@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.tasks import TASKS
-from bench.tasks.fetch.hub import rows_of
 from bench.tasks.fetch.hub_copies import CONVERTED, HUB
-from tests.tasks.fake_hub import parquet
 
 SEEN = {
     "logicnlg": {
@@ -60,16 +58,6 @@ def test_a_file_belongs_to_its_own_split_and_no_other(task: str) -> None:
             assert found == [split], name
     patterns = [pattern for one in HUB[task].files.values() for pattern in one]
     assert not [name for name in OTHERS for pattern in patterns if fnmatch.fnmatch(name, pattern)]
-
-
-def test_a_biography_comes_as_the_conversion_keeps_it(tmp_path: Path) -> None:
-    """A sequence of records in the publisher's script is a record of lists in parquet."""
-    table = {"column_header": ["name", "type"], "row_number": [1, 1], "content": ["a b", "pope"]}
-    row = {"input_text": {"table": table, "context": "a b\n"}, "target_text": "a b was pope .\n"}
-    (tmp_path / "0000.parquet").write_bytes(parquet([row]))
-    (found,) = rows_of(tmp_path / "0000.parquet", HUB["wikibio"].columns, "wikibio")
-    del table["row_number"]
-    assert found == row
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -48,6 +48,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 def test_rows_of_the_hub_read_back_as_published_files(hub: FakeHub, tmp_path: Path) -> None:
     folder = tmp_path / "logicnlg"
     assert f"kasnerz/logicnlg at {COPY.revision[:12]}" in fetch(folder)
+    assert not list(folder.glob("*.parquet"))
     task = LogicNLG()
     task.load(Source(folder, "test"))
     first = task.split("test").examples[0]
