@@ -51,7 +51,7 @@ def departures_of(
         if not statement.is_of(config.task, config.method, config.backbone) or statement.name not in settings:
             continue
         if statement.name == "backbone" and backbone:
-            statement = replace(statement, paper=(backbone,))
+            statement = statement.model_copy(update={"paper": (backbone,)})
         if departure := _departure(statement, settings[statement.name]):
             found.append(departure)
     for split, status in (data or {}).items():

@@ -12,21 +12,38 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Annotated, Any
 
-from bench.errors import DataError
+from pydantic import BaseModel, BeforeValidator
 
 __all__ = ["Stated", "as_text", "stated", "unstated"]
 
-KEYS = {"name", "tasks", "methods", "backbones", "paper", "code", "where", "how", "given", "words"}
+
+def as_text(value: Any) -> str:
+    """Return a value as it is compared: as typed after --set.
+
+    >>> as_text(1e-4), as_text(True), as_text(None), as_text(20)
+    ('0.0001', 'true', 'none', '20')
+    """
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
 
 
-@dataclass(frozen=True)
-class Stated:
+def _values(value: Any) -> tuple[str, ...]:
+    """Return a stated value, or each of a list of them, as text."""
+    return tuple(map(as_text, value if isinstance(value, list | tuple) else [value]))
+
+
+Values = Annotated[tuple[str, ...], BeforeValidator(_values)]
+
+
+class Stated(BaseModel, frozen=True, extra="forbid"):
     """What is stated of one setting.
 
     Args:
@@ -46,12 +63,12 @@ class Stated:
     tasks: tuple[str, ...]
     methods: tuple[str, ...] = ()
     backbones: tuple[str, ...] = ()
-    paper: tuple[str, ...] = ()
-    code: tuple[str, ...] = ()
+    paper: Values = ()
+    code: Values = ()
     where: str = ""
     how: str = ""
     given: bool = False
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = {}
 
     def is_of(self, task: str, method: str, backbone: str) -> bool:
         """Return whether it is of a cell: of its task, method (with or without a variant) and backbone."""
@@ -70,73 +87,24 @@ class Stated:
         return not values or any(fnmatchcase(value, stated) for stated in values)
 
 
-def as_text(value: Any) -> str:
-    """Return a value as it is compared: as typed after --set.
-
-    >>> as_text(1e-4), as_text(True), as_text(None), as_text(20)
-    ('0.0001', 'true', 'none', '20')
-    """
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value)
-
-
 @cache
 def stated() -> tuple[Stated, ...]:
-    """Return every statement, paper by paper.
-
-    Raises:
-        DataError: a key that there is not, or a setting without a statement.
-    """
-    every = []
-    for file, content in _files():
-        every += [_stated(entry, f"{file}, {entry.get('name')}") for entry in content["setting"]]
-    return tuple(every)
+    """Return every statement, paper by paper."""
+    return tuple(Stated(**entry) for content in _files() for entry in content["setting"])
 
 
 @cache
 def unstated() -> Mapping[str, frozenset[str]]:
     """Return, by task, the names of what its recipe sets and its paper does not state."""
     names: dict[str, frozenset[str]] = {}
-    for _, content in _files():
+    for content in _files():
         for entry in content["unstated"]:
             for task in entry["tasks"]:
                 names[task] = names.get(task, frozenset()) | frozenset(entry["names"])
     return names
 
 
-def _files() -> Sequence[tuple[str, Mapping[str, Any]]]:
+def _files() -> Sequence[Mapping[str, Any]]:
     folder = resources.files("bench.tasks").joinpath("papers")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    return [(file.name, tomllib.loads(file.read_text(encoding="utf-8"))) for file in files]
-
-
-def _stated(entry: Mapping[str, Any], where: str) -> Stated:
-    unknown = sorted(set(entry) - KEYS)
-    if unknown:
-        raise DataError(f"{where}: unknown key {', '.join(unknown)}; expected some of {', '.join(sorted(KEYS))}")
-    if not {"name", "tasks"} <= set(entry) or not {"paper", "code"} & set(entry):
-        raise DataError(f"{where}: expected name, tasks, and paper or code; got {', '.join(entry)}")
-    return Stated(
-        name=entry["name"],
-        tasks=tuple(entry["tasks"]),
-        methods=tuple(entry.get("methods", ())),
-        backbones=tuple(entry.get("backbones", ())),
-        paper=_values(entry, "paper"),
-        code=_values(entry, "code"),
-        where=entry.get("where", ""),
-        how=entry.get("how", ""),
-        given=entry.get("given", False),
-        words=entry.get("words", {}),
-    )
-
-
-def _values(entry: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    if name not in entry:
-        return ()
-    value = entry[name]
-    if not isinstance(value, list):
-        value = [value]
-    return tuple(map(as_text, value))
+    return [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
