@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import DataError, MissingError
+from bench.errors import MissingError
 from bench.tasks.cnndm import CNNDM, without_mark
 from bench.tasks.encode.codec import Codec
 from tests.tasks.news_files import REAL, contents, loaded, real, write
@@ -92,21 +92,6 @@ def test_a_model_learns_and_returns_the_line_breaks() -> None:
     assert texts == [e.target for e in examples]
     assert all(2 <= text.count("\n") <= 3 for text in texts)
     assert len(task.split("train").examples) >= 200
-
-
-def test_bad_rows_are_named_and_counted(tmp_path: Path) -> None:
-    bad = [row("1"), {**row("2"), "highlights": ""}, {**row("3"), "article": ""}, row("1"), "no json", {"id": "9"}]
-    place = folder(tmp_path, train=[*bad, row("5")], test=[row("4"), row("4")])
-    with pytest.raises(DataError, match=r"train\.jsonl, line 2: the field 'highlights' is empty"):
-        loaded(CNNDM, place).split("train")
-    write(place / "test.jsonl", [row("4")])
-    task = loaded(CNNDM, place, "skip")
-    assert [name for name, _, _ in contents(task, "train")] == ["1", "5"]
-    assert [skipped[1] for skipped in task.split("train").skipped] == [f"line {n}" for n in (2, 3, 4, 5, 6)]
-    assert task.manifest("train").skipped == 5
-    write(place / "test.jsonl", [row("4"), row("4")])
-    with pytest.raises(DataError, match=r"test\.jsonl, line 2: has the id '4'.*never skips"):
-        loaded(CNNDM, place, "skip").split("test")
 
 
 @real("cnndm")

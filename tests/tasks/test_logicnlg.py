@@ -63,12 +63,6 @@ def test_references_of_a_row_are_all_sentences_of_its_table(sample: LogicNLG) ->
         assert example.target in same
 
 
-def test_sample_rows_are_marked_as_such(sample: LogicNLG) -> None:
-    manifest = sample.manifest("train")
-    assert (manifest.status, manifest.rows) == ("sample", 300)
-    assert manifest.sha256 == LogicNLG(style="plog").manifest("train").sha256
-
-
 @pytest.mark.slow  # whole files
 def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
     task = LogicNLG(train="proxy", style="compact")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle  # noqa: TID251
-import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,43 +63,6 @@ def test_indexed_songs_are_decoded(tmp_path: Path, kind: str, ranks: bool, form:
     assert contents(task, "train") == [(f"train/{at}", "", row) for at, row in enumerate(TEXTS)]
 
 
-def test_a_split_of_the_official_size_is_official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lyrics, "info", replace(Lyrics.info, sizes={"train": 3, "test": 4}))
-    task = loaded(Lyrics, indexed(tmp_path, "bytes"))
-    assert [task.split(split).status for split in ("train", "test")] == ["official", "subset"]
-
-
-@pytest.mark.parametrize(
-    ("bad", "says"),
-    [
-        ({"texts": "a"}, "expected a list of token ids in the field 'texts', found 'a'"),
-        ({"texts": [1.5]}, "expected a list of token ids"),
-        ({"texts": [True]}, "expected a list of token ids"),
-        ({"texts": [99999]}, "has the token id 99999, which encoder.json does not have"),
-        ({"texts": [5], "lens": 2}, "has 1 token ids in 'texts' and says 2 in 'lens'"),
-        ({"texts": []}, "has no word; expected a song"),
-        ({"text": " "}, "has no word; expected a song"),
-        ({"lyrics": "a"}, "expected a text in the field 'text', or token ids in 'texts', found None"),
-        ({"text": "a\0"}, "has a character that is no text"),
-        ("{", "expected a JSON object"),
-    ],
-)
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, bad: Any, says: str) -> None:
-    indexed(tmp_path, "bytes")
-    for split in ("train", "test"):
-        path = tmp_path / f"{split}.jsonl"
-        lines = path.read_text().splitlines()
-        write(path, [lines[0], bad, *lines[1:]])
-    with pytest.raises(DataError, match=rf"train\.jsonl, line 2: .*{re.escape(says)}") as found:
-        loaded(Lyrics, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(Lyrics, tmp_path, "skip")
-    assert [id for id, _, _ in contents(task, "train")] == ["train/0", "train/2", "train/3"]
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [("train.jsonl", "line 2")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
-
-
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"a": "b"}', '{"a": 1, "b": 1}', '{"a": -1}', '{"a": true}', "[" * 99_999]
 )
@@ -134,12 +95,6 @@ def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"lyrics\.pkl: a pickle can run anything and is not read; expected its"):
         loaded(Lyrics, tmp_path).split("train")
     assert contents(loaded(Lyrics, indexed(tmp_path, "bytes")), "train")[2][2] == TEXTS[2]
-
-
-def test_the_sample_is_long_enough_to_learn_from() -> None:
-    task = loaded(Lyrics, None)
-    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
-    assert all(row.endswith("\n\n") and row.count("\n") > 8 for _, _, row in contents(task, "train"))
 
 
 def test_korean_recipes_have_the_numbers_of_the_paper() -> None:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from bench.metrics.columns import is_named
 from bench.tasks import TASKS
 from bench.tasks.xsum import XSum
@@ -27,16 +25,6 @@ def test_each_trains_and_is_scored_in_every_column(bench: Callable[..., Ended], 
         found = [json.loads(path.read_bytes()) for path in (tmp_path / "results" / name).rglob("scores-*.json")]
         scored = {score["name"] for one in found for score in one["content"]["values"]}
         assert all(any(is_named(column, wanted) for column in scored) for wanted in TASKS[name].columns), name
-
-
-@pytest.mark.parametrize("name", NEWS)
-def test_samples_have_no_row_in_two_splits(name: str) -> None:
-    task = loaded(TASKS[name].load(), None)
-    rows = {split: task.split(split).examples for split in ("train", "valid", "test")}
-    assert len(rows["train"]) >= 200
-    assert len({e.source for split in rows.values() for e in split}) == sum(map(len, rows.values()))
-    assert all(e.target in e.references for split in ("valid", "test") for e in rows[split])
-    assert {task.split(split).status for split in rows} == {"sample"}
 
 
 def test_what_comes_from_the_hub_is_read(tmp_path: Path) -> None:

@@ -113,40 +113,6 @@ def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "bad", "says"),
-    [
-        ("train.jsonl", b"{", "expected a JSON object"),
-        ("train.jsonl", b'{"movie_id": "9"}', "expected the fields movie_id and reviews, or id and document"),
-        ("train.jsonl", b'{"movie_id": "9", "reviews": "a"}', "expected a list of reviews"),
-        ("train.jsonl", b'{"movie_id": "9", "reviews": [{"rating": 3}]}', "expected a list of reviews"),
-        ("train.jsonl", b'{"movie_id": "9", "reviews": ["a\\u0000"]}', r"a review has the character '\x00'"),
-        ("train.jsonl", b'{"movie_id": "100", "reviews": ["a"]}', "has the id '100' of a row before it"),
-        ("train.jsonl", b'{"reviews": ["a"]}', "expected an id of 1 to 100 characters"),
-        ("ratings_train.txt", b"9\ta", "expected id, document, label between tabs, found 2 cells"),
-        ("ratings_train.txt", b"0\ta\t1", "has the id '0' of a row before it"),
-        ("ratings_train.txt", b"9\t\xff\t1", "byte 3 is not UTF-8"),
-    ],
-)
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
-    for split in ("train", "valid", "test"):
-        path = tmp_path / name.replace("train", split)
-        if name.endswith("jsonl"):
-            write(path, [record(film, reviews) for film, reviews in list(FILMS.items())[:5]])
-        else:
-            write(path, ratings([f"{i}번" for i in range(4)]))
-        lines = path.read_bytes().splitlines(keepends=True)
-        path.write_bytes(b"".join([*lines[:2], bad + b"\n", *lines[2:]]))
-    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}") as found:
-        loaded(NSMC, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(NSMC, tmp_path, "skip")
-    assert len(contents(task, "train")) == (5 if name.endswith("jsonl") else 4)
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
-
-
-@pytest.mark.parametrize(
     ("content", "says"),
     [
         (b"[", "expected JSON, found"),
@@ -177,12 +143,6 @@ def test_what_is_missing(tmp_path: Path) -> None:
         loaded(NSMC, tmp_path).split("test")
     with pytest.raises(DataError, match=r"train\.jsonl: expected more than 1 different rows, to hold out one"):
         loaded(NSMC, tmp_path).split("train")
-
-
-def test_the_sample_is_long_enough_to_learn_from() -> None:
-    task = loaded(NSMC, None)
-    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
-    assert all(row.endswith("\n\n") and re.search("[가-힣]", row) for _, _, row in contents(task, "train"))
 
 
 @real("korean/nsmc_raw")

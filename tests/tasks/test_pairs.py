@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
 from pathlib import Path
 
 import pytest
@@ -103,39 +102,6 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
         loaded(Pairs, tmp_path / "x.csv").split("train")
 
 
-@pytest.mark.parametrize(
-    ("name", "bad", "says"),
-    [
-        ("train.jsonl", b'{"source": "a"', "expected a JSON object, found"),
-        ("train.jsonl", b'{"source": "a"}', "has no field 'target'; set task.target to one of its fields: 'source'"),
-        ("train.jsonl", b'{"source": "", "target": "b"}', "the field 'source' is empty"),
-        (
-            "train.jsonl",
-            b'{"source": null, "target": "b"}',
-            "expected text in the field 'source', found nothing",
-        ),
-        ("train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
-        ("train.csv", b"one cell", "expected 2 cells, as the header has, found 1"),
-        ("train.csv", b"a,", "the field 'target' is empty"),
-        ("train.csv", b'"a"b,c', "expected csv cells, found"),
-        ("train.tsv", b"a\0\tb", "has a NUL character"),
-    ],
-)
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
-    rows = [(f"q {i}", f"a {i}") for i in range(4)]
-    for file in (name, name.replace("train", "valid"), name.replace("train", "test")):
-        lines = made(tmp_path / file, rows).read_bytes().splitlines(keepends=True)
-        (tmp_path / file).write_bytes(b"".join([*lines[:2], bad + b"\n", *lines[3:]]))
-    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}") as found:
-        loaded(Pairs, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(Pairs, tmp_path, "skip")
-    assert len(contents(task, "train")) == 3
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
-
-
 def test_a_word_of_a_megabyte_is_a_bad_row(tmp_path: Path) -> None:
     path = made(tmp_path / "x.jsonl", [("long", "b" * 10**6), *ROWS])
     with pytest.raises(DataError, match=r"x\.jsonl, line 1: has 1,000,000 characters without a space"):
@@ -172,12 +138,6 @@ def test_a_path_goes_before_the_data_folder(tmp_path: Path) -> None:
     task.load(Source(tmp_path / "elsewhere", "BENCH_DATA"))
     assert task.source.why == f"task.path: {tmp_path / 'x.csv'}"
     assert task.split("train").examples
-
-
-def test_the_sample_is_long_enough_to_learn_from() -> None:
-    task = loaded(Pairs, None)
-    assert [len(contents(task, split)) for split in ("train", "valid", "test")] == [300, 50, 100]
-    assert not {source for _, source, _ in contents(task, "train")} & {s for _, s, _ in contents(task, "test")}
 
 
 @pytest.mark.skipif(not CHAT.is_file(), reason="needs korean/ChatbotData.csv.gz below BENCH_DATA")

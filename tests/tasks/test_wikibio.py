@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,12 +67,6 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
     assert all(e.references == (e.target,) and not e.source for e in task.split("test").examples)
 
 
-def test_a_split_of_the_official_size_is_official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Wikibio, "info", replace(Wikibio.info, sizes={"train": 3, "valid": 4}))
-    task = loaded(Wikibio, folder(tmp_path, "summary"))
-    assert [task.split(split).status for split in ("train", "valid")] == ["official", "subset"]
-
-
 @pytest.mark.parametrize(
     ("box", "fields"),
     [
@@ -121,37 +114,6 @@ def test_words_are_what_stands_between_spaces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bad", "says"),
-    [
-        ("train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
-        ("train.box", b"name_1:\xff", "byte 8 is not UTF-8"),
-        ("train.summary", b" ", "is empty; expected a sentence"),
-        ("train.summary", b"a\0", "has a NUL character"),
-        ("train.jsonl", b"[]", "expected a JSON object with named fields"),
-        ("train.jsonl", b'{"target_text": "a"}', "expected input_text.table with column_header and content"),
-        ("train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [1], "content": ["a"]}}}',
-         "two lists of texts"),
-        ("train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": ["a"]}}}',
-         "expected as many texts as names in input_text.table, found 1 and 0"),
-        ("train.jsonl", b'{"input_text": {}}', "has no field 'target_text'"),
-    ],
-)  # fmt: skip
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path, name: str, bad: bytes, says: str) -> None:
-    folder(tmp_path, "jsonl" if name.endswith("jsonl") else "summary")
-    for file in (name, name.replace("train", "test")):
-        lines = (tmp_path / file).read_bytes().split(b"\n")
-        (tmp_path / file).write_bytes(b"\n".join([lines[0], bad, *lines[2:]]))
-    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 2: .*{re.escape(says)}") as found:
-        loaded(Wikibio, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(Wikibio, tmp_path, "skip")
-    assert [e.id for e in task.split("train").examples] == ["train/0", "train/2"]
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 2")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
-
-
-@pytest.mark.parametrize(
     ("files", "says"),
     [
         ({"train.nb": ["2", "x", "3"]}, r"train\.nb, line 2: expected a number of sentences .* found 'x'"),
@@ -178,16 +140,6 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     write(tmp_path / "train.box", ["name_1:a"])
     with pytest.raises(MissingError, match=r"expected train\.nb or train/train\.nb"):
         loaded(Wikibio, tmp_path).split("train")
-
-
-def test_the_sample_is_long_enough_to_learn_from_and_its_boxes_tell_the_sentence() -> None:
-    task = loaded(Wikibio, None)
-    train = task.split("train").examples
-    assert (len(train), len(task.split("valid").examples), len(task.split("test").examples)) == (300, 50, 100)
-    assert not {e.target for e in train} & {e.target for e in task.split("test").examples}
-    for _, source, target in read(task, "train"):
-        assert re.fullmatch(r"\w+ : [^|]+( \| \w+ : [^|]+)*", source)
-        assert target.split()[0] in source.split()
 
 
 @real("wikibio")

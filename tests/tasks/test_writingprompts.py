@@ -106,42 +106,6 @@ def test_generation_starts_from_the_first_tokens() -> None:
     assert learned.n_words == len(examples[0].target.split()) * 40 // len(every), "of what is learned"
 
 
-@pytest.mark.parametrize(
-    ("name", "bad", "place", "says"),
-    [
-        ("train.wp_source", b"\xff", "line 2", "byte 1 is not UTF-8"),
-        ("train.wp_source", b" ", "line 2", "is empty; expected a text"),
-        ("train.wp_target", b"a\0b", "line 2", "has a NUL character"),
-        ("train.jsonl", b"{", "line 2", "expected a JSON object"),
-        ("train.jsonl", b'{"prompt": "a"}', "line 2", "has no field 'story'"),
-        (
-            "train.jsonl",
-            b'{"prompt": "a", "story": ["b"]}',
-            "line 2",
-            r"expected text in the field 'story', found",
-        ),
-        ("train.jsonl", b'{"prompt": "a", "story": " "}', "line 2", "the field 'story' is empty"),
-    ],
-)
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(
-    tmp_path: Path, name: str, bad: bytes, place: str, says: str
-) -> None:
-    folder(tmp_path, "fairseq" if "wp" in name else "jsonl")
-    for file in (name, name.replace("train", "test")):
-        path = next(tmp_path.glob(f"{file}*"))
-        rows = path.read_bytes() if path.suffix != ".gz" else b"\n".join([b"[ WP ] Run !"] * 6)
-        path.unlink()
-        (tmp_path / file).write_bytes(b"\n".join([*rows.split(b"\n")[:1], bad, *rows.split(b"\n")[2:]]))
-    with pytest.raises(DataError, match=rf"{re.escape(name)}, {place}: .*{says}.*--on-bad-row skip") as found:
-        loaded(WritingPrompts, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(WritingPrompts, tmp_path, "skip")
-    assert [e.id for e in task.split("train").examples] == [f"train/{i}" for i in (0, 2, 3, 4, 5)]
-    assert task.split("train").skipped[0][:2] == (name, place)
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
-
-
 def test_files_that_are_missing_or_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.wp_source and train\.wp_target; get"):
         loaded(WritingPrompts, tmp_path).split("train")
@@ -173,15 +137,6 @@ def test_training_rows_are_stories_or_blocks_of_joined_stories(tmp_path: Path) -
     (prompt,) = blocks.encode([example], codec, prompts=True)
     assert [*prompt.source[1:], *prompt.target] == codec.ids([example.target])[0][:562]
     assert stories.encode([example], codec)[0].target[0] == codec.ids([f" {example.target}"])[0][0]
-
-
-def test_the_sample_is_long_enough_to_learn_from() -> None:
-    task = loaded(WritingPrompts, None)
-    texts = {split: [e.target for e in task.split(split).examples] for split in ("train", "valid", "test")}
-    assert len(texts["train"]) >= 200
-    assert (len(texts["test"]), task.split("train").status) == (100, "sample")
-    assert not any(re.search(r"<newline>|``| n't|\[ ?WP", text) for every in texts.values() for text in every)
-    assert not set(texts["train"]) & set(texts["test"])
 
 
 @real("writingprompts")

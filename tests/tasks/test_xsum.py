@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError
 from bench.tasks.xsum import OFFICIAL, XSum, official_splits
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 
@@ -69,21 +69,6 @@ def test_a_row_without_an_id_keeps_its_own_and_a_document_may_be_empty(tmp_path:
     assert task.split("train").origin.endswith("1 of 2 rows have no id")
 
 
-def test_a_bad_row_of_the_test_split_is_never_skipped(tmp_path: Path) -> None:
-    task = loaded(XSum, folder(tmp_path, test=[row("4"), {"id": "5"}]), "skip")
-    with pytest.raises(DataError, match=r"test\.jsonl, line 2: has no field 'document'"):
-        task.split("test")
-
-
-def test_a_second_row_of_an_id_is_skipped_and_counted(tmp_path: Path) -> None:
-    place = folder(tmp_path, train=[row("1"), row("1"), row("2")])
-    with pytest.raises(DataError, match=r"train\.jsonl, line 2: has the id '1' that line 1 has"):
-        loaded(XSum, place).split("train")
-    task = loaded(XSum, place, "skip")
-    assert [name for name, _, _ in contents(task, "train")] == ["1", "2"]
-    assert task.manifest("train").skipped == 1
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[]", b'{"train": [], "test": []}', b'{"train": [1], "validation": [], "test": []}', b"\x1f\x8bxx",
@@ -94,19 +79,6 @@ def test_a_list_of_ids_that_is_none_is_refused(tmp_path: Path, content: bytes) -
     with pytest.raises(DataError, match=rf"{OFFICIAL}: is not the publisher's list of ids.*get it again") as found:
         official_splits(tmp_path)
     assert "\n" not in str(found.value)
-
-
-def test_a_split_that_is_not_there_says_where_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected valid\.jsonl.*EdinburghNLP/xsum"):
-        loaded(XSum, tmp_path).split("valid")
-
-
-def test_the_sample_has_a_summary_of_one_sentence() -> None:
-    task = loaded(XSum, None)
-    train = task.split("train").examples
-    assert len(train) >= 200
-    assert all(e.source and "\n" not in e.target and e.target not in e.source for e in train)
-    assert task.gold(task.split("test").examples[:1]).popitem()[1]["references"]
 
 
 @real("xsum")

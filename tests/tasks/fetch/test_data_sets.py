@@ -18,7 +18,6 @@ import pytest
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.core.task import Task
 from bench.tasks.fetch import data_sets
-from bench.tasks.fetch.data_sets import OPTIONS
 from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source
@@ -222,11 +221,6 @@ def test_files_that_cannot_be_read_are_one_clear_line(content: bytes, tmp_path: 
     arrow.write_bytes(content)
     with pytest.raises(DataError, match="train: cannot be read as a saved data set"):
         opened(Pairs, hub=str(folder), **COLUMNS).split("train")
-
-
-def test_where_rows_are_is_not_in_the_key() -> None:
-    assert Pairs.places == {"path", "valid_path", "test_path", "title", *OPTIONS}
-    assert Text.places == {"path", "valid_path", "test_path", "column", "title", *OPTIONS}
 
 
 # The hub -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.ambiguous_template import AmbiguousTemplate, sample, sample_pairs, sample_templates
+from bench.tasks.ambiguous_template import sample, sample_pairs, sample_templates
 from bench.tasks.files.ambiguous_template import expand, kind_of, read_templates
 
 FOUR = {
@@ -135,25 +135,6 @@ def rows():
     return {split: sample(split) for split in ("train", "valid", "test")}
 
 
-def test_the_lists_are_large_enough_and_share_no_word():
-    assert len(WORD_PAIRS["people"]) >= 16
-    assert len(WORD_PAIRS["capitals"]) + len(WORD_PAIRS["regions"]) >= 40
-    words = [word for pairs in WORD_PAIRS.values() for pair in pairs for word in pair]
-    assert len(set(words)) == len(words)
-    assert all(word.isalpha() for word in words)
-
-
-def test_the_sentences_have_two_slots_and_end_before_the_target():
-    assert {kind: len(sentences) for kind, sentences in TEMPLATES.items()} == {"people": 4, "location": 4}
-    for sentence in (*TEMPLATES["people"], *TEMPLATES["location"]):
-        assert sentence.count("{}") == 2
-        assert sentence == sentence.strip()
-
-
-def test_the_sample_has_thousands_of_rows(rows):
-    assert {split: len(part) for split, part in rows.items()} == {"train": 5_984, "valid": 5_984, "test": 5_984}
-
-
 def test_the_sample_is_split_by_pairs_and_has_no_prompt_twice(rows):
     prompts = [prompt for part in rows.values() for prompt in {row.source for row in part}]
     assert len(set(prompts)) == len(prompts) == sum(map(len, rows.values())) // 2
@@ -164,11 +145,3 @@ def test_the_sample_is_split_by_pairs_and_has_no_prompt_twice(rows):
     known = {pair for row in rows["train"] for pair in (row.fields["analogy"][:2], row.fields["analogy"][2:])}
     assert known <= {pair for pairs in WORD_PAIRS.values() for pair in pairs}
     assert len(known) == 12 + 19 + 12  # half of every list, and each of them is met in training
-
-
-def test_the_sample_is_the_same_every_time(rows):
-    first = [row.id for row in rows["train"][:33:16]]
-    assert first == ["capitals/74/0/0xyx", "capitals/74/2/0xyx", "capitals/75/0/0xyx"]
-    task = AmbiguousTemplate()
-    assert list(task.sample("train")) == list(rows["train"])
-    assert task.sample("train") is not task.sample("train")  # a caller may sort its list

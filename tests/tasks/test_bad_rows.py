@@ -1,0 +1,100 @@
+"""Bad rows: every reader names file, line and reason, may skip such rows of a training split, and of no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bench.errors import DataError
+from bench.tasks import TASKS
+from tests.tasks.files.test_mutated_files import FILES, WORDS, N, lines, rows
+from tests.tasks.news_files import contents, loaded
+
+BOX = {"column_header": ["name"], "content": ["ann"]}
+FORMS: Mapping[str, Mapping[str, bytes]] = {
+    **FILES,
+    "wikibio, hub": {"train.jsonl": rows(target_text=WORDS, input_text=[{"table": BOX, "context": "c"}] * N)},
+    "nsmc, ratings": {"ratings_train.txt": lines([f"{i}\t{text}\t1" for i, text in enumerate(WORDS)])},
+    "pairs, jsonl": {"train.jsonl": rows(source=WORDS, target=WORDS[::-1])},
+    "pairs, tsv": {"train.tsv": b"source\ttarget\n" + lines([f"{text}\tb" for text in WORDS])},
+    "writingprompts, hub": {"train.jsonl": rows(prompt=WORDS, story=[text * 9 for text in WORDS])},
+    "lyrics, ids": {"train.jsonl": rows(texts=[[0, 1]] * N), "encoder.json": json.dumps({"a": 0, "b": 1}).encode()},
+}
+BAD = [
+    ("nsmc", "train.jsonl", b"{", "expected a JSON object"),
+    ("nsmc", "train.jsonl", b'{"movie_id": "99"}', "expected the fields movie_id and reviews, or id and document"),
+    ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": "a"}', "expected a list of reviews"),
+    ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": [{"rating": 3}]}', "expected a list of reviews"),
+    ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": ["a\\u0000"]}', r"a review has the character '\x00'"),
+    ("nsmc", "train.jsonl", b'{"movie_id": "0", "reviews": ["a"]}', "has the id '0' of a row before it"),
+    ("nsmc", "train.jsonl", b'{"reviews": ["a"]}', "expected an id of 1 to 100 characters"),
+    ("nsmc, ratings", "ratings_train.txt", b"99\ta", "expected id, document, label between tabs, found 2 cells"),
+    ("nsmc, ratings", "ratings_train.txt", b"0\ta\t1", "has the id '0' of a row before it"),
+    ("nsmc, ratings", "ratings_train.txt", b"99\t\xff\t1", "byte 4 is not UTF-8"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": "a"}', "expected a list of token ids in the field 'texts', found 'a'"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": [1.5]}', "expected a list of token ids"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": [true]}', "expected a list of token ids"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": [99]}', "has the token id 99, which encoder.json does not have"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": [1], "lens": 2}', "has 1 token ids in 'texts' and says 2 in 'lens'"),
+    ("lyrics, ids", "train.jsonl", b'{"texts": []}', "has no word; expected a song"),
+    ("lyrics", "train.jsonl", b'{"text": " "}', "has no word; expected a song"),
+    ("lyrics", "train.jsonl", b'{"lyrics": "a"}', "expected a text in the field 'text', or token ids in 'texts'"),
+    ("lyrics", "train.jsonl", b'{"text": "a\\u0000"}', "has a character that is no text"),
+    ("wikibio", "train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
+    ("wikibio", "train.box", b"name_1:\xff", "byte 8 is not UTF-8"),
+    ("wikibio", "train.summary", b" ", "is empty; expected a sentence"),
+    ("wikibio", "train.summary", b"a\0", "has a NUL character"),
+    ("wikibio, hub", "train.jsonl", b"[]", "expected a JSON object with named fields"),
+    ("wikibio, hub", "train.jsonl", b'{"target_text": "a"}', "expected input_text.table with column_header"),
+    ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [1], "content": '
+     b'["a"]}}}', "two lists of texts"),
+    ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": '
+     b'["a"]}}}', "expected as many texts as names in input_text.table, found 1 and 0"),
+    ("wikibio, hub", "train.jsonl", b'{"input_text": {}}', "has no field 'target_text'"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": "a"', "expected a JSON object, found"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": "a"}', "set task.target to one of its fields: 'source'"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": "", "target": "b"}', "the field 'source' is empty"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": null, "target": "b"}', "expected text in the field 'source'"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
+    ("pairs", "train.csv", b"one cell", "expected 2 cells, as the header has, found 1"),
+    ("pairs", "train.csv", b"a,", "the field 'target' is empty"),
+    ("pairs", "train.csv", b'"a"b,c', "expected csv cells, found"),
+    ("pairs, tsv", "train.tsv", b"a\0\tb", "has a NUL character"),
+    ("writingprompts", "train.wp_source", b"\xff", "byte 1 is not UTF-8"),
+    ("writingprompts", "train.wp_source", b" ", "is empty; expected a text"),
+    ("writingprompts", "train.wp_target", b"a\0b", "has a NUL character"),
+    ("writingprompts, hub", "train.jsonl", b'{"prompt": "a"}', "has no field 'story'"),
+    ("writingprompts, hub", "train.jsonl", b'{"prompt": "a", "story": ["b"]}', "expected text in the field 'story'"),
+    ("cnndm", "train.jsonl", b'{"id": "99", "article": "a", "highlights": ""}', "the field 'highlights' is empty"),
+    ("xsum", "train.jsonl", b'{"id": "0", "document": "a", "summary": "b"}', "has the id '0' that line 1 has"),
+    ("gigaword", "train.title.txt", b"t\xff", "byte 2 is not UTF-8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "name", "bad", "says"), BAD)
+def test_a_bad_row_is_named_and_may_be_skipped_in_training(
+    tmp_path: Path, form: str, name: str, bad: bytes, says: str
+) -> None:
+    kind = TASKS[form.partition(",")[0]].load()
+    mine = {file: content for file, content in FORMS[form].items() if not file.startswith(("valid", "test"))}
+    for file, content in mine.items():
+        for split in ("train", "valid", "test"):
+            place = tmp_path / file.replace("train", split)
+            if form == "gigaword" and split != "train":
+                place = tmp_path / {"article": "input.txt", "title": "task1_ref0.txt"}[file.split(".")[1]]
+            changed = content.splitlines(keepends=True)
+            if file == name:
+                changed[2] = bad + b"\n"
+            place.write_bytes(b"".join(changed))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}.*--on-bad-row skip") as found:
+        loaded(kind, tmp_path).split("train")
+    assert "\n" not in str(found.value)
+    task = loaded(kind, tmp_path, "skip")
+    assert len(contents(task, "train")) == N - 1
+    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
+    with pytest.raises(DataError, match="a test split never skips"):
+        task.split("test")
