@@ -18,7 +18,7 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec
-from bench.tasks.encode.token_store import EncodedRows
+from bench.tasks.encode.token_store import TokenStore
 from bench.training.events import SILENT, Events
 from bench.training.execution import Execution
 
@@ -65,7 +65,7 @@ class SplitBatches(Sequence[Batch]):
         self.n_asked = 0
 
     @cached_property
-    def rows(self) -> EncodedRows:
+    def rows(self) -> TokenStore:
         """Every row of the split; they are encoded when the first batch is asked for."""
         return self.cell.task.encoded(self.split, self.codec, exemplars=exemplars_of(self.cell, self.split))
 

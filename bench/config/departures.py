@@ -7,7 +7,7 @@ Nothing here is typed twice: the settings are those of the run's configuration, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from bench.base.departure import Departure
 from bench.config.config import CellConfig

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bench.base.lightning import LightningDataModule
 from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen
 from bench.tasks.encode.codec import Codec, Encoded
-from bench.tasks.encode.token_store import EncodedRows
+from bench.tasks.encode.token_store import TokenStore
 
 
 def no_exemplars(split: str) -> Mapping[str, str] | None:
@@ -49,7 +49,7 @@ class DataModule(LightningDataModule):
 
         def encoded(
             self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
-        ) -> EncodedRows:
+        ) -> TokenStore:
             """Return every row of a split as a model sees it."""
 
         def exemplars(self, split: str, equal_targets: bool = True) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ class DataModule(LightningDataModule):
     def __init__(self) -> None:
         super().__init__()
         self._loader: LoaderConfig | None = None
-        self._loader_rows: dict[str, EncodedRows] = {}
+        self._loader_rows: dict[str, TokenStore] = {}
         self._training: Epoch | None = None
 
     def setup_run(self, loader: LoaderConfig | None) -> None:
@@ -94,7 +94,7 @@ class DataModule(LightningDataModule):
             self._loader = LoaderConfig(codec, exemplars=read)
         return self._loader
 
-    def loader_rows(self, split: str) -> EncodedRows:
+    def loader_rows(self, split: str) -> TokenStore:
         """Return the rows of a split as the loaders batch them, encoded once."""
         if split not in self._loader_rows:
             self._loader_rows[split] = self.encoded(split, self.loader.codec, exemplars=self.loader.exemplars(split))
@@ -139,7 +139,7 @@ class DataModule(LightningDataModule):
         rows = self.encoded("test", loader.codec, prompts=True, exemplars=loader.exemplars("test"))
         return self._epoch(rows, self._prompts)
 
-    def _epoch(self, rows: EncodedRows, collate: Callable[[Sequence[Encoded]], dict[str, Any]]) -> EvaluationEpoch:
+    def _epoch(self, rows: TokenStore, collate: Callable[[Sequence[Encoded]], dict[str, Any]]) -> EvaluationEpoch:
         """Return the batches of the rows that are evaluated."""
         wanted = set(chosen([row.id for row in rows], self.loader.evaluation_rows))
         rank, world = self.rank_and_world()

@@ -24,7 +24,7 @@ from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.rows import rows_of
 from bench.tasks.encode.stream import Stream
-from bench.tasks.encode.token_store import Array, EncodedRows
+from bench.tasks.encode.token_store import Array, TokenStore
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -383,7 +383,7 @@ class Task(DataModule, ABC):
 
     def encoded(
         self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
-    ) -> EncodedRows:
+    ) -> TokenStore:
         """Return every row of a split as a model sees it; see `bench.tasks.encode.rows`."""
         return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
 

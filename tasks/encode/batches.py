@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from bench.base.seeds import seed_of
 from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, EncodedRows
+from bench.tasks.encode.token_store import Array, TokenStore
 
 POOL = 32
 """Batches whose rows are sorted by length together: little padding, and still a new mix in every epoch."""
@@ -97,9 +97,9 @@ class MicroBatches(Dataset[dict[str, Any]]):
 
     def __init__(
         self,
-        rows: EncodedRows,
+        rows: TokenStore,
         order: Order,
-        collate: Callable[[EncodedRows, Array], dict[str, Any]],
+        collate: Callable[[TokenStore, Array], dict[str, Any]],
         *,
         rank: int = 0,
         world: int = 1,

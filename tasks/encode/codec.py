@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bench.base.keys import key_of
 from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, EncodedRows, Part, TokenStore
+from bench.tasks.encode.token_store import Array, Part, TokenStore
 
 __all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
 
@@ -121,7 +121,7 @@ class Codec:
         """Collate rows with their targets: `input_ids`, `attention_mask`, `labels`, padded at the right."""
         return self.picked(TokenStore.of(rows), np.arange(len(rows)))
 
-    def picked(self, rows: EncodedRows, numbers: Array) -> dict[str, Tensor]:
+    def picked(self, rows: TokenStore, numbers: Array) -> dict[str, Tensor]:
         """Collate some rows of a split, as `train_batch` does; no row is looked at on its own.
 
         Args:
@@ -152,14 +152,14 @@ class Codec:
             sources = {name: value.flip(1) for name, value in padded.items()}
         return {**sources, **self._exemplars(store, numbers)}
 
-    def _exemplars(self, rows: EncodedRows, numbers: Array) -> dict[str, Tensor]:
+    def _exemplars(self, rows: TokenStore, numbers: Array) -> dict[str, Tensor]:
         """Return `exemplar_ids` and `exemplar_mask`, [B, E], where rows have exemplars."""
         if not rows.have_exemplars(numbers):
             return {}
         padded = self._padded(rows, numbers, "exemplar")
         return {"exemplar_ids": padded["input_ids"], "exemplar_mask": padded["attention_mask"]}
 
-    def _padded(self, rows: EncodedRows, numbers: Array, part: Part) -> dict[str, Tensor]:
+    def _padded(self, rows: TokenStore, numbers: Array, part: Part) -> dict[str, Tensor]:
         return tensors(*rows.matrix(numbers, part, self.pad))
 
 

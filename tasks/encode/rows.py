@@ -14,7 +14,7 @@ from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, size_of
 from bench.tasks.core.progress import OnRows
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
-from bench.tasks.encode.token_store import FORMAT, EncodedRows, TokenStore, Wanted
+from bench.tasks.encode.token_store import FORMAT, TokenStore, Wanted
 from bench.tasks.fetch.sources import cache_folder
 
 __all__ = ["rows_of"]
@@ -61,7 +61,7 @@ def rows_of(
     *,
     prompts: bool = False,
     exemplars: Mapping[str, str] | None = None,
-) -> EncodedRows:
+) -> TokenStore:
     """Return every row of a split.
 
     Args:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import overload
 
 import numpy as np
 
 from bench.base.options import Positive, check_fields
 from bench.tasks.encode.codec import Codec
-from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, Part, TokenStore, gathered
+from bench.tasks.encode.token_store import NO_EXEMPLAR, Array, TokenStore, ids_of
 
-__all__ = ["Cuts", "Stream", "blocks", "windows"]
+__all__ = ["Stream", "blocks", "windows"]
 
 
 @dataclass(frozen=True)
@@ -42,104 +39,15 @@ class Stream:
         check_fields(self)
 
 
-class Cuts(Sequence[Encoded]):
-    """Rows cut out of a stream where they are asked for; nothing is copied before.
-
-    Args:
-        documents: the stream, one row a document, its tokens as target.
-        begin: the token every row begins with.
-        names: id of each row.
-        places: [rows, 3]: where a row starts, where what it learns or continues starts, and where it stops.
-    """
-
-    def __init__(self, documents: TokenStore, begin: int, names: Sequence[str], places: Array) -> None:
-        self.documents, self.begin, self.names, self.places = documents, np.array([begin], np.int32), names, places
-        self.starts, self.middles, self.stops = np.ascontiguousarray(places.T)
-        self.n_sources, self.n_targets = 1 + self.middles - self.starts, self.stops - self.middles
-        self.n_both = self.n_sources + self.n_targets
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    @overload
-    def __getitem__(self, item: int) -> Encoded: ...
-
-    @overload
-    def __getitem__(self, item: slice) -> list[Encoded]: ...
-
-    def __getitem__(self, item: int | slice) -> Encoded | list[Encoded]:
-        if isinstance(item, slice):
-            return [self[at] for at in range(*item.indices(len(self)))]
-        start, middle, stop = self.places[item].tolist()
-        tokens, (n_words, n_bytes) = self.documents.tokens, self._sizes[item].tolist()
-        source = np.concatenate((self.begin, tokens[start:middle]))
-        return Encoded(self.names[item], source, tokens[middle:stop], n_words=n_words, n_bytes=n_bytes)
-
-    @cached_property
-    def _sizes(self) -> Array:
-        """Words and bytes of what each row learns, [rows, 2].
-
-        Those of a document are shared out evenly over its tokens, in whole numbers: sums over documents are exact.
-        """
-        table = self.documents.table  # [documents, 7]
-        ends: Array = np.append(0, np.cumsum(table[:, 2]))  # [documents + 1]
-        edges = self.places[:, 1:]  # [rows, 2]: where what is learned starts and stops
-        document = np.searchsorted(ends, edges, "right").clip(1, len(table)) - 1  # [rows, 2]
-        sizes = []
-        for column in (5, 6):  # words, bytes
-            sums: Array = np.append(0, np.cumsum(table[:, column]))
-            within, tokens = edges - ends[document], np.maximum(1, table[document, 2])
-            at = sums[document] + within * table[document, column] // tokens
-            sizes.append(at[:, 1] - at[:, 0])
-        return np.stack(sizes, 1)
-
-    def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
-        """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
-        tokens = self.documents.tokens
-        if part == "target":
-            return gathered(tokens, self.middles[numbers], self.n_targets[numbers], fill), self.n_targets[numbers]
-        sizes = {"source": self.n_sources, "both": self.n_both}[part]
-        lengths = sizes[numbers]
-        return gathered(tokens, self.starts[numbers], lengths - 1, fill, int(self.begin[0])), lengths
-
-    def n_source(self, numbers: Array) -> Array:
-        """Return how many source tokens some rows have, [B]."""
-        return np.asarray(self.n_sources[numbers])
-
-    def n_target(self, numbers: Array) -> Array:
-        """Return how many target tokens some rows have, [B]."""
-        return np.asarray(self.n_targets[numbers])
-
-    def have_exemplars(self, numbers: Array) -> bool:
-        """Return whether some rows have an exemplar: none has."""
-        return False
-
-    @property
-    def lengths(self) -> None:
-        """Rows are equally long: there is nothing to sort by."""
-
-    @property
-    def n_truncated(self) -> int:
-        """How many rows were cut: none."""
-        return 0
-
-    def target_counts(self, vocabulary: int) -> Array:
-        """Count how often each token is a target, [vocabulary]."""
-        counts = np.zeros(vocabulary, np.int64)
-        for _, middle, stop in self.places.tolist():
-            counts += np.bincount(self.documents.tokens[middle:stop], minlength=vocabulary)
-        return counts
-
-
-def blocks(documents: TokenStore, split: str, codec: Codec) -> Cuts:
+def blocks(documents: TokenStore, split: str, codec: Codec) -> TokenStore:
     """Cut consecutive blocks of `codec.max_target` tokens, every token learned once; the last one may be shorter."""
     starts = np.arange(0, len(documents.tokens), codec.max_target)  # [rows]
     stops = np.append(starts[1:], len(documents.tokens))[: len(starts)]
     names = [f"{split}/block/{number}" for number in range(len(starts))]
-    return Cuts(documents, codec.tokenizer.bos_token_id, names, np.stack((starts, starts, stops), 1))
+    return _cut(documents, codec.tokenizer.bos_token_id, names, starts, starts, stops)
 
 
-def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> Cuts:
+def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> TokenStore:
     """Cut prefix and true continuation of each window, column by column.
 
     A window at the end of a column has a shorter continuation; one without any is left out.
@@ -149,4 +57,37 @@ def windows(documents: TokenStore, split: str, codec: Codec, stream: Stream) -> 
     starts = (np.arange(stream.columns)[:, None] * length + within).ravel()  # [rows]
     stops = starts + np.minimum(width, length - np.tile(within, stream.columns))
     names = [f"{split}/window/{column}/{n}" for column in range(stream.columns) for n in range(len(within))]
-    return Cuts(documents, codec.tokenizer.bos_token_id, names, np.stack((starts, starts + stream.prefix, stops), 1))
+    return _cut(documents, codec.tokenizer.bos_token_id, names, starts, starts + stream.prefix, stops)
+
+
+def _cut(
+    documents: TokenStore, first: int, names: Sequence[str], starts: Array, middles: Array, stops: Array
+) -> TokenStore:
+    """Return rows cut out of a stream; no token is copied.
+
+    Args:
+        documents: the stream, one row a document, its tokens as target.
+        first: the token that every row begins with.
+        names: id of each row.
+        starts: where each row starts, [rows].
+        middles: where what it learns or continues starts, [rows].
+        stops: where it stops, [rows].
+    """
+    words, sizes = (_shared_out(documents.table, column, middles, stops) for column in (5, 6))
+    none = np.zeros(len(names), np.int64)
+    columns = (starts, 1 + middles - starts, stops - middles, none + NO_EXEMPLAR, none, words, sizes)
+    return TokenStore(documents.tokens, np.stack(columns, 1), ids_of(names), first)
+
+
+def _shared_out(table: Array, column: int, starts: Array, stops: Array) -> Array:
+    """Return the words or bytes of stretches of a stream, [stretches].
+
+    Those of a document are shared out evenly over its tokens, in whole numbers: sums over documents are exact.
+    """
+    ends: Array = np.append(0, np.cumsum(table[:, 2]))  # [documents + 1]
+    edges = np.stack((starts, stops))  # [2, stretches]
+    document = np.searchsorted(ends, edges, "right").clip(1, len(table)) - 1
+    sums: Array = np.append(0, np.cumsum(table[:, column]))
+    within, tokens = edges - ends[document], np.maximum(1, table[document, 2])
+    at = sums[document] + within * table[document, column] // tokens
+    return np.asarray(at[1] - at[0])

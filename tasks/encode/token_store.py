@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from bench.tasks.core.progress import OnRows, tell_nobody
 from bench.tasks.encode.encoded import Encoded
 
-__all__ = ["FORMAT", "Array", "EncodedRows", "Part", "TokenStore", "Wanted", "gathered"]
+__all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Part", "TokenStore", "Wanted", "gathered", "ids_of"]
 
 FORMAT = 1
 """A part of the key of every stored split; raise it when the arrays mean something else."""
@@ -33,46 +33,6 @@ CHUNK = 1 << 14  # rows counted at a time
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Part = Literal["source", "target", "both", "exemplar"]
-
-
-class EncodedRows(Protocol):
-    """The encoded rows of a split by number; what a batch needs of them comes as whole arrays.
-
-    `TokenStore` holds rows; `bench.tasks.encode.stream.Cuts` cuts them out of running text.
-    """
-
-    @property
-    def lengths(self) -> Array | None:
-        """Tokens of source and target of each row, [rows]; None where rows are equally long."""
-
-    @property
-    def n_truncated(self) -> int:
-        """How many rows were cut."""
-
-    def __len__(self) -> int: ...
-
-    @overload
-    def __getitem__(self, item: int, /) -> Encoded: ...
-
-    @overload
-    def __getitem__(self, item: slice, /) -> list[Encoded]: ...
-
-    def __iter__(self) -> Iterator[Encoded]: ...
-
-    def matrix(self, numbers: Array, part: Part, fill: int) -> tuple[Array, Array]:
-        """Return some rows padded at the right, [B, longest] int64, and their lengths, [B]."""
-
-    def n_source(self, numbers: Array) -> Array:
-        """Return how many source tokens some rows have, [B]."""
-
-    def n_target(self, numbers: Array) -> Array:
-        """Return how many target tokens some rows have, [B]."""
-
-    def have_exemplars(self, numbers: Array) -> bool:
-        """Return whether all of some rows have an exemplar."""
-
-    def target_counts(self, vocabulary: int) -> Array:
-        """Count how often each token is a target, [vocabulary]."""
 
 
 def gathered(tokens: Array, begin: Array, lengths: Array, fill: int, first: int | None = None) -> Array:
@@ -121,12 +81,14 @@ class TokenStore(Sequence[Encoded]):
     Args:
         tokens: source, target and exemplar of one row after those of the row before, [tokens].
         table: where a row starts, and its numbers, [rows, 7] (`COLUMNS`).
-        names: ids, [rows].
+        names: ids, as `ids_of` makes them, [rows].
+        first: a token that every source begins with and that is not among the tokens; None for none. So rows of one
+            running text share its tokens.
     """
 
-    def __init__(self, tokens: Array, table: Array, names: Array) -> None:
-        self.tokens, self.table, self.names = tokens, table, names
-        self.columns = table.T
+    def __init__(self, tokens: Array, table: Array, names: Array, first: int | None = None) -> None:
+        self.tokens, self.table, self.names, self.first = tokens, table, names, first
+        self.columns, self.extra = table.T, int(first is not None)
 
     @classmethod
     def of(cls, rows: Iterable[Encoded]) -> TokenStore:
@@ -140,7 +102,7 @@ class TokenStore(Sequence[Encoded]):
             if row.exemplar is not None:
                 flat.extend(row.exemplar)
             names.append(row.id)
-        return cls(np.array(flat, np.int32), _table(index), _names(names))
+        return cls(np.array(flat, np.int32), _table(index), ids_of(names))
 
     @classmethod
     def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024, on_rows: OnRows = tell_nobody) -> TokenStore:
@@ -193,12 +155,16 @@ class TokenStore(Sequence[Encoded]):
         if isinstance(item, slice):
             return [self[at] for at in range(*item.indices(len(self)))]
         start, source, target, exemplar, truncated, words, size = self.table[item].tolist()
-        middle, end = start + source, start + source + target
+        middle = start + source - self.extra
+        end = middle + target
+        tokens = self.tokens[start:middle]
+        if self.first is not None:
+            tokens = np.concatenate((np.array([self.first], np.int32), tokens))
         read = None
         if exemplar != NO_EXEMPLAR:
             read = self.tokens[end : end + exemplar]
-        name = self.names[item].decode()
-        return Encoded(name, self.tokens[start:middle], self.tokens[middle:end], truncated, read, words, size)
+        name = self.names[item].decode("utf-8", "surrogatepass")
+        return Encoded(name, tokens, self.tokens[middle:end], truncated, read, words, size)
 
     @cached_property
     def lengths(self) -> Array:
@@ -210,10 +176,12 @@ class TokenStore(Sequence[Encoded]):
         start, source, target, exemplar = self.columns[:4, numbers]
         begin, lengths = {
             "source": (start, source),
-            "target": (start + source, target),
+            "target": (start + source - self.extra, target),
             "both": (start, source + target),
             "exemplar": (start + source + target, exemplar),
         }[part]
+        if part in ("source", "both"):
+            return gathered(self.tokens, begin, lengths - self.extra, fill, self.first), lengths
         return gathered(self.tokens, begin, lengths, fill), lengths
 
     def n_source(self, numbers: Array) -> Array:
@@ -238,6 +206,7 @@ class TokenStore(Sequence[Encoded]):
         counts = np.zeros(vocabulary, np.int64)
         for at in range(0, len(self), CHUNK):
             start, source, target, exemplar = self.table[at : at + CHUNK, :4].T
+            source = source - self.extra
             first, last = start[0], start[-1] + source[-1] + target[-1] + max(0, exemplar[-1])
             edges = np.zeros(last - first + 1, np.int8)
             np.add.at(edges, start + source - first, 1)
@@ -271,7 +240,7 @@ def _table(rows: Sequence[tuple[int, ...]]) -> Array:
     return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
 
 
-def _names(names: Sequence[str]) -> Array:
+def ids_of(names: Sequence[str]) -> Array:
     """Return ids as bytes of one length, [rows]; an array of none needs a length too."""
     return np.array([name.encode("utf-8", "surrogatepass") for name in names] or [b""], np.bytes_)[: len(names)]
 
@@ -320,7 +289,7 @@ def _fill(folder: Path, wanted: Wanted, chunk: int, on_rows: OnRows) -> None:
             index.write(store.table.tobytes())
             names += [row.id for row in rows]
             on_rows("rows encoded", len(names), wanted.n)
-    table = _names(names)
+    table = ids_of(names)
     (folder / "names.bin").write_bytes(table.tobytes())
     about = {"format": FORMAT, "rows": len(names), "tokens": size, "dtype": dtype.str, "names": table.dtype.str}
     (folder / "about.json").write_text(json.dumps(about))
