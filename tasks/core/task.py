@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor
 
+from bench.base.keys import key_of
 from bench.base.options import check_constructor
-from bench.errors import DataError
+from bench.errors import DataError, StoreError
 from bench.tasks.core.data_module import DataModule
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, plain, refuse_repeated_ids
-from bench.tasks.core.mapped_examples import MappedExamples, held
+from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held, size_of
 from bench.tasks.core.progress import OnRows, counted, tell_nobody
 from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
-from bench.tasks.encode.rows import rows_of
-from bench.tasks.encode.stream import Stream
-from bench.tasks.encode.token_store import Array, TokenStore
+from bench.tasks.encode.stream import Stream, blocks, windows
+from bench.tasks.encode.token_store import FORMAT, Array, TokenStore, Wanted
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -74,6 +74,8 @@ class TaskInfo:
         return self.fields if self.open_ended else self.fields | {"exemplar"}
 
 
+ROWS = 1_024  # encoded at a time
+DOCUMENTS = 64  # of running text; one may be as long as a thousand rows
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
@@ -384,8 +386,71 @@ class Task(DataModule, ABC):
     def encoded(
         self, split: str, codec: Codec, *, prompts: bool = False, exemplars: Mapping[str, str] | None = None
     ) -> TokenStore:
-        """Return every row of a split as a model sees it; see `bench.tasks.encode.rows`."""
-        return rows_of(self, split, codec, prompts=prompts, exemplars=exemplars)
+        """Return every row of a split as a model sees it, tokenised once for all processes and runs.
+
+        Args:
+            split: its name.
+            codec: of the backbone.
+            prompts: open-ended rows become prompt and true continuation, in place of nothing and the whole text.
+            exemplars: text by row id, for methods that read exemplars.
+        """
+        if self.stream is not None or (self.training_blocks and split == "train"):
+            documents = self._stored(split, codec, partial(self._documents, split, codec), ["documents"], DOCUMENTS)
+            if prompts and self.stream is not None:
+                return windows(documents, split, codec, self.stream)
+            return blocks(documents, split, codec)
+
+        def make(start: int, stop: int) -> list[Encoded]:
+            rows = self.split(split).examples[start:stop]
+            return self.encode(rows, codec, prompts=prompts, exemplars=exemplars)
+
+        return self._stored(split, codec, make, [prompts, sorted(exemplars.items()) if exemplars else None])
+
+    def _documents(self, split: str, codec: Codec, start: int, stop: int) -> list[Encoded]:
+        """Return documents with their text as it is: no token is added between them."""
+        examples = self.split(split).examples[start:stop]
+        ids = codec.ids([example.target for example in examples])
+        documents = []
+        for example, tokens in zip(examples, ids, strict=True):
+            n_words, n_bytes = self.words_of(example.target), byte_count(example.target)
+            documents.append(Encoded(example.id, (), tuple(tokens), n_words=n_words, n_bytes=n_bytes))
+        return documents
+
+    def _stored(
+        self,
+        split: str,
+        codec: Codec,
+        make: Callable[[int, int], Sequence[Encoded]],
+        content: list[Any],
+        chunk: int = 0,
+    ) -> TokenStore:
+        """Make rows in memory, or in the cache where they are many.
+
+        Args:
+            split: its name.
+            codec: of the backbone.
+            make: makes rows start to stop.
+            content: what else decides the rows; a part of the cache's key.
+            chunk: rows made at a time; 0 for all that stay in memory, and a thousand of others.
+        """
+        examples = self.split(split).examples
+        n = len(examples)
+        if size_of(examples) <= MOST_IN_MEMORY:
+            rows: list[Encoded] = []
+            for start in range(0, n, chunk or max(1, n)):
+                rows += make(start, min(start + (chunk or n), n))
+                self.on_rows("rows encoded", len(rows), n)
+            return TokenStore.of(rows)
+        manifest = self.manifest(split)
+        key = key_of([FORMAT, self.name, self.version, self.given, manifest.sha256, codec.identity, content])
+        folder = cache_folder() / "bins" / f"{self.name}-{split}-{key}"
+        try:
+            return TokenStore.stored(folder, Wanted(n, make, len(codec.tokenizer)), chunk or ROWS, self.on_rows)
+        except OSError as error:
+            raise StoreError(
+                f"cannot keep tokens in '{folder}' ({error.strerror or error}); free space there or choose another "
+                "folder with BENCH_CACHE"
+            ) from error
 
     def target_counts(self, codec: Codec, vocabulary: int) -> Array:
         """Count how often each token is a target of the training rows, [vocabulary]; once for each codec."""

@@ -8,7 +8,6 @@ import pytest
 
 from bench.tasks.core import progress
 from bench.tasks.core.progress import counted
-from bench.tasks.encode import rows as encode_rows
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files import bad_rows
@@ -31,7 +30,7 @@ def test_rows_are_told_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPat
 def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "EVERY", 8)
     monkeypatch.setattr(bad_rows, "EVERY", 8)
-    monkeypatch.setattr(encode_rows, "MOST_IN_MEMORY", 10)
+    monkeypatch.setattr("bench.tasks.core.task.MOST_IN_MEMORY", 10)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     (tmp_path / "train.article.txt").write_text("".join(f"the river {i} is long .\n" for i in range(20)))
     (tmp_path / "train.title.txt").write_text("".join(f"river {i}\n" for i in range(20)))
