@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bench.models.backbones.recurrent.bilstm import BiLSTM
-from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel
+from bench.models.backbones.recurrent.bilstm import BiLSTM, BiLSTMModel
 from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack
 
 Pair = tuple[Tensor, Tensor]

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from transformers import PretrainedConfig
 
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.recurrent.bilstm import BiLSTM
-from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel, Design
+from bench.models.backbones.recurrent.bilstm import BiLSTM, BiLSTMModel
+from bench.models.backbones.recurrent.lstm import Design
 from bench.tasks.encode.codec import pad_right
 
 VOCABULARY, WIDTH, END = 41, 16, 2

@@ -27,21 +27,112 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PretrainedConfig
 
 from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_cpu
-from bench.models.backbones.recurrent.bilstm_model import BiLSTMModel, Design, Exemplar
 from bench.models.backbones.recurrent.glove import read_glove
-from bench.models.backbones.recurrent.lstm_decoder import DecoderState
-from bench.models.backbones.recurrent.lstm_encoder import ExemplarRead
+from bench.models.backbones.recurrent.lstm import Design, Exemplar
+from bench.models.backbones.recurrent.lstm_decoder import Decoded, Decoder, DecoderState, Given
+from bench.models.backbones.recurrent.lstm_encoder import EncodedSource, ExemplarEncoder, ExemplarRead, SourceEncoder
 from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.states import History, States, TokenSlice, last_slice
+from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
-__all__ = ["BiLSTM", "bilstm"]
+__all__ = ["BiLSTM", "BiLSTMModel", "bilstm"]
+
+
+class BiLSTMModel(nn.Module):
+    """The model that a design describes.
+
+    Args:
+        config: special token ids and `vocab_size`, in the form that decoding with `transformers` needs.
+        design: its options.
+    """
+
+    exemplar_encoder: ExemplarEncoder | None  # of designs that read exemplars
+    constant: nn.Parameter | None  # [1, r] of `exemplar=constant`, from which eq. 11 makes its lambda
+
+    def __init__(self, config: Any, design: Design) -> None:
+        super().__init__()
+        self.config, self.design = config, design
+        embedding = nn.Embedding(config.vocab_size, design.embedding_width)
+        _init_uniform(embedding.weight, design.embedding_width)
+        self.encoder = SourceEncoder(embedding, design)
+        self.exemplar_encoder = ExemplarEncoder(design) if design.adapts or design.attends else None
+        self.constant = None
+        if design.exemplar == "constant":
+            self.constant = nn.Parameter(torch.randn(1, design.rank))
+        self.decoder = Decoder(design)
+        self.output = nn.Linear(design.width, config.vocab_size)
+        _init_uniform(self.output.weight, design.width)
+        nn.init.zeros_(self.output.bias)
+        if design.tied:
+            self.output.weight = embedding.weight
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The embeddings that source, exemplar and target share."""
+        return self.encoder.embedding
+
+    def get_output_embeddings(self) -> nn.Linear:
+        """The softmax head; tied to the embeddings, with a bias of its own."""
+        return self.output
+
+    def get_encoder(self) -> SourceEncoder:
+        """The encoder, which `transformers` runs once for each source."""
+        return self.encoder
+
+    def read_exemplar(self, ids: Tensor | None, mask: Tensor | None, rows: int) -> ExemplarRead:
+        """Return what the decoder gets of the exemplars [B, E] of B = `rows` rows; nothing where it reads none.
+
+        Raises:
+            UsageError: when the model reads exemplars and there are none.
+        """
+        if self.constant is not None:
+            ones = self.constant.new_ones(rows, 1)
+            return ExemplarRead(exemplar_coefficients(ones, self.constant, self.design.norm))
+        if self.exemplar_encoder is None:
+            return ExemplarRead()
+        if ids is None or mask is None:
+            raise UsageError(
+                f"backbone.exemplar={self.design.exemplar} reads an exemplar for each row and this batch has none: "
+                "take a method that brings them (attexp, adadec, adadec_attexp), or backbone.exemplar=none"
+            )
+        return self.exemplar_encoder(self.encoder.embed(ids), mask)
+
+    def given(self, encoded: EncodedSource, mask: Tensor, read: ExemplarRead, exemplar_mask: Tensor | None) -> Given:
+        """Put together what the decoder reads at every position, from the masks [B, S] and [B, E]."""
+        readable = mask > 0
+        if read.memory is not None and exemplar_mask is not None:
+            readable = torch.cat([readable, exemplar_mask > 0], dim=1)
+        return Given(
+            memories=present(encoded.last_hidden_state, read.memory),
+            readable=readable,
+            copy_memories=present(encoded.copy_memory, read.copy_memory),
+            coefficients=read.coefficients,
+        )
+
+    def start(self, encoded: EncodedSource) -> DecoderState:
+        """State before the first target token."""
+        hidden, cell = present(encoded.hidden, encoded.cell)
+        return DecoderState(hidden, cell, torch.zeros_like(hidden))
+
+    def decode(self, ids: Tensor, state: DecoderState, given: Given) -> Decoded:
+        """Read target tokens [B, T]."""
+        return self.decoder(self.encoder.embed(ids), state, given)
+
+
+def _init_uniform(weight: Tensor, width: int) -> None:
+    """Draw weights evenly, with variance 1 / width."""
+    nn.init.uniform_(weight, -math.sqrt(3 / width), math.sqrt(3 / width))
+
+
+def present(*tensors: Tensor | None) -> list[Tensor]:
+    """Return the tensors that are not None."""
+    return [tensor for tensor in tensors if tensor is not None]
 
 
 class BiLSTM(Backbone):
@@ -199,7 +290,7 @@ def bilstm(
         exemplar=exemplar,
         exemplar_width=exemplar_width,
         rank=rank or width,
-        norm=_norm(norm, width),
+        norm=math.sqrt(width) if norm == 0 else norm,
         input_feeding=input_feeding or released,
         copy=copy,
         tied=tied,
@@ -214,13 +305,6 @@ def bilstm(
     if glove:
         _fix(model, read_glove(glove, tokenizer.get_vocab(), design.embedding_width))
     return BiLSTM(model, tokenizer)
-
-
-def _norm(asked: float | None, width: int) -> float | None:
-    """Return the norm that lambda is scaled to: the square root of the width for 0, None for no scaling."""
-    if asked == 0:
-        return math.sqrt(width)
-    return asked
 
 
 def _config(tokenizer: Any, width: int) -> PretrainedConfig:

@@ -1,10 +1,13 @@
-"""LSTM layers: one direction over padded rows, a bidirectional stack, and the adaptive cell as a module.
+"""The design of a recurrent model, and its layers: one direction over padded rows, a stack, the adaptive cell.
 
 Shapes: B rows, T positions, I input width, W state width, r coefficients. Recurrences run in the dtype of their
 weights, also under autocast: rounding would add up over positions, and not every processor has a bf16 LSTM.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +20,47 @@ FORGET = 1.0
 
 SHUT = 1e4
 """Added to a gate so that its sigmoid is exactly 0 or 1, in every dtype."""
+
+
+Exemplar = Literal["none", "attend", "adapt", "both", "constant"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The options of a model; `bilstm` says what each means."""
+
+    width: int
+    layers: int
+    embedding_width: int
+    dropout: float
+    exemplar: Exemplar
+    exemplar_width: int
+    rank: int
+    norm: float | None
+    input_feeding: bool
+    copy: bool
+    tied: bool
+    released: bool
+
+    @property
+    def attends(self) -> bool:
+        """Whether the exemplar is attended to."""
+        return self.exemplar in ("attend", "both")
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the exemplar makes the decoder's weights."""
+        return self.exemplar in ("adapt", "both")
+
+    @property
+    def copies_apart(self) -> bool:
+        """Whether copying has projected memories of its own, as in the released code."""
+        return self.copy and self.released
+
+    @property
+    def decoder_rank(self) -> int:
+        """r of an adaptive decoder, 0 for an LSTM."""
+        return self.rank if self.adapts or self.exemplar == "constant" else 0
 
 
 class LSTM(nn.Module):
@@ -191,3 +235,12 @@ def last_real(mask: Tensor) -> Tensor:
 def at_position(values: Tensor, positions: Tensor) -> Tensor:
     """Take from each row the values at its position in `positions` [B], [B, T, W] -> [B, W]."""
     return values[torch.arange(len(values), device=values.device), positions]
+
+
+def dense(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
+    """A linear layer that starts as in the released AdaDec: Xavier, no bias yet."""
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    nn.init.xavier_uniform_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer

@@ -1,6 +1,6 @@
-"""A one-layer LSTM decoder with attention, copying and, as options, input feeding and an adaptive cell.
+"""A one-layer LSTM decoder with attention over one or two memories, copying, input feeding and an adaptive cell.
 
-Shapes: B rows, T positions, I width of embeddings, D width, M entries it attends to, r coefficients.
+Shapes: B rows, T positions, I width of embeddings, D width, M entries of all memories together, r coefficients.
 """
 
 from __future__ import annotations
@@ -12,8 +12,88 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM
-from bench.models.backbones.recurrent.lstm_attention import Attended, Attention, CopyGate, attention_log_weights
+from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, Design, dense
+
+UNREADABLE = -1e32
+"""Score of an entry that may not be read: its weight is exactly 0; its logarithm is finite, so gradients are too."""
+
+
+class Attended(NamedTuple):
+    """What attention gives at each position."""
+
+    vector: Tensor  # [B, T, D] the attention vector, made of state and context
+    context: Tensor  # [B, T, D] weighted mean of the memories
+    log_weights: Tensor  # [B, T, M] at least float32; they sum to one
+
+
+class Attention(nn.Module):
+    """Luong et al. 2015, score "general", with a linear attention vector of state and context, as in released AdaDec.
+
+    Args:
+        width: D.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.general = dense(width, width, bias=False)
+        self.combine = dense(2 * width, width, bias=False)
+
+    def forward(self, states: Tensor, memories: Sequence[Tensor], readable: Tensor) -> Attended:
+        """Attend to all memories under one softmax.
+
+        Args:
+            states: [B, T, D] of the decoder.
+            memories: of [B, ., D], M entries together.
+            readable: [B, M] bool.
+        """
+        log_weights = attention_log_weights(self.general(states), memories, readable)
+        weights = log_weights.exp().to(states.dtype).split([memory.shape[1] for memory in memories], dim=2)
+        contexts = [part @ memory.to(part.dtype) for part, memory in zip(weights, memories, strict=True)]
+        context = contexts[0]  # [B, T, D]
+        if len(contexts) > 1:
+            context = torch.stack(contexts).sum(0)
+        return Attended(self.combine(torch.cat([states, context], dim=2)), context, log_weights)
+
+
+def attention_log_weights(queries: Tensor, memories: Sequence[Tensor], readable: Tensor) -> Tensor:
+    """Logarithm of one softmax over the entries of all memories.
+
+    Args:
+        queries: [B, T, D].
+        memories: of [B, ., D], M entries together.
+        readable: [B, M] bool.
+
+    Returns:
+        [B, T, M] in at least float32, about -1e32 for entries that may not be read.
+    """
+    scores = torch.cat([queries @ memory.to(queries.dtype).mT for memory in memories], dim=2)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    return scores.masked_fill(~readable[:, None], UNREADABLE).log_softmax(2)
+
+
+class CopyGate(nn.Module):
+    """Chooses between copying and generating: See et al. 2017, eq. 8.
+
+    Args:
+        inputs: width of what it looks at.
+    """
+
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.gate = dense(inputs, 1)
+
+    def forward(self, features: Tensor, log_weights: Tensor) -> Tensor:
+        """Log-weights of copying each entry and, last, of generating; they sum to one.
+
+        Args:
+            features: [B, T, inputs].
+            log_weights: [B, T, M] of copying each entry, given that an entry is copied.
+
+        Returns:
+            [B, T, M+1] in the dtype of `log_weights`.
+        """
+        gate = self.gate(features).to(log_weights.dtype)
+        return torch.cat([F.logsigmoid(-gate) + log_weights, F.logsigmoid(gate)], dim=2)
 
 
 class DecoderState(NamedTuple):
@@ -42,26 +122,21 @@ class Decoded(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """The decoder.
+    """The decoder; with input feeding, the attention vector of the position before joins each input.
+
+    How it copies. As released (`copies_apart`): entries of a memory of its own are weighted by the attention vector,
+    which alone decides whether to copy. Otherwise: the weights of attention are those of copying, and context, state
+    and input decide.
 
     Args:
-        inputs: I.
-        width: D.
-        rank: r of an adaptive cell, 0 for an LSTM.
-        dropout: of what meets the softmax.
-        feeding: whether the attention vector of the position before joins the input.
-        copies: whether it copies.
-        copies_apart: how it copies. If true, as released: entries of a memory of its own are weighted by the attention
-            vector, which alone decides whether to copy. If false: the weights of attention are those of copying, and
-            context, state and input decide.
+        design: of the model. Its dropout is that of what meets the softmax.
     """
 
-    def __init__(
-        self, inputs: int, width: int, rank: int, dropout: float, feeding: bool, copies: bool, copies_apart: bool
-    ) -> None:
+    def __init__(self, design: Design) -> None:
         super().__init__()
-        self.dropout, self.feeding, self.copies_apart = dropout, feeding, copies_apart
-        cell_inputs = inputs + width if feeding else inputs
+        inputs, width, rank = design.embedding_width, design.width, design.decoder_rank
+        self.dropout, self.feeding, self.copies_apart = design.dropout, design.input_feeding, design.copies_apart
+        cell_inputs = inputs + width if self.feeding else inputs
         self.cell: AdaptiveLSTM | LSTM
         if rank:
             self.cell = AdaptiveLSTM(cell_inputs, width, rank)
@@ -69,8 +144,8 @@ class Decoder(nn.Module):
             self.cell = LSTM(cell_inputs, width)
         self.attention = Attention(width)
         self.copy_gate: CopyGate | None = None
-        if copies:
-            self.copy_gate = CopyGate(width if copies_apart else 2 * width + inputs)
+        if design.copy:
+            self.copy_gate = CopyGate(width if self.copies_apart else 2 * width + inputs)
 
     def forward(self, embedded: Tensor, state: DecoderState, given: Given) -> Decoded:
         """Read tokens from their embeddings, [B, T, I]."""

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
-from bench.models.backbones.recurrent.lstm import BiLSTMStack
-from bench.models.backbones.recurrent.lstm_attention import dense
+from bench.models.backbones.recurrent.lstm import BiLSTMStack, Design, dense
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 
@@ -33,24 +32,20 @@ class SourceEncoder(nn.Module):
 
     Args:
         embedding: [V, I], shared with the decoder and the exemplar's encoder.
-        width: D, and the width of each direction.
-        layers: of the stack.
-        dropout: of embeddings, of the stack and, in the released form, of what enters the bridge.
-        released: whether the stack and the bridge are those of the released code.
-        copies_apart: whether copying has a projected memory of its own.
+        design: of the model. Its dropout is that of embeddings, of the stack and, in the released form, of what enters
+            the bridge.
     """
 
     project_copies: nn.Linear | None
 
-    def __init__(
-        self, embedding: nn.Embedding, width: int, layers: int, dropout: float, released: bool, copies_apart: bool
-    ) -> None:
+    def __init__(self, embedding: nn.Embedding, design: Design) -> None:
         super().__init__()
-        self.embedding, self.dropout, self.released = embedding, dropout, released
-        self.stack = BiLSTMStack(embedding.embedding_dim, width, layers, dropout, apart=released)
+        width, self.dropout, self.released = design.width, design.dropout, design.released
+        self.embedding = embedding
+        self.stack = BiLSTMStack(embedding.embedding_dim, width, design.layers, self.dropout, apart=self.released)
         self.project = dense(2 * width, width, bias=False)
         self.project_copies = None
-        if copies_apart:
+        if design.copies_apart:
             self.project_copies = dense(2 * width, width, bias=False)
         self.bridge_hidden, self.bridge_cell = dense(2 * width, width), dense(2 * width, width)
 
@@ -96,15 +91,8 @@ class ExemplarEncoder(nn.Module):
     """A one-layer BiLSTM over the exemplar: its last states give coefficients, all its states a memory.
 
     Args:
-        inputs: I.
-        exemplar_width: of each direction.
-        width: D.
-        rank: r, the number of coefficients; 0 for none.
-        norm: l2 norm of the coefficients; None leaves them as eq. 11 gives them.
-        attends: whether there is a memory.
-        dropout: behind the BiLSTM, variational; in the released form also around its tanh layer.
-        released: whether a tanh layer stands between the last states and eq. 11.
-        copies_apart: whether copying has a projected memory of its own.
+        design: of the model. In the released form a tanh layer, with dropout around it, stands between the last states
+            and eq. 11.
     """
 
     tanh: nn.Linear | None
@@ -112,30 +100,20 @@ class ExemplarEncoder(nn.Module):
     project: nn.Linear | None
     project_copies: nn.Linear | None
 
-    def __init__(
-        self,
-        inputs: int,
-        exemplar_width: int,
-        width: int,
-        rank: int,
-        norm: float | None,
-        attends: bool,
-        dropout: float,
-        released: bool,
-        copies_apart: bool,
-    ) -> None:
+    def __init__(self, design: Design) -> None:
         super().__init__()
-        self.stack = BiLSTMStack(inputs, exemplar_width, 1, dropout, apart=released)
-        self.dropout, self.norm = dropout, norm
+        width, read = design.width, 2 * design.exemplar_width  # of both directions
+        self.dropout, self.norm = design.dropout, design.norm
+        self.stack = BiLSTMStack(design.embedding_width, design.exemplar_width, 1, self.dropout, apart=design.released)
         self.tanh = self.coefficients = self.project = self.project_copies = None
-        if rank and released:
-            self.tanh = dense(2 * exemplar_width, width)
-        if rank:
-            self.coefficients = dense(width if released else 2 * exemplar_width, rank, bias=False)
-        if attends:
-            self.project = dense(2 * exemplar_width, width, bias=False)
-        if attends and copies_apart:
-            self.project_copies = dense(2 * exemplar_width, width, bias=False)
+        if design.adapts and design.released:
+            self.tanh = dense(read, width)
+        if design.adapts:
+            self.coefficients = dense(width if design.released else read, design.rank, bias=False)
+        if design.attends:
+            self.project = dense(read, width, bias=False)
+        if design.attends and design.copies_apart:
+            self.project_copies = dense(read, width, bias=False)
 
     def forward(self, embedded: Tensor, mask: Tensor) -> ExemplarRead:
         """Encode exemplars from their embeddings [B, E, I] and mask [B, E]."""
