@@ -28,7 +28,7 @@ from typing import Any
 from bench.base.files import hash_of
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.models.backbones import BACKBONES
-from bench.models.backbones.tensors import tensors_sha256
+from bench.models.backbones.pretrained import tensors_sha256
 from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
 from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing, one_at_a_time
 

@@ -25,7 +25,7 @@ class BackboneEntry(Entry):
         architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration says it.
         hub: repository of a pretrained backbone; empty for one that is not loaded from the hub.
         converted: whether `bench models get NAME` converts its weights into a folder of the cache.
-        tensors_sha256: hash of the converted tensors (`bench.models.backbones.tensors`), which pins them in keys.
+        tensors_sha256: hash of the converted tensors (`bench.models.backbones.pretrained`), which pins them in keys.
         revision: its commit, where a reference states one; empty for an unpinned one. Its commit is settled when it is
             first downloaded, and recorded with each trained cell.
     """
@@ -49,7 +49,7 @@ BACKBONES: dict[str, BackboneEntry] = {
         architecture="encoder-decoder",
     ),
     "f2-decoder": BackboneEntry(
-        "bench.models.backbones.f2_decoder:f2_decoder",
+        f"{SMALL}:f2_decoder",
         "12-layer post-LN decoder, untied, 69 M at 30,000 tokens, from scratch",
         "Choi et al. 2020",
     ),

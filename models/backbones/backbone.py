@@ -140,6 +140,11 @@ class Backbone(nn.Module, ABC):
         """The parameters the head uses."""
         return list(self.model.get_output_embeddings().parameters())
 
+    def freeze_embeddings(self) -> None:
+        """Keep token embeddings and head as they are."""
+        for weight in (self.embedding(), *self.head_parameters()):
+            weight.requires_grad_(False)
+
     @property
     def vocabulary_size(self) -> int:
         """Number of columns of the head."""

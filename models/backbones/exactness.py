@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from textwrap import shorten
 from typing import Any
 
@@ -24,6 +25,18 @@ __all__ = ["TOLERANCE", "refuse_inexact", "why_inexact"]
 
 TOLERANCE = 1e-4
 """Largest difference of log-probabilities of float32 weights, in nats."""
+
+LENGTH, SHORT = 6, 4
+"""Tokens of a whole row, and of the beginning of it that is padded."""
+
+DRAWS = (0, 1)
+"""Sets of tokens to compare on."""
+
+NewCache = Callable[[Any], Any]
+"""Makes the empty cache of `Step.cache` from a model's configuration."""
+
+Pair = tuple[list[int], list[int]]
+"""Tokens of a source and of its target."""
 
 
 def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
@@ -49,29 +62,23 @@ def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
 
 
 def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
-    """Return why a backbone is not exact, or None.
+    """Return why a backbone is not exact, or None: a fault counts that every set of tokens shows.
+
+    A router of experts may stand on the edge for one token, where rounding decides which expert is asked.
 
     Args:
         backbone: over a model of `transformers`.
         new_cache: makes the cache of generation.
     """
-    forward = lasting(lambda draw: forward_fault(backbone, draw))
-    if forward is not None:
-        return forward
-    return lasting(lambda draw: cached_fault(backbone, new_cache, draw))
-
-
-def lasting(fault_of: Callable[[int], str | None]) -> str | None:
-    """Return a fault that every set of tokens shows, or None.
-
-    A router of experts may stand on the edge for one token, where rounding decides which expert is asked.
-    """
-    fault = None
-    for draw in DRAWS:
-        fault = fault_of(draw)
-        if fault is None:
-            return None
-    return fault
+    for fault_of in (forward_fault, partial(cached_fault, new_cache=new_cache)):
+        fault = None
+        for draw in DRAWS:
+            fault = fault_of(backbone, draw)
+            if fault is None:
+                break
+        if fault is not None:
+            return fault
+    return None
 
 
 def forward_fault(backbone: Backbone, draw: int) -> str | None:
@@ -88,7 +95,7 @@ def forward_fault(backbone: Backbone, draw: int) -> str | None:
     return None
 
 
-def cached_fault(backbone: Backbone, new_cache: NewCache, draw: int) -> str | None:
+def cached_fault(backbone: Backbone, draw: int, new_cache: NewCache) -> str | None:
     """Return what is wrong with generation on one set of tokens, or None."""
     try:
         difference = cached_difference(backbone, new_cache, draw)
@@ -102,22 +109,9 @@ def cached_fault(backbone: Backbone, new_cache: NewCache, draw: int) -> str | No
 
 
 def first_line(error: Exception) -> str:
-    """Name an error and what it says first."""
-    said = str(error).strip() or "no message"
-    return f"{type(error).__name__}: {shorten(said.splitlines()[0], 80, placeholder=' ...')}"
-
-
-LENGTH, SHORT = 6, 4
-"""Tokens of a whole row, and of the beginning of it that is padded."""
-
-DRAWS = (0, 1)
-"""Sets of tokens to compare on."""
-
-NewCache = Callable[[Any], Any]
-"""Makes the empty cache of `Step.cache` from a model's configuration."""
-
-Pair = tuple[list[int], list[int]]
-"""Tokens of a source and of its target."""
+    """Name an error and the beginning of its message."""
+    message = str(error).strip() or "no message"
+    return f"{type(error).__name__}: {shorten(message.splitlines()[0], 80, placeholder=' ...')}"
 
 
 def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
@@ -139,16 +133,7 @@ def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
 
 
 def cached_difference(backbone: Backbone, new_cache: NewCache, draw: int = 0) -> float:
-    """Return how far `extend`, token by token, is from `states` over the whole text.
-
-    Args:
-        backbone: any.
-        new_cache: makes the cache of generation.
-        draw: which set of tokens, 0 or 1.
-
-    Returns:
-        The largest difference of log-probabilities in nats; infinity where one is not a number.
-    """
+    """Return how far `extend`, token by token, is from `states` over the whole text: as `forward_differences`."""
     cache = new_cache(backbone.model.config)
     with undisturbed(backbone):
         if backbone.architecture == "encoder-decoder":

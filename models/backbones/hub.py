@@ -20,9 +20,8 @@ from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
-from bench.models.backbones.pretrained import Pretrained, resolved
+from bench.models.backbones.pretrained import Pretrained, resolved, tensors_sha256
 from bench.models.backbones.scratch import PUBLISHED, published_config
-from bench.models.backbones.tensors import tensors_sha256
 
 MAIN = "main"
 """The branch that is taken where no revision is asked for."""
@@ -99,8 +98,7 @@ def hub(
     backbone = _over(model, tokenizer, lora)
     backbone.pretrained = weights
     if freeze_embeddings:
-        for weight in (backbone.embedding(), *backbone.head_parameters()):
-            weight.requires_grad_(False)
+        backbone.freeze_embeddings()
     return backbone
 
 
@@ -173,8 +171,7 @@ def without_weights(name: str, words: Callable[[int], Any], markers: int, option
     model.resize_token_embeddings(config.vocab_size + markers, mean_resizing=False)
     backbone = _over(model, words(config.vocab_size), Lora.of({"lora_rank": 0, **options}))
     if options.get("freeze_embeddings"):
-        for weight in (backbone.embedding(), *backbone.head_parameters()):
-            weight.requires_grad_(False)
+        backbone.freeze_embeddings()
     return backbone
 
 

@@ -1,4 +1,4 @@
-"""Pretrained: where weights are from, and which commit of a hub repository that is.
+"""Pretrained: where weights are from, which commit of a hub repository that is, and the hash of converted tensors.
 
 A branch such as `main` moves. So the commit is settled when a repository is first downloaded, and stays the one of the
 cache from then on; configuration, tokenizer and weights are all loaded at it.
@@ -6,13 +6,14 @@ cache from then on; configuration, tokenizer and weights are all loaded at it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.base.network import hub_reachable, within
 
-__all__ = ["ANSWER_S", "Pretrained", "is_commit", "resolved"]
+__all__ = ["ANSWER_S", "Pretrained", "is_commit", "resolved", "tensors_sha256"]
 
 ANSWER_S = 12.0
 """Seconds the hub has to say which commit a branch is at."""
@@ -89,3 +90,20 @@ def _named_commit(repository: str, revision: str) -> str:
     except (OSError, ValueError):  # TimeoutError and all of the hub's own errors are among these
         return ""
     return str(info.sha)
+
+
+def tensors_sha256(file: Path) -> str:
+    """Return the SHA-256 of the tensors of a safetensors file, in the order of their names.
+
+    Name, type, shape and bytes of each tensor enter. The file's own header does not: libraries write it differently.
+    """
+    import torch
+    from safetensors import safe_open
+
+    digest = hashlib.sha256()
+    with safe_open(file, framework="pt") as opened:
+        for name in sorted(opened.keys()):
+            tensor = opened.get_tensor(name)
+            digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+            digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

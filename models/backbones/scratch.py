@@ -64,8 +64,7 @@ def scratch(
     else:
         backbone = Causal(AutoModelForCausalLM.from_config(config, dtype=torch.float32), words)
     if freeze_embeddings:
-        for weight in (backbone.embedding(), *backbone.head_parameters()):
-            weight.requires_grad_(False)
+        backbone.freeze_embeddings()
     return backbone
 
 

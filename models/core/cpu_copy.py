@@ -1,7 +1,7 @@
-"""Host: what is known of a batch before the model has run, kept as NumPy arrays.
+"""CPU copy: what is known of a batch before the model has run, kept as NumPy arrays.
 
 How a loss is cut into slices, and what a memory holds of each target, follows from token ids alone. Asked of a tensor
-on a GPU, such a question waits until the GPU has done all its work. So whoever moves a batch to a device keeps the
+on a GPU, such a question waits until the GPU has done all its work. So what moves a batch to a device keeps the
 arrays it was made of (`moved`), and a backbone hands them on with its states (`CpuTokens`).
 
 Shapes: B batch rows, T positions, M memory entries.
@@ -25,24 +25,8 @@ Array = npt.NDArray[Any]
 Made = TypeVar("Made")
 
 
-class CpuBatch:
-    """The arrays that the tensors of a batch were copied from.
-
-    An array counts only for the very tensor it was copied to: a batch whose labels were changed later has none.
-
-    Args:
-        tensors: of the batch, by name.
-        arrays: the same values, by name.
-    """
-
-    def __init__(self, tensors: Mapping[str, Tensor], arrays: Mapping[str, Array]) -> None:
-        self._tensors, self._arrays = dict(tensors), dict(arrays)
-
-    def of(self, name: str, tensor: Tensor) -> Array | None:
-        """Return the array a tensor of the batch was copied from, or None if it is another tensor by now."""
-        if self._tensors.get(name) is tensor:
-            return self._arrays[name]
-        return None
+CpuBatch = Mapping[str, tuple[Tensor, Array]]
+"""By name, a tensor of a batch and the array it was copied from, which counts for no other tensor."""
 
 
 def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,21 +36,19 @@ def moved(batch: Mapping[str, Any], copied: Mapping[str, Any]) -> dict[str, Any]
         batch: the batch before; what of it was not on the CPU is not kept.
         copied: the batch after, with the same names.
     """
-    tensors = {name: value for name, value in batch.items() if isinstance(value, Tensor)}
-    arrays = {name: value.numpy() for name, value in tensors.items() if value.device.type == "cpu"}
-    return {**copied, "cpu": CpuBatch({name: copied[name] for name in arrays}, arrays)}
+    kept = {}
+    for name, value in batch.items():
+        if isinstance(value, Tensor) and value.device.type == "cpu":
+            kept[name] = (copied[name], value.numpy())
+    return {**copied, "cpu": kept}
 
 
 def kept_arrays(batch: Mapping[str, Any], *names: str) -> list[Array] | None:
-    """Return the arrays of some tensors of a batch, or None where not all of them were kept."""
-    cpu: CpuBatch | None = batch.get("cpu")
-    if cpu is None:
+    """Return the arrays of some tensors of a batch, or None where not all were kept or one is another tensor by now."""
+    kept: CpuBatch = batch.get("cpu") or {}
+    if any(name not in kept or kept[name][0] is not batch[name] for name in names):
         return None
-    arrays = [cpu.of(name, batch[name]) for name in names]
-    kept = [array for array in arrays if array is not None]
-    if len(kept) < len(names):
-        return None
-    return kept
+    return [kept[name][1] for name in names]
 
 
 class CpuTokens:

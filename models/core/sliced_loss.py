@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,7 +49,7 @@ def summed(states: States, position_loss: PositionLoss, parameters: Sequence[Ten
         parameters: every parameter `position_loss` may touch (head, own parameters).
         limit: most positions in a slice; bounds memory to a few times limit x V.
     """
-    return _summed(states, _LogitsInGraph(position_loss, parameters), limit)
+    return _summed(states, _InGraph(position_loss, parameters), limit)
 
 
 def summed_by_head(
@@ -77,43 +77,37 @@ def summed_by_head(
     if memory_terms is not None:
         n_bytes = 2 * budget(head.weight) - products.buffer.nbytes
         extra = memory_terms_of(states, memory_terms, n_bytes)
-    return _summed(states, _LogitsInPlace(head_loss, head, products, parameters), limit, extra)
+    return _summed(states, _InPlace(head_loss, head, products, parameters), limit, extra)
 
 
-class _SliceLoss(Protocol):
-    """How one slice's loss is computed and differentiated."""
+class _InGraph:
+    """How the loss of a slice is computed and differentiated: all of it is in the graph, for autograd.
 
-    parameters: list[Tensor]  # trained parameters whose gradients `differentiate` adds slice by slice
-    head_parameters: list[Tensor]  # parameters whose gradients are complete only after the last slice
+    Args:
+        losses: the loss of each position of a slice.
+        parameters: whose gradients `differentiate` adds slice by slice, where they are trained.
+        head_parameters: whose gradients are complete only after the last slice.
+    """
 
-    def losses(self, tokens: TokenSlice) -> Losses:
-        """The loss without gradients."""
+    def __init__(
+        self, losses: PositionLoss, parameters: Sequence[Tensor], head_parameters: Sequence[Tensor] = ()
+    ) -> None:
+        self.losses = losses
+        self.parameters = [p for p in parameters if p.requires_grad]
+        self.head_parameters = head_parameters
 
     def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         """Write a slice's gradients by its leaves and by parameters to `gradients`; return its losses."""
-
-    def head_gradients(self) -> list[Tensor | None]:
-        """Gradients of `head_parameters`, after the last slice."""
-
-
-class _LogitsInGraph:
-    """The whole loss of a slice is in the graph; autograd gives every gradient."""
-
-    def __init__(self, position_loss: PositionLoss, parameters: Sequence[Tensor]) -> None:
-        self.losses = position_loss
-        self.parameters = [p for p in parameters if p.requires_grad]
-        self.head_parameters: list[Tensor] = []
-
-    def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         losses, parts = self.losses(tokens)
         gradients.add(tokens, _derivatives(losses, [*leaves, *self.parameters]))
         return losses, parts
 
     def head_gradients(self) -> list[Tensor | None]:
+        """Gradients of `head_parameters`, after the last slice."""
         return []
 
 
-class _LogitsInPlace:
+class _InPlace(_InGraph):
     """The loss is in the graph from the log-sum-exp and the columns of the logits on; the head's products are not.
 
     Autograd gives the gradients of what the loss asked of the head, `FusedHead` makes of them the gradient of the
@@ -121,13 +115,11 @@ class _LogitsInPlace:
     """
 
     def __init__(self, head_loss: HeadLoss, head: LinearHead, products: Products, parameters: Sequence[Tensor]) -> None:
+        trained = [head.weight] if head.bias is None else [head.weight, head.bias]
+        super().__init__(self.without_gradients, parameters, trained)
         self.head_loss, self.head, self.products = head_loss, head, products
-        self.parameters = [p for p in parameters if p.requires_grad]
-        self.head_parameters = [head.weight]
-        if head.bias is not None:
-            self.head_parameters.append(head.bias)
 
-    def losses(self, tokens: TokenSlice) -> Losses:
+    def without_gradients(self, tokens: TokenSlice) -> Losses:
         return self.head_loss(tokens, FusedHead(lambda: self.products.logits(tokens.hidden)))
 
     def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
@@ -153,7 +145,7 @@ def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | 
     return torch.autograd.grad(losses, inputs, torch.ones_like(losses), allow_unused=True)
 
 
-def _summed(states: States, loss: _SliceLoss, limit: int, extra: tuple[Tensor, ...] = ()) -> LossSum:
+def _summed(states: States, loss: _InGraph, limit: int, extra: tuple[Tensor, ...] = ()) -> LossSum:
     """Sum over all slices, with gradients where they are enabled; `extra` are memory terms, [N] each."""
     cpu = states.on_cpu()
     cut = cpu.once(slice_indices_of, limit)
@@ -204,7 +196,7 @@ class _InForward(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: States, cut: list[SliceIndex], loss: _SliceLoss, sums: _Sums, n_terms: int, *inputs: Tensor
+        ctx: Any, states: States, cut: list[SliceIndex], loss: _InGraph, sums: _Sums, n_terms: int, *inputs: Tensor
     ) -> Tensor:
         detached, cpu = states.detached(), states.on_cpu()
         n_states = len(states.differentiable)

@@ -268,8 +268,8 @@ class TokenSlice:
         copying = self.copying
         if copying is not None:
             copying = copying.index_select(0, index)
-        reference_slice = self.reference_slice
-        if reference_slice is not None:
+        reference_slice = None
+        if self.reference_slice is not None:
             reference_slice = partial(_taken, self, index)
         return replace(
             self,
@@ -349,7 +349,7 @@ def slice_indices(targets: Tensor, limit: int = 256, known: Array | None = None)
 
 
 def slice_indices_of(cpu: CpuTokens, limit: int) -> list[SliceIndex]:
-    """`blocks` of the targets of a batch, for `CpuTokens.once`."""
+    """`slice_indices` of the targets of a batch, for `CpuTokens.once`."""
     return slice_indices(cpu.source, limit, cpu.targets)
 
 

@@ -14,7 +14,7 @@ from bench.base.network import hub_reachable
 from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, HUB, BackboneEntry, is_pretrained
 from bench.models.backbones.hub import architecture, hub, identity
-from bench.models.backbones.tensors import tensors_sha256
+from bench.models.backbones.pretrained import tensors_sha256
 from tests.models.backbones.folders import save_model
 
 SIZES = {"gpt2": "decoder-only", "llama": "decoder-only", "bart": "encoder-decoder"}
