@@ -13,9 +13,9 @@ class MethodEntry(Entry):
 
     Args:
         variants: named settings of the same class, `section.name` to value. With `evaluation_variant.*` nothing is
-            trained: the variant evaluates the cell of the method itself in another way. `parent` starts from another
-            method's cell. `class` is another class, which starts from it and trains nothing. Each has a
-            `summary`, a line about it.
+            trained: the variant evaluates the run of the method itself in another way. `parent` starts from the run of
+            another method. `class` is another class, which starts from it and trains nothing. Each has a `summary`,
+            one line about it.
         controls: names of methods that would explain its gain away; `--method all` runs them too.
         baseline: whether no weight is trained for it: it writes texts without a model, or counts tokens.
         tuned_by: settings that decide its rank among methods of its kind; without a grid over them a result is marked

@@ -58,7 +58,7 @@ class F2Softmax(Objective):
 
     The paper links no code. What is called released here is the first commit, 211c53a, of another group's repository
     (FadedCosine/POS-Guided-Neural-Text-Generation), which has a README of F2-Softmax beside code of its own. It may
-    have been changed, and nothing that rests on it alone is said of the paper's authors. Where it differs:
+    have been changed, and no statement about the paper's authors rests on it alone. Where it differs:
 
     - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.
     - its "decoupled" sampling keeps the classes of the upper 0.9 of p1, and fills up a class of fewer than k tokens
@@ -91,7 +91,7 @@ class F2Softmax(Objective):
     runs_on_copying = False
     revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full
 
-    counts: Tensor  # [V] of each token as a target; stored, so that a cell that starts from this one has its classes
+    counts: Tensor  # [V] of each token as a target; stored, so that a run that starts from this one has its classes
     order: Tensor  # [V] token at each rank of falling frequency
     ranks: Tensor  # [V] rank of each token
     class_on_cpu: Array  # [V] class of each token

@@ -1,4 +1,4 @@
-"""FACE: cross-entropy that weighs a token less the more often it has been said.
+"""FACE: cross-entropy in which a token weighs less the more often it has been predicted or was a target.
 
 The weights are computed in `bench.models.functional.frequency_weights`.
 
@@ -23,7 +23,7 @@ from bench.models.functional.frequency_weights import counted, frequency_weights
 
 
 class FACE(Objective):
-    """-w log p of the target, with w from how often tokens have been said since training began.
+    """-w log p of the target, with w from how often tokens have been counted since training began.
 
     Source: Jiang et al. 2019, FACE: output or ground-truth frequency, pre-weight or post-weight. Baseline of F2-Softmax
     (Choi et al. 2020, section 4.1.3), which takes OPR and fine-tunes an MLE model with it (B.2).

@@ -38,7 +38,7 @@ WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class Interpolated(Objective):
-    """A model of another cell, mixed with what `entries` remembers."""
+    """A trained model, mixed with what `entries` remembers."""
 
     parent = "mle"
     training_free = True

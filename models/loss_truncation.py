@@ -95,11 +95,13 @@ class LossTruncation(Objective):
         recent = self.recent
         if not recent.dropped:
             return []
-        said = "no row was left out, so this is maximum likelihood: "
+        reason = "no row was left out, so this is maximum likelihood: "
         if not bool(recent.cut.isfinite()):
-            return [f"{said}its training saw {int(recent.n_seen):,} rows, and the first cut needs {recent.min_count:,}"]
+            return [
+                f"{reason}its training saw {int(recent.n_seen):,} rows, and the first cut needs {recent.min_count:,}"
+            ]
         if not recent.has_cut(int(recent.n_seen) - self.n_too_late):
-            return [f"{said}the first cut, which needs {recent.min_count:,} rows, came behind the last step"]
+            return [f"{reason}the first cut, which needs {recent.min_count:,} rows, came behind the last step"]
         return []
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:

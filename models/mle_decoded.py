@@ -35,7 +35,7 @@ MOST_TEXTS = 200
 
 
 class Decoded(Objective):
-    """A model of another cell behind a decoder of one number, chosen on validation text."""
+    """A trained model behind a decoder of one number, chosen on validation text."""
 
     parent = "mle"
     training_free = True
@@ -126,7 +126,7 @@ T = TypeVar("T")
 
 
 class Derived(Generic[T]):
-    """A value made of tensors; whether they have changed is known on the CPU, so that nobody waits for a device.
+    """A value made of tensors; whether they have changed is known on the CPU, without waiting for a device.
 
     Args:
         make: makes it of the tensors.

@@ -27,7 +27,7 @@ class BackboneEntry(Entry):
         converted: whether `bench models get NAME` converts its weights into a folder of the cache.
         tensors_sha256: hash of the converted tensors (`bench.models.backbones.pretrained`), which pins them in keys.
         revision: its commit, where a reference states one; empty for an unpinned one. Its commit is settled when it is
-            first downloaded, and recorded with each trained cell.
+            first downloaded, and recorded with each training.
     """
 
     architecture: str = "decoder-only"
@@ -92,8 +92,8 @@ BACKBONES: dict[str, BackboneEntry] = {
 def find_backbone(name: str) -> Loaded:
     """Return the entry of a backbone: built in, a user's own, one that a package registered, a hub id or a folder.
 
-    A function of one's own `(name, texts, seed, **options) -> Backbone` stands for a decoder-only backbone; another one
-    says more of itself by a `BackboneEntry`.
+    A user's function `(name, texts, seed, **options) -> Backbone` stands for a decoder-only backbone; a
+    `BackboneEntry` describes any other one.
 
     Raises:
         UsageError: there is no such backbone, or it is neither a function nor an entry.
@@ -106,7 +106,7 @@ def find_backbone(name: str) -> Loaded:
     loaded = find(name, BACKBONES, "backbone", check=check_backbone, also="a hub id or a folder")
     if isinstance(loaded.value, BackboneEntry):
         return loaded
-    return replace(loaded, value=BackboneEntry(loaded.code["class"], "a backbone of one's own"))
+    return replace(loaded, value=BackboneEntry(loaded.code["class"], "a user's backbone"))
 
 
 def check_backbone(asked: str, value: Any) -> None:

@@ -1,8 +1,8 @@
 """Masks: attention masks that a model of `transformers` takes as they are.
 
-Of a mask [B, T] the library asks whether it is all ones, to leave it out; on a GPU that waits for it in every step. A
-mask of four dimensions it takes as it is. Not every family may be given one: some build more of a mask [B, T] than
-whom may be attended to, such as windows or biases by distance.
+The library tests whether a mask [B, T] is all ones, to leave it out; on a GPU every step then waits for the answer. It
+takes a mask of four dimensions as it is. Not every family may be given one: some derive more from a mask [B, T] than
+which tokens may be attended to, such as windows or biases by distance.
 
 Shapes: B rows, T positions, N new tokens of a generation step, S source tokens.
 """

@@ -25,8 +25,9 @@ class Pretrained:
 
     Args:
         repository: hub id; empty for a folder.
-        revision: that was asked for: a branch, a tag or a commit; empty for a folder.
-        commit: that it stands for; empty for a folder, and where nobody can say.
+        revision: the branch, tag or commit that was asked for; empty for a folder.
+        commit: the commit that the revision stands for; empty for a folder, and where neither the cache nor the hub
+            names it.
     """
 
     repository: str = ""

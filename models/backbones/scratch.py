@@ -1,6 +1,6 @@
 """Scratch: the architectures of pretrained models at their published sizes, with random weights.
 
-For what a method costs at real size, and for rows at real size where nobody may or can download weights. Such rows
+They measure what a method costs at real size, and give rows at real size where weights cannot be downloaded. Such rows
 never stand for a paper's own, which begin with trained weights.
 """
 
@@ -40,7 +40,7 @@ def scratch(
         texts: the task, which trains the tokenizer.
         seed: of the weights, drawn as `transformers` draws them.
         freeze_embeddings: keep token embeddings and head as they were drawn, as HistAlign A.1 does with trained ones.
-        tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+        tokenizer: a `tokenizer.json` or the folder of a training, to share its vocabulary.
 
     Raises:
         UsageError: the tokenizer has more tokens than the published vocabulary.

@@ -66,7 +66,7 @@ def small_causal(
         embeddings: `trained`; `frozen` at their random start; `reference` frozen at the task's own geometry.
         tied: whether the head is the matrix of token embeddings. F2-Softmax has an output matrix of its own, so a fair
             baseline of it has one too.
-        tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+        tokenizer: a `tokenizer.json` or the folder of a training, to share its vocabulary.
 
     Raises:
         UsageError: for an option it cannot have.
@@ -160,7 +160,7 @@ def f2_decoder(
         seed: of the weights, N(0, 0.02).
         vocabulary: tokens of the BPE; 30,000 on WikiText-103, 40,000 on Melo-Lyrics.
         context: most positions of a row; 1,024, and 512 on Melo-Lyrics.
-        tokenizer: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+        tokenizer: a `tokenizer.json` or the folder of a training, to share its vocabulary.
     """
     from transformers import OPTConfig, OPTForCausalLM
 
@@ -191,7 +191,7 @@ def bpe_tokenizer(texts: TextSource, vocabulary: int, place: str = "") -> Any:
     Args:
         texts: the task.
         vocabulary: tokens of a trained one.
-        place: a `tokenizer.json` or the folder of a trained cell, to share its vocabulary.
+        place: a `tokenizer.json` or the folder of a training, to share its vocabulary.
 
     Raises:
         MissingError: when `place` holds none.
@@ -204,7 +204,7 @@ def bpe_tokenizer(texts: TextSource, vocabulary: int, place: str = "") -> Any:
     if file.is_dir():
         file = file / "tokenizer.json"
     if not file.is_file():
-        raise MissingError(f"backbone.tokenizer names '{place}'; expected a tokenizer.json or a trained cell's folder")
+        raise MissingError(f"backbone.tokenizer names '{place}'; expected a tokenizer.json or the folder of a training")
     return PreTrainedTokenizerFast(
         tokenizer_file=str(file), pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
     )

@@ -66,7 +66,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
     - `memory_terms(tokens) -> tuple of [n]`: what `head_loss` needs of the memory, as `tokens.memory_terms`.
     - `position_loss(tokens) -> ([n], terms)`: for a loss on logits whose distribution is not their softmax.
     - `batch_terms(states) -> named scalars`: what a loss adds that is no sum over positions.
-    - `loss(states) -> LossSum`: only for a head of one's own, or for more than one pass.
+    - `loss(states) -> LossSum`: only for a head of its own, or for more than one pass.
     - `step_loss(batch) -> LossSum`: only for a loss on texts that the model itself writes.
     - `decode_log_probs(tokens, decoding) -> [n, V]`: what decoding sees; default `log_probs`.
 

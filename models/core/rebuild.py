@@ -1,4 +1,4 @@
-"""Remake: an objective from a checkpoint alone, without its task: backbone, tokenizer, options and weights."""
+"""Rebuild an objective from a checkpoint alone, without its task: backbone, tokenizer, options and weights."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def tokenizer_content(tokenizer: Any) -> dict[str, Any] | None:
 
 
 class StoredText:
-    """In place of a task, for what a backbone asks of one: the tokenizer is the stored one.
+    """Stands for a task where a backbone asks for one: its tokenizer is the stored one.
 
     Args:
         content: from `made_of`.

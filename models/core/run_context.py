@@ -1,4 +1,4 @@
-"""RunContext: what a run knows and an objective is told in one call; its optimiser and learning rate."""
+"""RunContext: what an objective needs to know of its run, such as seed, optimiser and learning rate."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run knows and its objective does not; the defaults are for a training that says nothing.
+    """What an objective needs to know of its run; the defaults are those of a training by hand.
 
     Args:
         seed: of the run, for draws that are a function of (seed, step).
@@ -72,7 +72,7 @@ class RunContext:
     made_of: Callable[[], Mapping[str, Any]] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunContext:
-        """Return itself: a copy of an objective is of the same run, whose cell and data are not copied."""
+        """Return itself: a copy of an objective belongs to the same run, whose data are not copied."""
         return self
 
 
@@ -95,6 +95,6 @@ def lr_factor(step: int, settings: Optimiser, epoch: int = 0) -> float:
     if settings.schedule == "steps":
         every = round(settings.decay_epochs * epoch)
         return float(settings.decay ** (step // every)) if every else 1.0
-    if settings.schedule == "constant" or not settings.steps:  # nobody knows where a decay would end
+    if settings.schedule == "constant" or not settings.steps:  # a decay has no end here
         return 1.0
     return max(0.0, (settings.steps - step) / max(1, settings.steps - warm))

@@ -267,7 +267,7 @@ class Trainable(LightningModule):
         """Continue prompts greedily; return id, text and token ids of each row.
 
         Raises:
-            UsageError: when nobody has said how to continue prompts.
+            UsageError: the run context does not say how prompts are continued.
         """
         if batch is None:
             return []

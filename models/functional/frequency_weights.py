@@ -1,4 +1,4 @@
-"""Frequency weights: the mathematics of FACE, loss weights from how often tokens have been said.
+"""Frequency weights: the mathematics of FACE, loss weights from how often tokens have been counted.
 
 Jiang et al. 2019, "Improving Neural Response Diversity with Frequency-Aware Cross-Entropy Loss". Frequencies are counts
 since training began; nothing decays.
@@ -23,8 +23,8 @@ def frequency_weights(frequency: Tensor) -> Tensor:
 
         RF_i = freq_i / sum_j freq_j        w_i = 1 - RF_i / max_j RF_j        then scaled to a mean of 1 over V
 
-    The most frequent token weighs exactly 0; tokens that were never said weigh most. Where the rule gives 0/0, because
-    nothing is counted yet or all tokens are equally frequent, every weight is 1.
+    The most frequent token weighs exactly 0; tokens that were never counted weigh most. Where the rule gives 0/0,
+    because nothing is counted yet or all tokens are equally frequent, every weight is 1.
 
     Args:
         frequency: `[V]` counts, any dtype.

@@ -92,18 +92,6 @@ class TestIdentities:
         assert found[2] < found[0] < found[3]
 
 
-class TestCertainty:
-    def test_released_gives_certain_tokens_half(self) -> None:
-        """Its ratio goes to zero with the distance; the paper's does not."""
-        logits = torch.zeros(1, 4, dtype=torch.float64)
-        logits[0, 1] = 34.0
-        for variant, share in (("paper", 1.0), ("released", 0.5)):
-            objective = over(logits, variant=variant)
-            nll = -logits.log_softmax(-1)[0, 1]
-            found = objective.step_loss(batch_of(torch.tensor([[1]]))).total
-            assert float(found.detach() / nll) == pytest.approx(share, abs=1e-3)
-
-
 class TestEmbedding:
     def test_is_that_of_the_parent(self) -> None:
         """A cell that starts from another has its head, whatever weights it was made with."""

@@ -182,18 +182,3 @@ class TestSteps:
         objective = made("gpt2")
         objective.end_of_step(lambda tensor: tensor + 2)
         assert objective.frequency.tolist() == [2] * tiny.VOCABULARY
-
-    def test_counts_of_a_rank_are_no_buffer(self) -> None:
-        """Data-parallel training overwrites buffers with those of the first rank."""
-        objective = made("gpt2")
-        objective.step_loss(batch("gpt2"))
-        assert objective.pending is not None
-        own = {name for name, _ in objective.named_buffers() if not name.startswith("backbone.")}
-        assert own == {"frequency"}
-
-
-class TestCheckpoint:
-    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-    def test_counts_stay_whole_numbers(self, dtype: torch.dtype) -> None:
-        objective = made("gpt2").to(dtype)
-        assert objective.frequency.dtype == torch.int64

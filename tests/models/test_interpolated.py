@@ -19,7 +19,6 @@ from bench.models.core.states import TokenSlice, slices
 from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
-from tests.operations import counted
 
 METHODS = ("mle.cache", "mle.knn")
 KINDS = ("small-causal", "small-encdec")
@@ -107,18 +106,6 @@ def test_batches_that_are_read_are_spread_evenly_over_the_training_text() -> Non
     assert objective.keys.abs().sum(1).gt(0).all()
 
 
-class Asked(list[Batch]):
-    """Batches that note which of them were asked for."""
-
-    def __init__(self, given: list[Batch]) -> None:
-        super().__init__(given)
-        self.numbers: list[int] = []
-
-    def __getitem__(self, number: Any) -> Any:
-        self.numbers.append(number)
-        return super().__getitem__(number)
-
-
 def neighbours(kind: str = "small-causal", **options: int) -> MLEKNN:
     objective = made(kind, "mle.knn", **{"keys": 40, "k": 6, **options}).eval()
     assert isinstance(objective, MLEKNN)
@@ -150,25 +137,6 @@ def test_empty_places_take_no_part_in_a_search() -> None:
     assert torch.equal(tokens, objective.values[every.argsort(1)[:, :6]])
     fill(objective, 0)
     torch.testing.assert_close(objective.log_probs(rows), objective.logits(rows).log_softmax(1))
-
-
-@torch.no_grad()
-def test_keys_are_made_ready_once_and_again_when_they_change() -> None:
-    objective = neighbours()
-    fill(objective, 10)
-    rows = rows_of_a_batch(objective, 1)
-    first = objective.entries(rows)
-    with counted() as operations:
-        again = objective.entries(rows)
-    assert dict(operations.waits) == {}
-    assert torch.equal(first[0], again[0])
-    other = neighbours()
-    other.load_state_dict({**objective.state_dict(), "values": objective.values.flip(0)})
-    assert not torch.equal(other.entries(rows)[0], first[0])
-    other.load_state_dict(objective.state_dict())
-    assert torch.equal(other.entries(rows)[0], first[0])
-    assert "mean_distance" in objective.state_dict()
-    assert not any(tensor.dtype == torch.float32 for tensor in objective.state_dict().values())
 
 
 @torch.no_grad()

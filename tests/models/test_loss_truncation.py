@@ -189,15 +189,6 @@ def test_of_two_ranks_the_released_cut_may_come_behind_the_last_step(monkeypatch
         assert remark.endswith("came behind the last step")
 
 
-@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
-def test_a_model_in_half_precision_has_a_cut(kind: torch.dtype) -> None:
-    objective = LossTruncation(still.backbone("gpt2", dtype=kind), **SMALL).to(kind)
-    for _ in range(3):
-        objective.step_loss(batch("gpt2"))
-        objective.end_of_step(lambda tensor: tensor)
-    assert torch.isfinite(objective.recent.cut)
-
-
 @pytest.mark.parametrize(
     "noted",
     [

@@ -141,18 +141,22 @@ class TestGolden:
             found = stepped(objective, batch_of(text))
             torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
 
-    @pytest.mark.parametrize("variant", VARIANTS)
-    def test_certain_repetition(self, variant: Any) -> None:
-        """Where p rounds to 1 the paper's form still pushes, the released one does not."""
-        given, _ = load("ul_seq_peaked")
-        (tokens,) = given["tokens"]
-        backbone = GivenLogits(torch.tensor(given["logits"][0], dtype=torch.float64), bos=0)
-        objective = ULSeq(backbone, mix=1.0, variant=variant)
-        continues_so(objective, lambda batch, most: [tokens for _ in batch["input_ids"]])
-        stepped(objective, batch_of(torch.zeros(1, 24, dtype=torch.long))).total.backward()
-        assert backbone.logits.grad is not None
-        assert bool(backbone.logits.grad.any()) == (variant == "paper")
 
+class TestNothingRepeats:
+    @pytest.mark.parametrize("tokens", [[], [5], [5, 6, 7, 8, 9, 10]])
+    @pytest.mark.parametrize("what", WHAT)
+    def test_zero_that_reaches_parameters(self, what: str, tokens: list[int]) -> None:
+        objective = made(backbone_of(what), ngram=4)
+        continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
+        total = stepped(objective, batches(what)).total
+        assert total == 0
+        total.backward()
+        for name, parameter in objective.named_parameters():
+            assert parameter.grad is not None, name
+            assert not parameter.grad.any(), name
+
+    def test_rows_without_repetition_are_not_scored(self) -> None:
+        """Two of five rows repeat, so the scoring pass has two rows."""
         objective = made("gpt2")
         written = [[5, 6, 5, 6]] * 2 + [[5, 6, 7]] * 3
         continues_so(objective, lambda batch, most: written)

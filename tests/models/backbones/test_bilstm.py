@@ -177,23 +177,6 @@ class TestParameters:
         assert count(cell) + 256 * 256 == 1_638_400  # with C behind the released tanh layer
         assert count(LSTM(512, 256)) == 787_456
 
-    def test_whole_models(self) -> None:
-        """Sizes of one Seq2Seq and what each way of reading exemplars adds to it."""
-        shape = {"width": 128, "embedding_width": 128, "layers": 1, "exemplar_width": 32, "rank": 128}
-        sizes = {exemplar: count(tiny(exemplar=exemplar, **shape)) for exemplar in EXEMPLARS}
-        lstm = 4 * 128 * (128 + 128) + 4 * 128
-        adaptive = 16 * 128 * 128 + 4 * 128 * 128
-        encoder = 2 * (4 * 32 * (128 + 32) + 4 * 32)
-        bridge, memory, attention, gate = 2 * (256 * 128 + 128), 256 * 128, 3 * 128 * 128, 3 * 128 + 1
-        plain = 3 * lstm + bridge + memory + attention + gate + VOCABULARY * 129
-        assert sizes == {
-            "none": plain,
-            "constant": plain - lstm + adaptive + 128,
-            "adapt": plain - lstm + adaptive + encoder + 64 * 128,
-            "attend": plain + encoder + 64 * 128,
-            "both": plain - lstm + adaptive + encoder + 2 * 64 * 128,
-        }
-
 
 def count(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters())

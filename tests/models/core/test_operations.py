@@ -16,7 +16,6 @@ from bench.models.core.cpu_copy import kept_arrays, moved
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
-from bench.models.ul_token import ULToken
 from tests.models import still, tiny_bilstm
 from tests.operations import counted
 from tools.heads import Size, has_head, objective_of
@@ -82,15 +81,6 @@ def test_a_batch_that_nobody_moved_is_read(kind: str) -> None:
         bare = objective.loss(objective.backbone.states(batch))
     assert operations.waits["numpy"] > 0
     assert torch.equal(objective.loss(objective.backbone.states(known(batch))).total, bare.total)
-
-
-def test_joined_rows_do_not_wait() -> None:
-    """F2-Softmax's baseline takes the batch for one row; that row is known on the CPU too."""
-    objective = ULToken(still.backbone("gpt2"), variant="f2_code")
-    states = objective.backbone.states(known(still.batch("gpt2")))
-    with counted() as operations:
-        objective.loss(states).total.backward()
-    assert dict(operations.waits) == {}
 
 
 @pytest.mark.parametrize("padded", [False, True])

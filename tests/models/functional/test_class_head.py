@@ -120,15 +120,6 @@ class TestLoss:
         for gradient, right in zip(found, wanted, strict=True):
             torch.testing.assert_close(gradient, right, **EXACT)
 
-    def test_one_class_and_one_token_each(self) -> None:
-        """K = 1 is the plain softmax; K = V leaves it to the class head."""
-        hidden, ranks, head = random_case(biases=False)
-        one = ClassHead(head.token_weight, head.class_weight[:1], (20,))
-        softmax = torch.nn.functional.cross_entropy(hidden @ head.token_weight.T, ranks, reduction="sum")
-        torch.testing.assert_close(class_head_loss(hidden, ranks, one)[0], softmax)
-        every = ClassHead(head.token_weight, head.token_weight, (1,) * 20)
-        torch.testing.assert_close(class_head_loss(hidden, ranks, every)[0], softmax)
-
     def test_the_scale_of_backward(self) -> None:
         hidden, ranks, head = random_case()
         once = torch.autograd.grad(class_head_loss(hidden, ranks, head)[0], leaves(hidden, head))

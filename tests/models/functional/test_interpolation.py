@@ -97,15 +97,6 @@ def test_distances_are_not_lowered_by_autocast() -> None:
     assert of_lowered.dtype == torch.float32
 
 
-def test_norms_that_are_kept_change_nothing() -> None:
-    torch.manual_seed(0)
-    states, keys = torch.randn(3, 4), torch.randn(20, 4)
-    expected = nearest_keys(states, keys, 5)
-    for at_once in (7, 20):
-        found = nearest_keys(states, keys, 5, at_once, keys.square().sum(1))
-        torch.testing.assert_close(found, expected)
-
-
 def test_a_row_without_entries_is_the_model_alone() -> None:
     log_probs = torch.randn(2, 5, dtype=torch.float64).log_softmax(1).requires_grad_()
     readable = torch.tensor([[False, False], [True, False]])

@@ -112,24 +112,6 @@ def test_released_cuts_where_a_class_has_its_part_exactly(counts: list[int], cla
     assert released_cuts(shares, classes) == expected
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        # K = 2: tokens even in both classes, masses 4 and 3 (the authors leave one token out), U 0.985.
-        # K = 3: 2, 3, 2 and a class that is not even, 0.982 x 0.973. K = 4: 2, 2, 2, 1, U 0.975.
-        ([2, 2, 1, 1, 1, 1], [2]),
-        # K = 2: masses 2 and 1, U 0.918. K = 3: 1, 1, 1, U 1. K = 4: 1, 1, 1 and nothing.
-        ([2, 2, 2, 2], [1, 2]),
-        # K = 2: 4 and 3, U 0.985. K = 7: seven times 1, U 1.
-        ([1, 1, 1, 1, 1, 1, 1, 1], [1, 2, 3, 4, 5, 6]),
-        # K = 2 is all there is: the first token has half
-        ([4, 1, 1, 1, 1], [1]),
-    ],
-)
-def test_released_by_hand(counts: list[int], expected: list[int]) -> None:
-    assert list(mefmax(torch.tensor(counts), "released").boundaries) == expected
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_plain_loop(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
@@ -161,14 +143,6 @@ def test_classes_of_tokens(variant: Any) -> None:
     assert shuffled.of_token.bincount().tolist() == sizes
     seen, unseen = counts[order][shuffled.of_token == 0], counts[order][shuffled.of_token > 0]
     assert seen.min() >= unseen.max()
-
-
-def test_ties_go_by_token_id() -> None:
-    """Where a boundary falls among equal counts, lower ids are in the more frequent class."""
-    counts = torch.tensor([1, 1, 4, 1, 1, 4, 1, 1, 1, 1])
-    found = mefmax(counts, "released").of_token
-    ones = found[counts == 1]
-    assert torch.equal(ones, ones.sort().values)
 
 
 def test_tokens_never_seen_are_in_the_last_class() -> None:
