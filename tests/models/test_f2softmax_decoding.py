@@ -72,8 +72,10 @@ class TestDecoding:
         rows = rows_of(objective, "gpt2")
         assert torch.equal(objective.decode_log_probs(rows, decoding), objective.log_probs(rows))
 
-    @pytest.mark.parametrize("mode", ["greedy", "beam=3", "beam=4+length_penalty=2.0", "posterior:beam=3"])
-    @pytest.mark.parametrize("kind", tiny.KINDS)
+    @pytest.mark.parametrize(
+        ("kind", "mode"),
+        [("gpt2", "greedy"), ("bart", "beam=3"), ("llama", "beam=4+length_penalty=2.0"), ("gpt2", "posterior:beam=3")],
+    )
     def test_search(self, kind: str, mode: str) -> None:
         """Against a search that runs every prefix anew; one class holds a single token, so most of a beam is dead."""
         objective, decoding, given = made(kind, torch.float32, classes="released"), parse(mode)[0], tiny.texts(4)
