@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from bench.base.options import Range
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.core.continuations import without_dropout
 from bench.models.core.cpu_copy import Array, to_device
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
@@ -280,10 +281,11 @@ class F2Softmax(Objective):
         Log-masses are centred in each row: a shift of a row changes no softmax, so it must not change the ridge.
         """
         fit = LeastSquares()
-        for states in evaluated(self.backbone, batches):
-            for tokens in slices(states, self.slice_size):
-                masses = class_log_masses(tokens.hidden, self.head)  # [n, K]
-                fit.add(tokens.hidden, masses - masses.mean(1, keepdim=True))
+        with without_dropout(self.backbone):
+            for batch in batches:
+                for tokens in slices(self.backbone.states(batch), self.slice_size):
+                    masses = class_log_masses(tokens.hidden, self.head)  # [n, K]
+                    fit.add(tokens.hidden, masses - masses.mean(1, keepdim=True))
         if not fit.slices:
             raise UsageError("f2softmax fits its classes on training text, and no batch has a target; is there any?")
         return fit.solve()
@@ -299,14 +301,3 @@ def unshared(module: nn.Module, parameters: Iterable[nn.Parameter]) -> Iterator[
     """Yield the parameters that a module has in one place only, such as an output embedding that is not tied."""
     places = [id(parameter) for _, parameter in module.named_parameters(remove_duplicate=False)]
     return (parameter for parameter in parameters if places.count(id(parameter)) == 1)
-
-
-def evaluated(backbone: Backbone, batches: Iterable[Batch]) -> Iterator[States]:
-    """Yield the states of batches, without dropout."""
-    was_training = backbone.training
-    backbone.eval()
-    try:
-        for batch in batches:
-            yield backbone.states(batch)
-    finally:
-        backbone.train(was_training)

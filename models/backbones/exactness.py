@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.core.continuations import without_dropout
 from bench.models.core.states import IGNORED
 
 __all__ = ["TOLERANCE", "refuse_inexact", "why_inexact"]
@@ -143,15 +144,9 @@ def cached_difference(backbone: Backbone, new_cache: NewCache, draw: int = 0) ->
 
 @contextmanager
 def undisturbed(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module is in its own mode and the random state as before."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            yield
-    finally:
-        for part, training in modes:
-            part.training = training
+    """Neither dropout nor gradients; afterwards every module is in its own mode and the random state as before."""
+    with without_dropout(module), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        yield
 
 
 # Decoder-only -------------------------------------------------------------------------------------------------------

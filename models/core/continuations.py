@@ -122,7 +122,7 @@ def write(
         prompts += _prompts(row, text, start, cut, place, context.max_target)
     if not prompts:
         return []
-    ids = padded_left([prompt.tokens for prompt in prompts], batch["input_ids"])
+    ids = prompt_batch([prompt.tokens for prompt in prompts], batch["input_ids"])
     continuations = continued(ids, max(prompt.most for prompt in prompts))
     return [
         Written(prompt.row, prompt.tokens, tokens[: prompt.most])
@@ -177,17 +177,11 @@ def _prompts(row: int, ids: list[int], start: int, cut: Cut, place: float, max_t
     return [Prompt(row, tokens, most) for tokens in prompts if tokens and most]
 
 
-def padded_left(rows: Sequence[Sequence[int]], ids: Tensor) -> Any:
-    """Return prompts that end at the last column, as generation reads them: `input_ids` and `attention_mask`.
-
-    Args:
-        rows: tokens of each prompt.
-        ids: any tensor of token ids; its dtype and device are taken.
-    """
-    longest = max(len(row) for row in rows)
+def prompt_batch(rows: Sequence[Sequence[int]], ids: Tensor) -> Any:
+    """Return prompts that end at the last column, as generation reads them, in the dtype and on the device of `ids`."""
     return {
-        "input_ids": ids.new_tensor([[0] * (longest - len(row)) + list(row) for row in rows]),
-        "attention_mask": ids.new_tensor([[0] * (longest - len(row)) + [1] * len(row) for row in rows]),
+        "input_ids": padded(rows, 0, ids, left=True),
+        "attention_mask": padded([[1] * len(row) for row in rows], 0, ids, left=True),
     }
 
 
@@ -216,23 +210,24 @@ def scoring_batch(objective: Objective, batch: Batch, written: Sequence[Written]
     """
     batch_ids = batch["input_ids"]
     label_rows = [[IGNORED] * len(continuation.prompt) + continuation.tokens for continuation in written]
-    labels = padded_right(label_rows, IGNORED, batch_ids)
+    labels = padded(label_rows, IGNORED, batch_ids)
     if objective.backbone.architecture == "encoder-decoder":
         rows = torch.tensor([continuation.row for continuation in written], device=batch_ids.device)
         sources: Any = {name: value[rows] for name, value in batch.items() if isinstance(value, Tensor)}
         return {**sources, "labels": labels}  # type: ignore[typeddict-item]
     ids = [continuation.prompt + continuation.tokens for continuation in written]
     return {
-        "input_ids": padded_right(ids, 0, batch_ids),
-        "attention_mask": padded_right([[1] * len(row) for row in ids], 0, batch_ids),
+        "input_ids": padded(ids, 0, batch_ids),
+        "attention_mask": padded([[1] * len(row) for row in ids], 0, batch_ids),
         "labels": labels,
     }
 
 
-def padded_right(rows: Sequence[Sequence[int]], fill: int, ids: Tensor) -> Tensor:
+def padded(rows: Sequence[Sequence[int]], fill: int, ids: Tensor, *, left: bool = False) -> Tensor:
     """Stack rows of unequal length, [B, T] with T the longest; dtype and device are those of `ids`."""
     longest = max(len(row) for row in rows)
-    return ids.new_tensor([list(row) + [fill] * (longest - len(row)) for row in rows])
+    fillings = [[fill] * (longest - len(row)) for row in rows]
+    return ids.new_tensor([[*gap, *row] if left else [*row, *gap] for row, gap in zip(rows, fillings, strict=True)])
 
 
 @contextmanager

@@ -121,24 +121,10 @@ class Head(Protocol):
         """Expected logit under the softmax, sum_w p(w) z_w, [n]; the entropy is `lse - expected`."""
 
     def lse_at(self, beta: float) -> Tensor:
-        """Log-sum-exp of z / beta, [n].
-
-        Args:
-            beta: temperature, above 0.
-
-        Raises:
-            UsageError: for another temperature.
-        """
+        """Log-sum-exp of z / beta, [n]; a UsageError for a temperature beta that is not above 0."""
 
     def expected_at(self, beta: float) -> Tensor:
-        """Expected logit under softmax(z / beta), of z itself, [n].
-
-        Args:
-            beta: temperature, above 0.
-
-        Raises:
-            UsageError: for another temperature.
-        """
+        """Expected logit under softmax(z / beta), of z itself, [n]; a UsageError as for `lse_at`."""
 
     def nll(self, at_target: Tensor) -> Tensor:
         """-log p of tokens from their logits, `lse - at_target` [n], with all digits where p is nearly 1.
