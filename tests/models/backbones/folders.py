@@ -1,11 +1,13 @@
-"""Folders with tiny random models and their tokenizers, as a publisher would save them."""
+"""Texts of a task, and folders with tiny random models and their tokenizers, as a publisher would save them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
@@ -16,8 +18,25 @@ from transformers import (
 )
 
 from bench.tasks.encode.bpe import train_bpe
+from bench.tasks.encode.words import word_tokenizer
 
 TEXTS = ("I went to Athens and Iraq before, and I love one of the places more, which is", "the cat sat on the mat")
+
+
+class Texts:
+    """What a backbone asks of a task."""
+
+    def __init__(self, *markers: str, lines: Sequence[str] = TEXTS) -> None:
+        self.markers, self.lines = markers, list(lines)
+
+    def tokenizer(self, vocabulary: int) -> Any:
+        return train_bpe(self.lines * 4, vocabulary)
+
+    def word_tokenizer(self, vocabulary: int) -> Any:
+        return word_tokenizer(self.lines, vocabulary)
+
+    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
+        return None
 
 
 def save_model(kind: str, folder: Path, texts: tuple[str, ...] = TEXTS, dtype: torch.dtype = torch.float32) -> Path:

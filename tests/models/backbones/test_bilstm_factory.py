@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from bench.config.decoding import parse
 from bench.errors import DataError, MissingError, UsageError
@@ -15,30 +14,14 @@ from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.recurrent.bilstm import bilstm
 from bench.models.mle import MLE
-from bench.tasks.encode.bpe import train_bpe
-from bench.tasks.encode.words import word_tokenizer
+from tests.models.backbones.folders import Texts
 from tests.models.tiny_bilstm import collate, texts
 
 TEXT = ["Oslo is the capital of Norway .", "The capital of Peru is Lima .", "Oslo has a port ."]
 
 
-class Texts:
-    """A task's words."""
-
-    markers: tuple[str, ...] = ()
-
-    def tokenizer(self, vocabulary: int) -> Any:
-        return train_bpe(TEXT, vocabulary)
-
-    def word_tokenizer(self, vocabulary: int) -> Any:
-        return word_tokenizer(TEXT, vocabulary)
-
-    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> Tensor | None:
-        return None
-
-
 def make(seed: int = 0, **options: Any) -> Any:
-    return bilstm("bilstm", Texts(), seed, **{"vocabulary": 300, "width": 8, "exemplar_width": 3, **options})
+    return bilstm("bilstm", Texts(lines=TEXT), seed, **{"vocabulary": 300, "width": 8, "exemplar_width": 3, **options})
 
 
 def equal(first: Backbone, second: Backbone) -> bool:

@@ -28,8 +28,8 @@ from bench.models.backbones.exactness import (
 )
 from bench.models.backbones.logits import LogitRule
 from bench.models.mle import MLE
-from bench.tasks.encode.bpe import train_bpe
 from tests.models.backbones.families import PAGE, Family, found, names, tiny
+from tests.models.backbones.folders import Texts
 
 ROW = re.compile(r"^\| (\S+) \| (\S+) \| (exact|refused) \| (.*) \|$", re.MULTILINE)
 WRITTEN = {(name, architecture): (verdict, said) for name, architecture, verdict, said in ROW.findall(PAGE.read_text())}
@@ -172,15 +172,6 @@ def test_nothing_is_disturbed() -> None:
     assert [part.training for part in backbone.modules()] == modes
     assert all(weight.grad is None for weight in backbone.parameters())
     assert all(torch.equal(*pair) for pair in zip(weights, backbone.parameters(), strict=True))
-
-
-class Texts:
-    """What a backbone from scratch asks of a task."""
-
-    markers: tuple[str, ...] = ()
-
-    def tokenizer(self, vocabulary: int) -> Any:
-        return train_bpe(["the cat sat on the mat"] * 4, vocabulary)
 
 
 @pytest.mark.parametrize("name", ["small-causal", "small-encdec", "f2-decoder"])

@@ -15,21 +15,10 @@ from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, HUB, BackboneEntry, is_pretrained
 from bench.models.backbones.hub import architecture, hub, identity
 from bench.models.backbones.pretrained import tensors_sha256
-from tests.models.backbones.folders import save_model
+from tests.models.backbones.folders import Texts, save_model
 
+WORDS = Texts("<cell>", "</cell>")
 SIZES = {"gpt2": "decoder-only", "llama": "decoder-only", "bart": "encoder-decoder"}
-
-
-class Words:
-    """The little a backbone wants from a task."""
-
-    markers: tuple[str, ...] = ("<cell>", "</cell>")
-
-    def tokenizer(self, vocabulary: int) -> Any:
-        raise AssertionError("a pretrained backbone brings its own")
-
-    def reference_embeddings(self, tokenizer: Any, width: int, seed: int) -> None:
-        raise AssertionError("a pretrained backbone brings its own")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_folder_gives_states_logits_and_its_architecture(name: str, folders: dict[str, Path]) -> None:
-    backbone = hub(str(folders[name]), Words(), 0)
+    backbone = hub(str(folders[name]), WORDS, 0)
     assert backbone.architecture == SIZES[name] == architecture(str(folders[name]))
     ids = torch.tensor([[5, 6, 7, 8], [5, 6, 0, 0]])
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
@@ -52,7 +41,7 @@ def test_a_folder_gives_states_logits_and_its_architecture(name: str, folders: d
 
 
 def test_markers_become_one_token_each(folders: dict[str, Path]) -> None:
-    backbone = hub(str(folders["bart"]), Words(), 0)
+    backbone = hub(str(folders["bart"]), WORDS, 0)
     ids = backbone.tokenizer("<cell> the </cell>", add_special_tokens=False)["input_ids"]
     assert backbone.tokenizer.convert_tokens_to_ids("<cell>") in ids
     assert backbone.model.final_logits_bias.shape[-1] == backbone.vocabulary_size
@@ -63,10 +52,10 @@ def test_vectors_of_markers_come_from_the_seed(folders: dict[str, Path]) -> None
     found = []
     for seed in (0, 0, 1):
         torch.rand(3)
-        found.append(hub(str(folders["gpt2"]), Words(), seed).embedding().detach())
+        found.append(hub(str(folders["gpt2"]), WORDS, seed).embedding().detach())
     first, again, other = found
     assert torch.equal(first, again)
-    added = len(Words.markers)
+    added = len(WORDS.markers)
     assert torch.equal(first[:-added], other[:-added])
     assert not torch.equal(first[-added:], other[-added:])
 
@@ -77,20 +66,20 @@ def test_the_hub_is_not_asked_for_adapters(folders: dict[str, Path], monkeypatch
     asked: list[dict[str, Any]] = []
     for module in ("transformers.models.auto.auto_factory", "transformers.integrations.peft"):
         monkeypatch.setattr(f"{module}.find_adapter_config_file", lambda place, **named: asked.append(named))
-    hub(str(folders["gpt2"]), Words(), 0)
+    hub(str(folders["gpt2"]), WORDS, 0)
     assert [named.get("local_files_only") for named in asked] == [True, True]
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_it_is_trained_with_its_dropout(name: str, folders: dict[str, Path]) -> None:
     """The library gives models in evaluation mode, in which none would be drawn."""
-    backbone = hub(str(folders[name]), Words(), 0)
+    backbone = hub(str(folders[name]), WORDS, 0)
     assert all(part.training for part in backbone.modules())
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_freezing_fixes_input_and_output_embeddings_and_nothing_else(name: str, folders: dict[str, Path]) -> None:
-    backbone = hub(str(folders[name]), Words(), 0, freeze_embeddings=True)
+    backbone = hub(str(folders[name]), WORDS, 0, freeze_embeddings=True)
     assert not backbone.embedding().requires_grad
     assert not any(p.requires_grad for p in backbone.head_parameters())
     assert any(p.requires_grad for p in backbone.parameters())
@@ -117,7 +106,7 @@ def test_without_folder_cache_or_hub_it_says_so(endpoint: str, monkeypatch: pyte
     monkeypatch.setenv("HF_ENDPOINT", endpoint) if endpoint else monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert not hub_reachable()
     with pytest.raises(MissingError, match="backbone.path=FOLDER"):
-        hub("nobody/has-this-model", Words(), 0)
+        hub("nobody/has-this-model", WORDS, 0)
     with pytest.raises(MissingError, match="nobody/has-this-model"):
         architecture("nobody/has-this-model")
 
@@ -138,7 +127,7 @@ def converted(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path
 def test_a_converted_model_is_a_backbone_by_its_name(converted: Path) -> None:
     assert is_pretrained("tiny")
     assert identity("tiny", "", "main") == {"tensors_sha256": tensors_sha256(converted)}
-    assert hub("tiny", Words(), 0).architecture == "decoder-only"
+    assert hub("tiny", WORDS, 0).architecture == "decoder-only"
 
 
 def test_the_key_of_a_converted_model_does_not_need_its_weights(converted: Path) -> None:
@@ -146,7 +135,7 @@ def test_the_key_of_a_converted_model_does_not_need_its_weights(converted: Path)
     shutil.rmtree(converted.parent)
     assert identity("tiny", "", "main") == pinned
     with pytest.raises(MissingError, match="backbone 'tiny' is not on this machine; get it with"):
-        hub("tiny", Words(), 0)
+        hub("tiny", WORDS, 0)
 
 
 def test_a_converted_model_with_other_tensors_is_refused(converted: Path) -> None:
@@ -155,7 +144,7 @@ def test_a_converted_model_with_other_tensors_is_refused(converted: Path) -> Non
     tensors[name][..., 0] += 1
     save_file(tensors, converted, metadata={"format": "pt"})
     with pytest.raises(DataError, match="expected"):
-        hub("tiny", Words(), 0)
+        hub("tiny", WORDS, 0)
 
 
 def test_the_hash_is_of_the_tensors_and_not_of_the_header(converted: Path, tmp_path: Path) -> None:

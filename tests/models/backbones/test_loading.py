@@ -15,18 +15,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from bench.models.backbones.hub import hub
 from bench.tasks.encode.bpe import train_bpe
-from tests.models.backbones.folders import TEXTS
-from tests.models.backbones.test_hub import Words
+from tests.models.backbones.folders import TEXTS, Texts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 
 LOOK_S = 0.001
-
-
-class Plain(Words):
-    """A task without tokens of its own."""
-
-    markers = ()
 
 
 def own_memory() -> int:
@@ -64,7 +57,7 @@ def test_no_second_copy_is_held(tmp_path: Path, dtype: torch.dtype, most: float)
     tokenizer.save_pretrained(tmp_path)
     del model
     with peak() as seen:
-        backbone = hub(str(tmp_path), Plain(), 0)
+        backbone = hub(str(tmp_path), Texts(), 0)
     size = 4 * sum(p.numel() for p in backbone.parameters())
     assert {p.dtype for p in backbone.parameters()} == {torch.float32}
     assert size > 70e6

@@ -23,15 +23,8 @@ from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from tests.conftest import Ended
 from tests.e2e import stores
-from tests.models.backbones.folders import save_model
-from tests.models.backbones.test_hub import Words
-
-
-class Plain(Words):
-    """A task without tokens of its own."""
-
-    markers = ()
-
+from tests.models.backbones.folders import Texts, save_model
+from tests.models.backbones.test_hub import WORDS
 
 KINDS = ["gpt2", "llama", "bart"]
 LAYERS = {"gpt2": "c_attn", "llama": "q_proj,v_proj", "bart": "q_proj,v_proj"}
@@ -43,9 +36,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {kind: save_model(kind, root / kind) for kind in KINDS}
 
 
-def adapted(folder: Path, texts: Words | None = None, **options: Any) -> Backbone:
+def adapted(folder: Path, texts: Texts | None = None, **options: Any) -> Backbone:
     pytest.importorskip("peft")
-    return hub(str(folder), texts or Words(), 3, **{"lora_rank": 2, **options})
+    return hub(str(folder), texts or WORDS, 3, **{"lora_rank": 2, **options})
 
 
 def batch(kind: str) -> Any:
@@ -95,14 +88,14 @@ def test_adapters_alone_are_trained_and_stored(kind: str, folders: dict[str, Pat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_adapters_begin_with_nothing(kind: str, folders: dict[str, Path]) -> None:
-    made = [adapted(folders[kind], Plain()), hub(str(folders[kind]), Plain(), 3)]
+    made = [adapted(folders[kind], Texts()), hub(str(folders[kind]), Texts(), 3)]
     first, second = [log_probs(HistAlign(backbone), kind) for backbone in made]
     assert torch.equal(first, second)
 
 
 def test_the_seed_decides_the_adapters(folders: dict[str, Path]) -> None:
     pytest.importorskip("peft")
-    made = [hub(str(folders["llama"]), Words(), seed, lora_rank=2).state_dict() for seed in (0, 0, 1)]
+    made = [hub(str(folders["llama"]), WORDS, seed, lora_rank=2).state_dict() for seed in (0, 0, 1)]
     name = next(name for name in made[0] if "lora_A" in name)
     assert torch.equal(made[0][name], made[1][name])
     assert not torch.equal(made[0][name], made[2][name])
@@ -130,13 +123,13 @@ def test_layers_by_name(folders: dict[str, Path]) -> None:
 )
 def test_options_that_say_nothing_are_refused(options: dict[str, Any], says: str, folders: dict[str, Path]) -> None:
     with pytest.raises(UsageError, match=says):
-        hub(str(folders["gpt2"]), Words(), 0, **options)
+        hub(str(folders["gpt2"]), WORDS, 0, **options)
 
 
 def test_without_peft_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, folders: dict[str, Path]) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(MissingError, match=r"pip install 'objective-bench\[lora\]'"):
-        hub(str(folders["gpt2"]), Words(), 0, lora_rank=2)
+        hub(str(folders["gpt2"]), WORDS, 0, lora_rank=2)
 
 
 def test_options_are_in_a_key_only_where_they_are_used() -> None:

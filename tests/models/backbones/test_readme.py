@@ -16,21 +16,12 @@ from bench.generation.row_cache import new_cache
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import why_inexact
 from bench.models.mle import MLE
-from bench.tasks.encode.bpe import train_bpe
 from tests.models.backbones.families import tiny
+from tests.models.backbones.folders import Texts
 
 FOLDER = Path(__file__).parents[3] / "models" / "backbones"
 PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 FILES: dict[str, str] = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
-
-
-class Texts:
-    """What a factory asks of a task."""
-
-    markers: tuple[str, ...] = ()
-
-    def tokenizer(self, vocabulary: int) -> Any:
-        return train_bpe(["the cat sat on the mat"] * 4, vocabulary)
 
 
 def module(name: str) -> ModuleType:
