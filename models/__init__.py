@@ -1,4 +1,4 @@
-"""Training objectives, one LightningModule per file. METHODS lists them all."""
+"""Training objectives, which are LightningModules. METHODS lists them all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""models/f2softmax.py: golden vectors, fast and plain loss, decoding by eq. 7, and the start from a trained softmax."""
+"""models/f2softmax.py: classes, fast and plain loss, and the start from a trained softmax."""
 
 from __future__ import annotations
 
