@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from bench.base.entries import Entry
@@ -64,6 +65,9 @@ MEMORIES = ("mle.cache", "mle.knn")
 
 DECODERS = ("mle.penalty", "mle.min_p", "mle.typical")
 """What explains less repetition and more diversity: decoders that nothing was trained for."""
+
+MODERN = partial(MethodEntry, group="modern", source="released code")
+BASELINE = partial(MethodEntry, baseline=True)
 
 UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0, "summary": "its weights as they were before the first step"}
 
@@ -214,25 +218,21 @@ METHODS: dict[str, MethodEntry] = {
         controls=("adadec.const", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
     ),
-    "simctg": MethodEntry(
+    "simctg": MODERN(
         "bench.models.simctg:SimCTG",
         "cross-entropy with a contrastive term that spreads the states of a text",
         "Su et al. 2022",
         variants=RELEASED,
         controls=("mle.contrastive", *DECODERS),
-        group="modern",
-        source="released code",
     ),
-    "ct": MethodEntry(
+    "ct": MODERN(
         "bench.models.ct:CT",
         "cross-entropy, and the target above each of the preceding tokens",
         "Jiang et al. 2022",
         variants=RELEASED,
         controls=DECODERS,
-        group="modern",
-        source="released code",
     ),
-    "label_smoothing": MethodEntry(
+    "label_smoothing": MODERN(
         "bench.models.label_smoothing:LabelSmoothing",
         "cross-entropy with a share of the target spread over the vocabulary",
         "Szegedy et al. 2016",
@@ -244,18 +244,16 @@ METHODS: dict[str, MethodEntry] = {
             },
         },
         controls=("mle.calibrated",),
-        group="modern",
         source="secondary",
     ),
-    "confidence_penalty": MethodEntry(
+    "confidence_penalty": MODERN(
         "bench.models.confidence_penalty:ConfidencePenalty",
         "cross-entropy less a share of the model's entropy",
         "Pereyra et al. 2017",
         controls=("label_smoothing", "mle.calibrated"),
-        group="modern",
         source="secondary",
     ),
-    "gem": MethodEntry(
+    "gem": MODERN(
         "bench.models.gem:GEM",
         "the target raised against a sharpened copy of the model",
         "Li et al. 2025",
@@ -264,19 +262,15 @@ METHODS: dict[str, MethodEntry] = {
             "released": {"method.h": "log_sigmoid", "method.scale": 0.01, "summary": AS_RELEASED},
         },
         controls=("mle.tempered", *DECODERS),
-        group="modern",
-        source="released code",
     ),
-    "entmax": MethodEntry(
+    "entmax": MODERN(
         "bench.models.entmax:Entmax",
         "a distribution with exact zeros, and the loss that belongs to it",
         "Peters et al. 2019",
         variants={"sparsemax": {"method.alpha": 2.0, "summary": "the sparsest of its kind, at alpha 2"}},
         controls=DECODERS,
-        group="modern",
-        source="released code",
     ),
-    "emo": MethodEntry(
+    "emo": MODERN(
         "bench.models.emo:EMO",
         "wrong tokens cost less the nearer their embedding is to the target's",
         "Ren et al. 2024",
@@ -285,44 +279,35 @@ METHODS: dict[str, MethodEntry] = {
             "shuffled": {"method.embedding": "shuffled", "summary": "each token has another token's embedding"},
         },
         controls=("mle.continued", "emo.shuffled"),
-        group="modern",
-        source="released code",
     ),
-    "mtp": MethodEntry(
+    "mtp": MODERN(
         "bench.models.mtp:MTP",
         "the next tokens too, by heads that are there in training only",
         "Gloeckle et al. 2024",
-        group="modern",
         source="memory",
     ),
-    "ditto": MethodEntry(
+    "ditto": MODERN(
         "bench.models.ditto:Ditto",
         "a repeated span should be less likely than one repetition before",
         "Xu et al. 2022",
         variants=RELEASED,
         controls=("mle.continued", *DECODERS),
-        group="modern",
-        source="released code",
     ),
-    "gold": MethodEntry(
+    "gold": MODERN(
         "bench.models.gold:GOLD",
         "off-policy policy gradient on the true texts",
         "Pang and He 2021",
         variants={**RELEASED, "p": {"method.reward": "p", "summary": "rewards are log-probabilities"}},
         controls=("mle.continued",),
-        group="modern",
-        source="released code",
     ),
-    "scalegrad": MethodEntry(
+    "scalegrad": MODERN(
         "bench.models.scalegrad:ScaleGrad",
         "tokens that are new in a text get a larger gradient",
         "Lin et al. 2021",
         variants=RELEASED,
         controls=DECODERS,
-        group="modern",
-        source="released code",
     ),
-    "tailr": MethodEntry(
+    "tailr": MODERN(
         "bench.models.tailr:TaiLr",
         "a token counts less the less likely the model finds it",
         "Ji et al. 2023",
@@ -357,38 +342,32 @@ METHODS: dict[str, MethodEntry] = {
                 {"form": "power", "k": 1.0},
             )
         },
-        group="modern",
-        source="released code",
     ),
-    "loss_truncation": MethodEntry(
+    "loss_truncation": MODERN(
         "bench.models.loss_truncation:LossTruncation",
         "rows with the largest losses, which may be noise, are left out",
         "Kang and Hashimoto 2020",
         variants=RELEASED,
         controls=("mle.min_p", "mle.typical"),
-        group="modern",
         source="secondary",
     ),
-    "copy_exemplar": MethodEntry(
-        "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019", baseline=True
+    "copy_exemplar": BASELINE(
+        "bench.models.baselines:CopyExemplar", "writes the exemplar as it is", "Peng et al. 2019"
     ),
-    "lead": MethodEntry(
+    "lead": BASELINE(
         "bench.models.baselines:Lead",
         "writes the first words of the source",
         "a baseline of summarisation",
-        baseline=True,
     ),
-    "unigram": MethodEntry(
+    "unigram": BASELINE(
         "bench.models.ngrams:Unigram",
         "how often each token is a training target",
         "a trivial control",
-        baseline=True,
     ),
-    "bigram": MethodEntry(
+    "bigram": BASELINE(
         "bench.models.ngrams:Bigram",
         "how often each token followed the one before it, smoothed",
         "Witten and Bell 1991",
-        baseline=True,
     ),
 }
 
@@ -403,16 +382,11 @@ def one_gradient() -> dict[str, list[str]]:
     """
     named: dict[str, list[str]] = {}
     for method, entry in METHODS.items():
-        for name, settings in {method: {}, **_named_settings(method, entry)}.items():
+        for variant, settings in {"": {}, **(entry.variants or {})}.items():
             options = {key.removeprefix("method."): value for key, value in settings.items()}
             if gradient := entry.gradient(options):
-                named.setdefault(gradient, []).append(name)
+                named.setdefault(gradient, []).append(f"{method}.{variant}".removesuffix("."))
     return {gradient: names for gradient, names in named.items() if len(names) > 1}
-
-
-def _named_settings(method: str, entry: MethodEntry) -> dict[str, Mapping[str, Any]]:
-    """The settings of the variants of a method, by full name."""
-    return {f"{method}.{variant}": settings for variant, settings in (entry.variants or {}).items()}
 
 
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
