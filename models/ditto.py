@@ -21,14 +21,14 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
-from bench.models.functional.head_losses import nll_of
 from bench.models.functional.token_losses import repetition_penalty
+from bench.models.mle import MLE
 
 FLOOR = 1e-20
 """Smallest argument of the logarithm, as in the released code: at most 46 nats."""
 
 
-class Ditto(Objective):
+class Ditto(MLE):
     """Each optimiser step is either maximum likelihood or the repetition loss of texts that repeat one span.
 
     Source: Xu et al. 2022 (arXiv 2206.02369), read in the released code (repetetion_penalty_accum_loss.py) and its
@@ -72,10 +72,6 @@ class Ditto(Objective):
     ) -> None:
         super().__init__(backbone)
         self.mix, self.decay, self.span, self.variant = mix, decay, span, variant
-
-    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
-        """-log p of the target, [n]: the loss of the steps that are not on repeated spans."""
-        return nll_of(head, tokens.targets), {}
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Maximum likelihood or the repetition loss, as the step has drawn."""

@@ -31,15 +31,15 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
-from bench.models.functional.head_losses import nll_of
 from bench.models.functional.unlikelihood import repeated, unlikelihood
+from bench.models.mle import MLE
 from bench.models.ul_token import token_losses
 
 FLOOR = 1e-20
 """Smallest 1 - p of a repeated token, as in the released code: at most 46 nats."""
 
 
-class ULSeq(Objective):
+class ULSeq(MLE):
     """Each optimiser step is either maximum likelihood or the unlikelihood of what the model repeats.
 
     Source: Welleck et al. 2020, section 5.2: greedy continuations of prompts from training text; every token of a
@@ -93,12 +93,8 @@ class ULSeq(Objective):
         super().__init__(backbone)
         self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 
-    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        """-log p of the target, [n]: the loss of the steps that are not on sequences."""
-        return nll_of(head, tokens.targets), {}
-
     def step_loss(self, batch: Batch) -> LossSum:
-        """Maximum likelihood or the sequence loss, as the step has drawn."""
+        """The loss of tokens or the sequence loss, as the step has drawn."""
         if self.sequences.turn(self.run_seed, batch["step"]):
             return sequence_loss(self, batch, self.sequences)
         return super().step_loss(batch)
@@ -192,7 +188,7 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
     return replace(states, targets=states.targets.masked_fill(weights == 0, IGNORED)), weights
 
 
-class ULTokenSeq(Objective):
+class ULTokenSeq(ULSeq):
     """Each optimiser step is either the token-level objective or the sequence-level one.
 
     Source: Welleck et al. 2020, section 6, the model named by both; UL-token+seq of F2-Softmax (Choi et al. 2020,
@@ -212,7 +208,6 @@ class ULTokenSeq(Objective):
     name = "ul_token_seq"
     equations = (r"\ell = \ell_{\text{UL-seq}} \text{ with probability } m, \text{ else } \ell_{\text{UL-token}}",)
     parent = "ul_token"
-    min_target_tokens = 8
 
     def __init__(
         self,
@@ -225,16 +220,9 @@ class ULTokenSeq(Objective):
         ngram: Positive = 4,
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
-        super().__init__(backbone)
+        super().__init__(backbone, mix=mix, prefix=prefix, continuation=continuation, ngram=ngram, variant=variant)
         self.alpha, self.variant = alpha, variant
-        self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """The token-level objective: the steps that are not on sequences."""
         return token_losses(self, tokens, head, self.alpha, released=self.variant != "paper")
-
-    def step_loss(self, batch: Batch) -> LossSum:
-        """The token-level objective or the sequence loss, as the step has drawn."""
-        if self.sequences.turn(self.run_seed, batch["step"]):
-            return sequence_loss(self, batch, self.sequences)
-        return super().step_loss(batch)
