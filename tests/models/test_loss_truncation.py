@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -16,7 +19,6 @@ from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import ModernCase, modern_case
 from tests.models.still import KINDS, batch
-from tests.models.together import together
 
 CASES = ["loss_truncation_0", "loss_truncation_1"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
@@ -26,6 +28,25 @@ SMALL: dict[str, Any] = {"size": 4, "min_count": 4, "dropped": 0.5}
 def identity(tensor: Tensor) -> Tensor:
     """What reduces over one rank."""
     return tensor
+
+
+def together(act: Callable[[int, Callable[[Tensor], Tensor]], Any], world: int) -> list[Any]:
+    """Call a function on every rank at once, a thread each, with its number and a sum over ranks."""
+    given: dict[int, Tensor] = {}
+    barrier = Barrier(world, timeout=60)
+
+    def on(rank: int) -> Any:
+        def reduce(tensor: Tensor) -> Tensor:
+            given[rank] = tensor
+            barrier.wait()
+            total: Tensor = sum(given[other] for other in range(world))  # type: ignore[assignment]
+            barrier.wait()
+            return total
+
+        return act(rank, reduce)
+
+    with ThreadPoolExecutor(world) as pool:
+        return list(pool.map(on, range(world)))
 
 
 def logits_of(losses: Tensor) -> Tensor:
