@@ -1,9 +1,9 @@
 """Compare training objectives for text generation: every objective, every task, one metric layer.
 
 `bench.run` trains, evaluates and scores; `bench.load` reads stored results; `bench.make` returns an objective and a
-task for your own Lightning trainer. Your own methods, tasks, backbones and decodings derive from `Objective`, `Task`,
-`Backbone` and `Decoding`; your own metric is a function of stored predictions and a `Metric` that names it. A name is
-imported when it is first used.
+task for your own Lightning trainer; `bench.attach` puts an objective into a model of `transformers`. Your own methods,
+tasks, backbones and decodings derive from `Objective`, `Task`, `Backbone` and `Decoding`; your own metric is a function
+of stored predictions and a `Metric` that names it. A name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,28 @@ if TYPE_CHECKING:
     from bench.board.run import run
     from bench.cells.make import make
     from bench.decodings.core.decoding import Decoding
+    from bench.integrations.attach import attach, detach
+    from bench.integrations.trainer import trainer_for
     from bench.metrics import MetricEntry as Metric
     from bench.models.backbones.backbone import Backbone
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
-__all__ = ["Backbone", "Board", "Decoding", "Metric", "Objective", "Task", "__version__", "load", "make", "run"]
+__all__ = [
+    "Backbone",
+    "Board",
+    "Decoding",
+    "Metric",
+    "Objective",
+    "Task",
+    "__version__",
+    "attach",
+    "detach",
+    "load",
+    "make",
+    "run",
+    "trainer_for",
+]
 
 PLACES = {
     "Backbone": "bench.models.backbones.backbone:Backbone",
@@ -32,9 +48,12 @@ PLACES = {
     "Metric": "bench.metrics:MetricEntry",
     "Objective": "bench.models.core.objective:Objective",
     "Task": "bench.tasks.core.task:Task",
+    "attach": "bench.integrations.attach:attach",
+    "detach": "bench.integrations.attach:detach",
     "load": "bench.board.board:load",
     "make": "bench.cells.make:make",
     "run": "bench.board.run:run",
+    "trainer_for": "bench.integrations.trainer:trainer_for",
 }
 """Where the public names are."""
 

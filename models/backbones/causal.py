@@ -32,8 +32,8 @@ class Causal(Backbone):
             return self.model.base_model
         return self.model.model  # Llama 4 of text names its body otherwise than it says
 
-    def states(self, batch: Batch) -> States:
-        """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
+    def hidden(self, batch: Batch) -> Tensor:
+        """State behind every token, [B, T, D]."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
         refuse_longer(self.max_positions, ids.shape[1], "rows")
         attention = mask
@@ -42,7 +42,15 @@ class Causal(Backbone):
         hidden = self.body(
             input_ids=ids, attention_mask=attention, position_ids=positions(mask), use_cache=False
         ).last_hidden_state
-        hidden = self.logit_rule.scaled(hidden)
+        return self.logit_rule.scaled(hidden)
+
+    def states(self, batch: Batch) -> States:
+        """Position t predicts token t+1; entry m holds state m and token m+1, readable strictly later."""
+        return self.states_of(self.hidden(batch), batch)
+
+    def states_of(self, hidden: Tensor, batch: Batch) -> States:
+        """Return the states of a batch from the output of `hidden`, [B, T, D]."""
+        ids, mask = batch["input_ids"], batch["attention_mask"]
         targets = batch["labels"][:, 1:]
         cpu = None
         if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):

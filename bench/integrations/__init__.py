@@ -1,0 +1,1 @@
+"""Integrations: objectives of this suite inside the trainers that people already have."""

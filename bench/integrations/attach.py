@@ -1,0 +1,515 @@
+"""Attach: any model of `transformers` is trained by an objective of this suite, in whatever trainer trains it.
+
+    bench.attach(model, "histalign", tokenizer)
+    Trainer(model, ...).train()  # or TRL, Accelerate, a plain loop
+
+The model gets a subclass of its own class whose `forward` returns the objective's loss where labels are given. All else
+is the model's own: its name, parameters, generation and `save_pretrained`.
+
+Shapes: B rows, T tokens of a row, N new tokens of a generation step, V vocabulary, D width of a state.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from functools import wraps
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+from torch.nn.functional import pad
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from bench.base.lightning import use_lightning
+from bench.cells.build import check_exact, continue_with, sample_with
+from bench.config.resolve import find_method
+from bench.decodings.searches import Greedy
+from bench.errors import UsageError
+from bench.generation.row_cache import RowCache, new_cache
+from bench.models import METHODS
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
+from bench.models.backbones.cache_keyword import library_keyword
+from bench.models.backbones.causal import Causal, positions
+from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
+from bench.models.core.states import IGNORED, States, slices
+from bench.models.mle import MLE
+
+__all__ = ["attach", "attached_objective", "detach"]
+
+KEY = "_bench_attached"
+STATE = "objective_state"
+"""Submodule of a model that holds the objective's own parameters and buffers, so that checkpoints have them."""
+
+PREDICTS = ("logits", "log_probs", "decode_log_probs")
+"""Methods of an objective that decide what it predicts."""
+
+IGNORED_ARGUMENTS = ("use_cache", "return_dict", "logits_to_keep", "decoder_attention_mask")
+"""Arguments of `forward` that change nothing about a loss."""
+READ_ARGUMENTS = ("input_ids", "attention_mask", "labels", "position_ids", "decoder_input_ids", "num_items_in_batch")
+
+
+class OwnState(nn.Module):
+    """The objective's own parameters, buffers and modules, as a part of the model: the very same dictionaries."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self._parameters, self._buffers = objective._parameters, objective._buffers
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))  # of the optimiser so far
+        for name, module in objective.named_children():
+            if name != "backbone":
+                self.add_module(name, module)
+
+
+class Attached:
+    """What a model knows of its objective. It is no module, because the objective holds the model.
+
+    Args:
+        objective: over the model.
+        kind: the model's own class.
+    """
+
+    def __init__(self, objective: Objective, kind: type[nn.Module]) -> None:
+        self.objective, self.kind = objective, kind
+        self.inside = False
+        self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
+
+    def guard(self, body: nn.Module, arguments: tuple[Any, ...]) -> None:
+        """Refuse a training pass that goes round the objective; called before the model's body runs.
+
+        Raises:
+            UsageError: with what goes round it most often.
+        """
+        if body.training and torch.is_grad_enabled() and not self.inside:
+            raise UsageError(
+                f"'{self.objective.name}' is attached to this model, and a training pass goes round it: expected "
+                f"model(..., labels=...). Options of trainers that compute a loss of their own do this "
+                f"(use_liger_kernel, label_smoothing_factor, compute_loss_func, TRL's own loss): switch them off, take "
+                f"bench.trainer_for(YourTrainer), or call bench.detach(model)"
+            )
+
+    def __enter__(self) -> Objective:
+        self.inside = True
+        return self.objective
+
+    def __exit__(self, *_: object) -> None:
+        self.inside = False
+
+
+def attach(
+    model: Any,
+    method: str = "mle",
+    tokenizer: Any = None,
+    *,
+    reference: Any = None,
+    token_counts: Tensor | None = None,
+    batches: Iterable[Any] | None = None,
+    seed: int = 0,
+    max_target: int = 64,
+    **options: Any,
+) -> Any:
+    """Let a model be trained by an objective, wherever it is trained; return the model.
+
+    In training mode `model(..., labels=...)` returns the objective's loss: the mean over the target tokens of the
+    batch, or its sum over `num_items_in_batch`. No [B, T, V] tensor is made. In evaluation mode the loss is the
+    method's own negative log-likelihood, in nats per target token, which may be compared between methods; logits are
+    its log-probabilities. A training pass that goes round the objective is refused.
+
+    Args:
+        model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
+            fine-tunes another's weights starts from those that the model has.
+        method: a name of `bench list methods`, such as `histalign.released`, or `file.py:Class`.
+        tokenizer: the model's; methods that look at tokens need it.
+        reference: the frozen model that the method reads along, such as `gold`'s; of the same vocabulary.
+        token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
+        batches: of training data, to which the new weights of a method such as `f2softmax` are fitted; without them
+            they begin at random.
+        seed: of what the method draws.
+        max_target: longest text that a method writes while it is trained.
+        options: of the method, as after `--set method.`.
+
+    Raises:
+        UsageError: the method or an option is unknown, something that the method needs is missing, the method cannot
+            be trained this way, or the states of the model are not those of its own logits.
+    """
+    inner = inner_model(model)
+    if KEY in inner.__dict__:
+        raise UsageError(f"'{attached_objective(inner).name}' is attached already; call bench.detach(model) first")
+    if any(hasattr(parameter, "ds_id") for parameter in inner.parameters()):
+        raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP, or ZeRO-2")
+    use_lightning()
+    found = find_method(method)
+    if reason := why_not(found):
+        raise UsageError(f"'{method}' cannot be attached to a model: {reason}")
+    backbone = backbone_of(inner, tokenizer)
+    check_exact(backbone, type(inner).__name__)
+    objective = found.objective(backbone, **options)
+    if objective.reference and reference is None:
+        raise UsageError(f"'{method}' needs a frozen reference model: attach(..., reference=model)")
+    if objective.uses_token_counts and token_counts is None:
+        raise UsageError(f"'{method}' needs how often each token is a target: attach(..., token_counts=tensor of [V])")
+    context = RunContext(
+        seed=seed,
+        max_target=max_target,
+        token_counts=None if token_counts is None else lambda: token_counts,
+        continue_greedily=continue_with(objective),
+        continue_sampled=sample_with(objective),
+        reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
+    )
+    objective.setup_run(context)
+    if objective.uses_token_counts:
+        assert token_counts is not None
+        objective.prepare(token_counts.cpu())
+    if batches is not None:
+        objective.warm_start(batches)
+    state = OwnState(objective).to(inner.device)
+    attached = Attached(objective, type(inner))
+    inner.add_module(STATE, state)
+    inner.__dict__[KEY] = attached
+    inner.__class__ = attached_class(type(inner))
+    body_of(backbone).register_forward_pre_hook(attached.guard)
+    return model
+
+
+def detach(model: Any) -> Any:
+    """Undo `attach`: the model has its own class and loss again, with the weights that it has now; return it.
+
+    Raises:
+        UsageError: nothing is attached.
+    """
+    inner = inner_model(model)
+    attached: Attached = attached_to(inner)
+    body = body_of(attached.objective.backbone)
+    for key, hook in list(body._forward_pre_hooks.items()):
+        if getattr(hook, "__self__", None) is attached:
+            del body._forward_pre_hooks[key]
+    delattr(inner, STATE)
+    del inner.__dict__[KEY]
+    inner.__class__ = attached.kind
+    return model
+
+
+def attached_objective(model: Any) -> Objective:
+    """Return the objective that is attached to a model.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return attached_to(inner_model(model)).objective
+
+
+def attached_to(model: Any) -> Attached:
+    """Return what is attached to a model of `transformers`."""
+    if KEY not in model.__dict__:
+        raise UsageError(f"nothing is attached to this {type(model).__name__}: call bench.attach(model, METHOD) first")
+    attached: Attached = model.__dict__[KEY]
+    return attached
+
+
+def inner_model(model: Any) -> Any:
+    """Return the model of `transformers` itself, without the adapters of `peft` around it."""
+    if hasattr(model, "get_base_model"):
+        return model.get_base_model()
+    return model
+
+
+def why_not(method: Any) -> str:
+    """Return why a method cannot be attached, or nothing."""
+    baseline = method.base in METHODS and METHODS[method.base].baseline
+    if baseline or method.only_reads or method.untrained or method.chooses_after_training:
+        return "it trains no weights by a loss; evaluate it with bench run"
+    if method.own_backbone:
+        return f"it has a model of its own ({method.own_backbone}); train it with bench run"
+    return ""
+
+
+# The backbone ---------------------------------------------------------------------------------------------------------
+
+
+def backbone_of(model: Any, tokenizer: Any) -> Backbone:
+    """Return a model as states and a head.
+
+    Raises:
+        UsageError: it is no language model of `transformers`.
+    """
+    config = getattr(model, "config", None)
+    if config is None or not hasattr(model, "get_output_embeddings") or model.get_output_embeddings() is None:
+        raise UsageError(f"expected a language model of transformers with a head, got {type(model).__name__}")
+    if not config.is_encoder_decoder:
+        return WholeCausal(model, tokenizer)
+    if type(model.base_model) is type(model):
+        return WholeT5(model, tokenizer)
+    return WholeEncoderDecoder(model, tokenizer)
+
+
+def body_of(backbone: Backbone) -> nn.Module:
+    """Return the module that every forward pass of a model goes through."""
+    body: nn.Module = backbone.body if isinstance(backbone, Causal) else backbone.model.get_decoder()
+    return body
+
+
+def whole(tensor: Any) -> Any:
+    """Return a tensor as this process needs it: of one that FSDP2 has split, all of it."""
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+class WholeHead:
+    """A backbone whose head is read as a whole tensor where its parameters are split among processes."""
+
+    def linear_head(self) -> LinearHead | None:
+        """The head as one matrix product, of whole tensors."""
+        head = super().linear_head()  # type: ignore[misc]
+        if head is None:
+            return None
+        return LinearHead(whole(head.weight), whole(head.bias), whole(head.offset))
+
+
+class WholeCausal(WholeHead, Causal):
+    """A decoder-only model, perhaps split."""
+
+
+class WholeEncoderDecoder(WholeHead, EncoderDecoder):
+    """An encoder-decoder, perhaps split."""
+
+
+class WholeT5(WholeHead, T5):
+    """T5 and its like, perhaps split."""
+
+
+# The forward ----------------------------------------------------------------------------------------------------------
+
+
+def attached_class(kind: Any) -> Any:
+    """Return a subclass of a model's class whose `forward` goes through the objective; it has the same name."""
+    own_forward = kind.forward
+    signature = inspect.signature(own_forward)
+
+    @wraps(own_forward)
+    def forward(self: Any, *values: Any, **named: Any) -> Any:
+        attached: Attached | None = self.__dict__.get(KEY)
+        arguments = arguments_of(signature, self, values, named)
+        if attached is None:
+            return own_forward(self, *values, **named)
+        if arguments.get("labels") is not None:
+            return with_labels(self, attached, arguments)
+        if self.training or predicts_by_head(attached.objective):
+            return own_forward(self, *values, **named)
+        return without_labels(self, attached, arguments)
+
+    @wraps(kind.generate)
+    def generate(self: Any, inputs: Tensor | None = None, *values: Any, **named: Any) -> Any:
+        attached: Attached | None = self.__dict__.get(KEY)
+        if attached is None or predicts_by_head(attached.objective):
+            return kind.generate(self, inputs, *values, **named)
+        settings = named.get("generation_config") or self.generation_config
+        if (named.get("num_beams") or settings.num_beams or 1) > 1:
+            raise UsageError(f"'{attached.objective.name}' writes without beams: num_beams=1")
+        attached.source = named["input_ids"] if inputs is None else inputs
+        try:
+            return kind.generate(self, inputs, *values, **{library_keyword(): new_cache(self.config), **named})
+        finally:
+            attached.source = None
+
+    untraced = torch.compiler.disable(forward)  # its slices depend on the data
+    members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
+    return type(kind.__name__, (kind,), members)
+
+
+def arguments_of(
+    signature: inspect.Signature, model: Any, values: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by their names, those of `**kwargs` among them."""
+    arguments = dict(signature.bind(model, *values, **named).arguments)
+    arguments.pop("self", None)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            arguments.update(arguments.pop(name, {}))
+    return arguments
+
+
+def batch_of(arguments: Mapping[str, Any], *, is_encoder_decoder: bool, name: str) -> Batch:
+    """Return the batch of a call.
+
+    Raises:
+        UsageError: an argument is given that the objective does not read, such as packed rows.
+    """
+    for argument, value in arguments.items():
+        if argument not in (*READ_ARGUMENTS, *IGNORED_ARGUMENTS) and value is not None and value is not False:
+            raise UsageError(f"'{name}' reads {', '.join(READ_ARGUMENTS)}; got `{argument}` too: leave it out")
+    ids = arguments.get("input_ids")
+    if ids is None:
+        raise UsageError(f"'{name}' needs `input_ids`")
+    mask = arguments.get("attention_mask")
+    if mask is None:
+        mask = torch.ones_like(ids)
+    if mask.shape != ids.shape:
+        raise UsageError(f"expected an attention mask of {tuple(ids.shape)}, got {tuple(mask.shape)}")
+    given = arguments.get("position_ids")
+    plain = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    real = mask > 0
+    if given is not None and not any(bool((given == known)[real].all()) for known in (plain, positions(mask))):
+        raise UsageError(f"'{name}' has no packed rows: position_ids start anew within a row; switch packing off")
+    labels = arguments.get("labels")
+    if labels is None:
+        labels = torch.full_like(ids, IGNORED)
+    batch: Batch = {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    return batch
+
+
+def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
+    """Return the loss of the objective in training, the method's own negative log-likelihood in evaluation."""
+    objective = attached.objective
+    follow(objective, model)
+    batch = batch_of(arguments, is_encoder_decoder=model.config.is_encoder_decoder, name=objective.name)
+    n_items = arguments.get("num_items_in_batch")
+    with attached:
+        if model.training:
+            total, n_tokens = training_loss(objective, batch, model, n_items)
+            return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items))
+        hidden, states = states_of(objective, batch)
+        parts = [nll.sum() for _, nll in objective.nll(states)]
+        total = torch.stack(parts).sum() if parts else states.hidden.new_zeros(())
+        n_tokens = (states.targets != IGNORED).sum().clamp(min=1)
+        logits = logits_of(objective, batch, hidden, states)
+    return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items), logits=logits)
+
+
+def training_loss(objective: Objective, batch: Batch, model: Any, n_items: Any) -> tuple[Tensor, Tensor]:
+    """Return the summed loss of a batch and its number of target tokens, at least 1."""
+    if counts_steps(objective):
+        LIVE.add(model)
+        targets = batch["labels"] if model.config.is_encoder_decoder else batch["labels"][:, 1:]
+        n_tokens = int((targets != IGNORED).sum())
+        if writes_texts(objective) and n_items is not None and int(n_items) != n_tokens:
+            raise UsageError(f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1")
+        step = int(getattr(model, STATE).steps)
+        batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
+    loss = objective.step_loss(batch)
+    return loss.total, loss.n_target_tokens.clamp(min=1)
+
+
+def states_of(objective: Objective, batch: Batch) -> tuple[Tensor | None, States]:
+    """Return the states of a batch and, of a decoder-only model, all its hidden states, [B, T, D]."""
+    backbone = objective.backbone
+    if not isinstance(backbone, Causal) or objective.has_reference:
+        return None, objective.states(batch)
+    hidden = backbone.hidden(batch)
+    return hidden, backbone.states_of(hidden, batch)
+
+
+def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states: States) -> Tensor:
+    """Return what the method predicts at every position, [B, T, V]: of a cache method, log-probabilities."""
+    backbone = objective.backbone
+    if predicts_by_head(objective):
+        if hidden is None and isinstance(backbone, Causal):
+            hidden = backbone.hidden(batch)
+        return backbone.head(states.hidden if hidden is None else hidden)
+    if isinstance(backbone, Causal):  # one more position, which no other reads: the states of all T tokens
+        hidden = backbone.hidden(batch) if hidden is None else hidden
+        longer: Batch = {
+            "input_ids": pad(batch["input_ids"], (0, 1)),
+            "attention_mask": pad(batch["attention_mask"], (0, 1), value=1),
+            "labels": torch.zeros_like(pad(batch["labels"], (0, 1))),
+        }
+        states = backbone.states_of(pad(hidden, (0, 0, 0, 1)), longer)
+    else:
+        every: Batch = {**batch, "labels": batch["labels"].clamp(min=0)}
+        states = objective.states(every)
+    found = [objective.log_probs(tokens) for tokens in slices(states, objective.slice_size)]
+    return torch.cat(found).view(*states.targets.shape, -1)
+
+
+def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
+    """Return log-probabilities that head and cache give together: of all positions or, in generation, the last one."""
+    objective = attached.objective
+    follow(objective, model)
+    cache = arguments.get(library_keyword())
+    if cache is None:
+        batch = batch_of(arguments, is_encoder_decoder=model.config.is_encoder_decoder, name=objective.name)
+        hidden, states = states_of(objective, batch)
+        return output_of(model, arguments, logits=logits_of(objective, batch, hidden, states))
+    memory = getattr(cache, "self_attention_cache", cache)
+    if not isinstance(memory, RowCache):
+        raise UsageError(
+            f"'{objective.name}' keeps its memory in a cache of its own; leave {library_keyword()} out, or begin with "
+            f"bench.generation.row_cache.new_cache(model.config)"
+        )
+    log_probs = objective.decode_log_probs(
+        objective.backbone.extend(step_of(model, attached, arguments, cache)), Greedy()
+    )
+    return output_of(model, arguments, logits=log_probs[:, None], **{library_keyword(): cache})
+
+
+def step_of(model: Any, attached: Attached, arguments: Mapping[str, Any], cache: Any) -> Step:
+    """Return a step of generation: the new tokens, [B, N], and the mask of all so far."""
+    mask = arguments.get("attention_mask")
+    if not model.config.is_encoder_decoder:
+        ids = arguments["input_ids"]
+        places = None if mask is None else positions(mask)[:, -ids.shape[1] :]
+        return Step(ids=ids, cache=cache, mask=mask, positions=places)
+    ids, source = arguments["decoder_input_ids"], attached.source
+    if source is None:
+        raise UsageError(f"'{attached.objective.name}' reads the tokens of the source: call model.generate(input_ids)")
+    source = source.repeat_interleave(len(ids) // len(source), dim=0)  # of several texts for a source
+    return Step(ids=ids, cache=cache, mask=mask, source=source, encoded=arguments["encoder_outputs"])
+
+
+def predicts_by_head(objective: Objective) -> bool:
+    """Whether a method predicts by the softmax of the model's own head, so that the model's own forward does."""
+    redefined = [name for name in PREDICTS if getattr(type(objective), name) is not getattr(Objective, name)]
+    return not redefined and not objective.reads_cache
+
+
+def output_of(model: Any, arguments: Mapping[str, Any], **fields: Any) -> Any:
+    """Return the output as the library has it, or as a tuple where the caller wants one."""
+    from transformers.modeling_outputs import CausalLMOutputWithPast, Seq2SeqLMOutput
+
+    kind = Seq2SeqLMOutput if model.config.is_encoder_decoder else CausalLMOutputWithPast
+    output = kind(**fields)
+    return output if arguments.get("return_dict") is not False else output.to_tuple()
+
+
+def follow(objective: Objective, model: Any) -> None:
+    """Let the objective have the mode and the device of its model."""
+    objective.training = model.training
+    if objective.has_reference:
+        objective.reference_model.to(model.device)
+
+
+# Steps of the optimiser -----------------------------------------------------------------------------------------------
+
+LIVE: WeakSet[Any] = WeakSet()
+"""Models in training whose objective counts steps."""
+
+
+def counts_steps(objective: Objective) -> bool:
+    """Whether something happens to an objective before each step of the optimiser."""
+    return type(objective).end_of_step is not Objective.end_of_step or writes_texts(objective)
+
+
+def writes_texts(objective: Objective) -> bool:
+    """Whether the loss is over texts that the model writes itself."""
+    return type(objective).step_loss is not Objective.step_loss
+
+
+def before_step(optimizer: Any, *_: Any) -> None:
+    """Call `end_of_step` of the objectives whose parameters an optimiser is about to change, and count the step."""
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    for model in list(LIVE):
+        if KEY in model.__dict__ and any(id(parameter) in held for parameter in model.parameters()):
+            attached_objective(model).end_of_step(summed_over_ranks)
+            getattr(model, STATE).steps += 1
+
+
+def summed_over_ranks(tensor: Tensor) -> Tensor:
+    """Return the sum of a tensor over all processes."""
+    if torch.distributed.is_initialized():
+        torch.distributed.all_reduce(tensor)
+    return tensor
+
+
+register_optimizer_step_pre_hook(before_step)

@@ -1,0 +1,68 @@
+"""Trainer: a subclass of any trainer of `transformers` or TRL that trains its model by an objective of this suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.errors import UsageError
+from bench.integrations.attach import attach, inner_model
+
+__all__ = ["trainer_for"]
+
+
+def trainer_for(kind: type[Any], method: str = "mle", **options: Any) -> type[Any]:
+    """Return a subclass of a trainer that attaches an objective to its model and trains it by the model's own loss.
+
+    TRL's trainers compute a loss of their own from the model's body; the subclass does not.
+
+    Args:
+        kind: `transformers.Trainer` or a class derived from it, such as `trl.SFTTrainer`.
+        method: as for `attach`, and so are the options.
+
+    Raises:
+        UsageError: it is no trainer of `transformers`.
+    """
+    from transformers import Trainer
+
+    if not (isinstance(kind, type) and issubclass(kind, Trainer)):
+        raise UsageError(f"expected transformers.Trainer or a class derived from it, got {kind!r}")
+
+    class WithObjective(kind):
+        def __init__(self, *values: Any, **named: Any) -> None:
+            super().__init__(*values, **named)
+            refuse_other_losses(self, method)
+            inner_model(self.model).__dict__.pop("forward", None)  # the fused loss that TRL and Liger put there
+            self.model_accepts_loss_kwargs = True
+            tokenizer = getattr(self.processing_class, "tokenizer", self.processing_class)
+            attach(self.model, method, tokenizer, **{"seed": self.args.seed, **options})
+
+        def compute_loss(
+            self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+        ) -> Any:
+            return Trainer.compute_loss(self, model, inputs, return_outputs, num_items_in_batch)
+
+        def prediction_step(self, *values: Any, **named: Any) -> Any:
+            return Trainer.prediction_step(self, *values, **named)
+
+    WithObjective.__name__ = WithObjective.__qualname__ = f"{kind.__name__}With{method.title().replace('.', '')}"
+    return WithObjective
+
+
+def refuse_other_losses(trainer: Any, method: str) -> None:
+    """Refuse settings of a trainer that ask for another loss, or for batches that the objective does not read.
+
+    Raises:
+        UsageError: naming the setting.
+    """
+    args = trainer.args
+    if (
+        args.label_smoothing_factor
+        or trainer.compute_loss_func is not None
+        or getattr(args, "loss_type", "nll") != "nll"
+    ):
+        raise UsageError(
+            f"'{method}' is the loss: leave label_smoothing_factor, loss_type and compute_loss_func out (the methods "
+            f"`label_smoothing` and `tailr.dft` are of this suite)"
+        )
+    if getattr(args, "packing", False) or getattr(args, "padding_free", False):
+        raise UsageError(f"'{method}' has no packed rows: set packing=False and padding_free=False")

@@ -1,0 +1,267 @@
+"""Attached objectives: losses, gradients, likelihoods and texts are the suite's, and nothing goes round them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from bench.config.resolve import find_method
+from bench.decodings.searches import Greedy
+from bench.errors import UsageError
+from bench.generation.generation import generate
+from bench.integrations.attach import STATE, attach, attached_objective, detach
+from bench.models.backbones.causal import Causal
+from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.core.run_context import RunContext
+from bench.models.mle import MLE
+
+VOCABULARY = 40
+COUNTS = torch.arange(VOCABULARY) % 7 + 1
+ON_STATES = ("mle", "face", "ul_token", "trime", "trime.released", "histalign", "histalign.released", "f2softmax",
+             "simctg", "ct", "label_smoothing", "confidence_penalty", "gem", "entmax", "emo", "mtp", "gold",
+             "scalegrad", "tailr", "tailr.dft", "loss_truncation")  # fmt: skip
+CACHES = ("trime", "histalign")
+
+
+def llama() -> LlamaForCausalLM:
+    """A decoder-only model with tied embeddings, the same at each call."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = LlamaConfig(vocab_size=VOCABULARY, num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0,
+                         bos_token_id=1, eos_token_id=2, tie_word_embeddings=True, **sizes)  # fmt: skip
+    return LlamaForCausalLM(config).train()
+
+
+def bart() -> BartForConditionalGeneration:
+    """An encoder-decoder, without dropout."""
+    torch.manual_seed(0)
+    config = BartConfig(vocab_size=VOCABULARY, d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=32,
+                        decoder_ffn_dim=32, encoder_attention_heads=2, decoder_attention_heads=2, dropout=0.0,
+                        attention_dropout=0.0, max_position_embeddings=64, pad_token_id=0, bos_token_id=1,
+                        eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None)  # fmt: skip
+    return BartForConditionalGeneration(config).train()
+
+
+def t5() -> T5ForConditionalGeneration:
+    """T5, whose encoder and decoder are in the model with a head."""
+    torch.manual_seed(0)
+    config = T5Config(vocab_size=VOCABULARY, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, dropout_rate=0.0,
+                      pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)  # fmt: skip
+    return T5ForConditionalGeneration(config).train()
+
+
+BACKBONES = {llama: Causal, bart: EncoderDecoder, t5: T5}
+
+
+def batch() -> dict[str, Tensor]:
+    """Three rows with prompts, one of them padded on the right."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(3, VOCABULARY, (3, 9), generator=generator)
+    labels, mask = ids.clone(), torch.ones_like(ids)
+    labels[:, :3] = -100
+    labels[1, 6:], mask[1, 6:] = -100, 0
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+
+def attached(model, method: str, **options):
+    """The model with a method, and what the method needs."""
+    reference = llama() if method == "gold" else None
+    return attach(model, method, token_counts=COUNTS, reference=reference, **options)
+
+
+def in_the_suite(make, method: str):
+    """The same method over the same model, without `attach`."""
+    backbone = BACKBONES[make](make(), None)
+    objective = find_method(method).objective(backbone)
+    objective.setup_run(RunContext(token_counts=lambda: COUNTS, reference=MLE(Causal(llama(), None))))
+    if objective.uses_token_counts:
+        objective.prepare(COUNTS)
+    return objective.train()
+
+
+@pytest.mark.parametrize(
+    ("make", "method"), [*((llama, name) for name in ON_STATES), *((each, m) for each in (bart, t5) for m in CACHES)]
+)
+def test_loss_gradients_and_likelihood_are_those_of_the_suite(make, method: str) -> None:
+    torch.manual_seed(5)
+    model = attached(make(), method)
+    torch.manual_seed(5)
+    objective = in_the_suite(make, method)
+    own = getattr(model, STATE)
+    with torch.no_grad():
+        for name, parameter in objective.named_parameters():
+            if not name.startswith("backbone."):
+                parameter.copy_(own.get_parameter(name))
+    torch.manual_seed(6)
+    loss = model(**batch()).loss
+    loss.backward()
+    torch.manual_seed(6)
+    summed = objective.loss(objective.states(batch()))
+    mean = summed.total / summed.n_target_tokens
+    mean.backward()
+    torch.testing.assert_close(loss, mean, rtol=1e-6, atol=1e-6)
+    found = {name: p.grad for name, p in model.named_parameters() if not name.startswith(STATE)}
+    for name, parameter in objective.backbone.model.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-6, atol=1e-6)
+    model.eval()
+    objective.eval()
+    with torch.no_grad():
+        output = model(**batch())
+        nll = torch.cat([part for _, part in objective.nll(objective.states(batch()))]).mean()
+    torch.testing.assert_close(output.loss, nll, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ON_STATES)
+def test_logits_in_evaluation_are_what_the_likelihood_is_of(method: str) -> None:
+    model = attached(llama(), method).eval()
+    with torch.no_grad():
+        output = model(**batch())
+    assert output.logits.shape == (3, 9, VOCABULARY)
+    labels = batch()["labels"][:, 1:]
+    log_probs = output.logits[:, :-1].double().log_softmax(-1)
+    nll = -log_probs.gather(2, labels.clamp(min=0)[..., None]).squeeze(2)[labels != -100].mean()
+    torch.testing.assert_close(output.loss.double(), nll, rtol=1e-5, atol=1e-5)
+
+
+def test_maximum_likelihood_is_the_librarys_own_loss() -> None:
+    own = llama()(**batch(), num_items_in_batch=11).loss
+    torch.testing.assert_close(attach(llama(), "mle")(**batch(), num_items_in_batch=11).loss, own)
+
+
+@pytest.mark.parametrize("make", [llama, bart])
+@pytest.mark.parametrize("method", ["mle", *CACHES, "f2softmax", "entmax"])
+def test_generate_writes_what_the_suite_writes(make, method: str) -> None:
+    model = attached(make(), method).eval()
+    ids = batch()["input_ids"][:2, :5]
+    mask = torch.ones_like(ids)
+    mask[0, :2] = 0
+    if make is bart:
+        mask = mask.flip(1)
+    given = {"input_ids": ids, "attention_mask": mask}
+    ours = generate(attached_objective(model), {**given, "labels": torch.full_like(ids, -100)}, Greedy(), 12)
+    theirs = model.generate(**given, max_new_tokens=12, min_new_tokens=None, do_sample=False, num_beams=1)
+    start = ids.shape[1] if make is llama else 1
+    for row, written in zip(theirs[:, start:].tolist(), ours, strict=True):
+        assert row[: len(written)] == written
+        assert len(written) > 3 or len(row) > len(written)
+
+
+def test_beams_are_refused_where_the_memory_would_not_follow() -> None:
+    model = attach(llama(), "histalign").eval()
+    with pytest.raises(UsageError, match="num_beams=1"):
+        model.generate(input_ids=batch()["input_ids"], num_beams=2, max_new_tokens=2)
+
+
+def test_a_training_pass_round_the_objective_is_refused() -> None:
+    model = attach(llama(), "histalign")
+    given = batch()
+    labels = given.pop("labels")
+    for around in (lambda: model(**given), lambda: model.model(**given), lambda: copy.deepcopy(model)(**given)):
+        with pytest.raises(UsageError, match="goes round it"):
+            around()
+    with torch.no_grad():
+        model(**given)
+    model.eval()(**given)
+    detach(model).train()(**given, labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"position_ids": torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4, 5]] * 3)}, "packed"),
+        ({"inputs_embeds": torch.zeros(3, 9, 16)}, "inputs_embeds"),
+        ({"shift_labels": torch.zeros(3, 9, dtype=torch.long)}, "shift_labels"),
+        ({"attention_mask": torch.ones(3, 1, 9, 9)}, "mask"),
+    ],
+)
+def test_what_the_objective_does_not_read_is_refused(given, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        attach(llama(), "mle")(**{**batch(), **given})
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("f2softmax", {}, "token_counts"),
+        ("gold", {}, "reference"),
+        ("adadec", {}, "bilstm"),
+        ("mle.cache", {}, "trains no weights"),
+        ("lead", {}, "trains no weights"),
+        ("histalign", {"alhpa": 1.0}, "alpha"),
+        ("histalgn", {}, "histalign"),
+    ],
+)
+def test_what_cannot_be_attached_says_why(method: str, options, message: str) -> None:
+    model = llama()
+    with pytest.raises(UsageError, match=message):
+        attach(model, method, **options)
+    assert type(model) is LlamaForCausalLM
+    model(**batch())
+
+
+def test_detach_gives_the_model_back() -> None:
+    model, plain = attach(llama(), "mtp"), llama()
+    assert type(model).__name__ == "LlamaForCausalLM"
+    assert inspect.signature(model.forward) == inspect.signature(plain.forward)
+    with pytest.raises(UsageError, match="attached already"):
+        attach(model, "mle")
+    detach(model)
+    assert type(model) is LlamaForCausalLM
+    assert list(model.state_dict()) == list(plain.state_dict())
+    torch.testing.assert_close(model(**batch()).loss, plain(**batch()).loss)
+    with pytest.raises(UsageError, match="nothing is attached"):
+        detach(model)
+
+
+def test_a_copy_has_an_objective_of_its_own() -> None:
+    model = attached(llama(), "f2softmax")
+    other = copy.deepcopy(model)
+    other(**batch()).loss.backward()
+    objective = attached_objective(other)
+    assert objective.backbone.model is other
+    assert objective.token_weight.grad is not None
+    assert objective.token_weight is getattr(other, STATE).token_weight
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_what_a_method_counts_is_in_the_checkpoint(tmp_path) -> None:
+    """FACE counts targets over steps; its counts go on from a checkpoint."""
+    model = attach(llama(), "face")
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(2):
+        model(**batch()).loss.backward()
+        optimizer.step()
+    stored = model.state_dict()
+    assert int(stored[f"{STATE}.steps"]) == 2
+    other = attach(llama(), "face")
+    other.load_state_dict(stored)
+    torch.testing.assert_close(other(**batch()).loss, model(**batch()).loss)
+    fresh = attach(llama(), "face")
+    fresh.load_state_dict(stored | {name: value for name, value in fresh.state_dict().items() if STATE in name})
+    assert not torch.allclose(fresh(**batch()).loss, model(**batch()).loss)
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")  # peft asks for it
+def test_a_model_of_peft_trains_its_adapters_alone() -> None:
+    peft = pytest.importorskip("peft")
+    settings = peft.LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM")
+    before = attach(peft.get_peft_model(llama(), settings), "histalign")
+    after = peft.get_peft_model(attach(llama(), "histalign"), settings)
+    after.load_state_dict(before.state_dict())
+    losses = [model(**batch()).loss for model in (before, after)]
+    torch.testing.assert_close(*losses)
+    torch.testing.assert_close(losses[0], attach(llama(), "histalign")(**batch()).loss)
+    losses[0].backward()
+    assert {name.rpartition("lora_")[1] for name, p in before.named_parameters() if p.grad is not None} == {"lora_"}
