@@ -24,7 +24,7 @@ from torch.nn.functional import pad
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bench.base.lightning import use_lightning
-from bench.cells.build import check_exact, continue_with, sample_with
+from bench.cells.build import check_exact, continue_with
 from bench.config.resolve import find_method
 from bench.decodings.searches import Greedy
 from bench.errors import UsageError
@@ -157,7 +157,7 @@ def attach(
         max_target=max_target,
         token_counts=None if token_counts is None else lambda: token_counts,
         continue_greedily=continue_with(objective),
-        continue_sampled=sample_with(objective),
+        continue_sampled=continue_with(objective),
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
     objective.setup_run(context)
