@@ -17,7 +17,7 @@ from bench.cells.build import build
 from bench.cells.cell import Cell
 from bench.decodings.searches import Greedy
 from bench.errors import MissingError
-from bench.generation.continuation import Continuation, first_new
+from bench.generation.continuation import Continuation
 from bench.own_source import loaded_model, planned_again
 from bench.store.store import Store
 
@@ -57,9 +57,8 @@ def next_words(cell: Cell) -> dict[str, float]:
     objective.eval()
     prompt, *words = codec.ids([PROMPT, *(f" {word}" for word in WORDS)])
     batch = codec.prompt_batch([codec.encode("0", prompt, [], ends=False)])
-    start = first_new(batch, objective.backbone.model.config)
     with torch.no_grad():
-        (log_probs,) = Continuation(objective, Greedy(), batch, start, []).log_probs()
+        (log_probs,) = Continuation(objective, Greedy(), batch).log_probs()
     return {word: float(log_probs[tokens[0]].exp()) for word, tokens in zip(WORDS, words, strict=True)}
 
 
