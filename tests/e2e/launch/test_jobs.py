@@ -66,10 +66,12 @@ def test_a_control_waits_for_the_cell_it_reads(run: Run, log: Path, tmp_path: Pa
 
 
 def outcome(log: Path) -> dict[str, Any]:
-    """What a run says of its cells, with `--json`; the log is removed."""
+    """What a run prints of its runs with `--json`, before the lines of those that failed; the log is removed."""
     text = children.read(log)
     log.unlink()
-    return json.loads(text[text.index("{\n") :])
+    found: dict[str, Any]
+    found, _ = json.JSONDecoder().raw_decode(text, text.index("{\n"))
+    return found
 
 
 class TestSignals:
