@@ -19,9 +19,7 @@ SMALL = ("--set", "trainer.steps=3", "trainer.batch_size=4", "evaluation.rows=6"
 """What is added to commands that train: a cell in a second."""
 SMALLER = {
     r"--items \d+": "--items 3",
-    r"--checks \d+": "--checks 1 --gap 0",
     r"--seeds [\d,]+": "--seeds 0",
-    r"--memory --layers \d+": "--method mle --layers 1 --width 64 --vocabulary 100 --positions 8 --batch 2",
     r"(--method )(?:all|papers)\b": r"\1mle,trime",
     r"--task all (.*--preset paper)": r"--task logicnlg \1",
     r"execution.log_dir=\S+": "execution.log_dir=logs",
@@ -31,7 +29,6 @@ SMALLER = {
 }
 """The same command at a size that a test has time for."""
 NOT_RUN = {
-    "bench claims --run": "trains the cells of every claim, at sizes of their own: tests/bench/commands/test_claims.py",
     "bench human import": "reads what people answered: tests/bench/commands/test_human.py",
     "--fetch": "is a download: tests/tasks/fetch",
     "--slurm": "needs a Slurm: tests/e2e/test_slurm.py",
