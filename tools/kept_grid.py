@@ -34,6 +34,9 @@ FAMILIES = {"mle": "mle", "trime": "trime.released", "histalign": "histalign.rel
 """Methods of the board `mid` by the first word of their names, and the variant that picks the rate of all."""
 RATES = ("--trials", "lr=1e-5,2e-5,5e-5", "rows=1000")
 """Whole trainings of each rate, judged on 1,000 of the 87,712 validation rows."""
+MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_rows=1000", "mle.knn:method.keys=10000")
+"""The two memories over the board `mid`'s mle choose on 1,000 rows and keep 10,000 states: mle is trained on 2,400 rows,
+and all of them would take an hour and a half for each seed."""
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
@@ -149,7 +152,7 @@ def whole_mid(part: Part, results: str, seed: str, jobs: int) -> list[str]:
     """Return what trains all methods of the board `mid` at the picked rates on one seed."""
     sets = [f"{family}:optim.lr={rate}" for family, rate in rates(part, results).items()]
     methods = ("--method", part.variants, "--no-controls", "--seeds", seed, "--keep-checkpoints", "none")
-    return command(part, results, "mid", *methods, "--jobs", str(jobs), *HOW, *sets)
+    return command(part, results, "mid", *methods, "--jobs", str(jobs), *HOW, *sets, *MEMORIES)
 
 
 def commands(board: str, part: Part, given: argparse.Namespace) -> Iterator[list[str]]:
