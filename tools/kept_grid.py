@@ -35,8 +35,8 @@ FAMILIES = {"mle": "mle", "trime": "trime.released", "histalign": "histalign.rel
 RATES = ("--trials", "lr=1e-5,2e-5,5e-5", "rows=1000")
 """Whole trainings of each rate, judged on 1,000 of the 87,712 validation rows."""
 MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_rows=1000", "mle.knn:method.keys=10000")
-"""The two memories over the board `mid`'s mle choose on 1,000 rows and keep 10,000 states: mle is trained on 2,400 rows,
-and all of them would take an hour and a half for each seed."""
+"""The two memories over mle of the board `mid` choose on 1,000 rows and keep 10,000 states. Of all rows they would take
+an hour and a half for each seed; mle itself is trained on 2,400 rows."""
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
 """Every trained method with its controls, and the trivial ones that gates of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
