@@ -56,7 +56,7 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
     assert all("lr=1e-5,2e-5,5e-5" in words and "rows=1000" in words for words in trials)
     for words, seed in zip((first, second, third), "012", strict=True):
         assert words[words.index("--seeds") + 1] == seed
-        assert words[-2:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05"]
+        assert words[-5:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05", *kept_grid.MEMORIES]
         assert words[words.index("--keep-checkpoints") + 1] == "none"
 
 
