@@ -30,7 +30,7 @@ from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.generation.row_cache import RowCache, new_cache
 from bench.models import METHODS
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
 from bench.models.backbones.cache_keyword import library_keyword
 from bench.models.backbones.causal import Causal, positions
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
@@ -75,18 +75,19 @@ class Attached:
 
     def __init__(self, objective: Objective, kind: type[nn.Module]) -> None:
         self.objective, self.kind = objective, kind
-        self.inside = False
+        self.inside = False  # whether the objective itself runs the model
+        self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
 
     def guard(self, body: nn.Module, arguments: tuple[Any, ...]) -> None:
-        """Refuse a training pass that goes round the objective; called before the model's body runs.
+        """Refuse a training pass that bypasses the objective; called before the model's body runs.
 
         Raises:
-            UsageError: with what goes round it most often.
+            UsageError: naming what bypasses it most often.
         """
         if body.training and torch.is_grad_enabled() and not self.inside:
             raise UsageError(
-                f"'{self.objective.name}' is attached to this model, and a training pass goes round it: expected "
+                f"'{self.objective.name}' is attached to this model, and a training pass bypasses it: expected "
                 f"model(..., labels=...). Options of trainers that compute a loss of their own do this "
                 f"(use_liger_kernel, label_smoothing_factor, compute_loss_func, TRL's own loss): switch them off, take "
                 f"bench.trainer_for(YourTrainer), or call bench.detach(model)"
@@ -115,9 +116,10 @@ def attach(
     """Let a model be trained by an objective, wherever it is trained; return the model.
 
     In training mode `model(..., labels=...)` returns the objective's loss: the mean over the target tokens of the
-    batch, or its sum over `num_items_in_batch`. No [B, T, V] tensor is made. In evaluation mode the loss is the
-    method's own negative log-likelihood, in nats per target token, which may be compared between methods; logits are
-    its log-probabilities. A training pass that goes round the objective is refused.
+    batch, or their sum divided by `num_items_in_batch`. It is computed in slices of positions, as in `bench run`. In
+    evaluation mode the loss is the negative log-likelihood under the method's own distribution, in nats per target
+    token, which may be compared between methods; the softmax of the logits is that distribution. A training pass that
+    bypasses the objective raises an error.
 
     Args:
         model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
@@ -140,7 +142,7 @@ def attach(
     if KEY in inner.__dict__:
         raise UsageError(f"'{attached_objective(inner).name}' is attached already; call bench.detach(model) first")
     if any(hasattr(parameter, "ds_id") for parameter in inner.parameters()):
-        raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP, or ZeRO-2")
+        raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP2")
     use_lightning()
     found = find_method(method)
     if reason := why_not(found):
@@ -161,13 +163,18 @@ def attach(
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
     objective.setup_run(context)
-    if objective.uses_token_counts:
-        assert token_counts is not None
-        objective.prepare(token_counts.cpu())
-    if batches is not None:
-        objective.warm_start(batches)
-    state = OwnState(objective).to(inner.device)
     attached = Attached(objective, type(inner))
+    trained = [parameter for parameter in inner.parameters() if parameter.requires_grad]
+    try:
+        if token_counts is not None and objective.uses_token_counts:
+            objective.prepare(token_counts.cpu())
+        if batches is not None:
+            objective.warm_start(batches)
+    except BaseException:
+        thaw(trained)
+        raise
+    attached.frozen = [parameter for parameter in trained if not parameter.requires_grad]
+    state = OwnState(objective).to(inner.device)
     inner.add_module(STATE, state)
     inner.__dict__[KEY] = attached
     inner.__class__ = attached_class(type(inner))
@@ -187,10 +194,17 @@ def detach(model: Any) -> Any:
     for key, hook in list(body._forward_pre_hooks.items()):
         if getattr(hook, "__self__", None) is attached:
             del body._forward_pre_hooks[key]
+    thaw(attached.frozen)
     delattr(inner, STATE)
     del inner.__dict__[KEY]
     inner.__class__ = attached.kind
     return model
+
+
+def thaw(parameters: Iterable[nn.Parameter]) -> None:
+    """Let parameters be trained again."""
+    for parameter in parameters:
+        parameter.requires_grad_(True)
 
 
 def attached_objective(model: Any) -> Objective:
@@ -331,11 +345,11 @@ def arguments_of(
     return arguments
 
 
-def batch_of(arguments: Mapping[str, Any], *, is_encoder_decoder: bool, name: str) -> Batch:
+def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
     """Return the batch of a call.
 
     Raises:
-        UsageError: an argument is given that the objective does not read, such as packed rows.
+        UsageError: an argument is given that the objective does not read, or that asks for other inputs than it makes.
     """
     for argument, value in arguments.items():
         if argument not in (*READ_ARGUMENTS, *IGNORED_ARGUMENTS) and value is not None and value is not False:
@@ -349,12 +363,18 @@ def batch_of(arguments: Mapping[str, Any], *, is_encoder_decoder: bool, name: st
     if mask.shape != ids.shape:
         raise UsageError(f"expected an attention mask of {tuple(ids.shape)}, got {tuple(mask.shape)}")
     given = arguments.get("position_ids")
-    plain = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
-    real = mask > 0
-    if given is not None and not any(bool((given == known)[real].all()) for known in (plain, positions(mask))):
-        raise UsageError(f"'{name}' has no packed rows: position_ids start anew within a row; switch packing off")
-    labels = arguments.get("labels")
-    if labels is None:
+    if given is not None and not bool((given == positions(mask))[mask > 0].all()):
+        raise UsageError(
+            f"expected position_ids that count each row's tokens from 0, got others; '{name}' does not take packed "
+            f"rows: switch packing off, or leave position_ids out"
+        )
+    labels, decoder_ids = arguments.get("labels"), arguments.get("decoder_input_ids")
+    if model.config.is_encoder_decoder:
+        if labels is None:
+            raise UsageError(f"'{name}' predicts with source and target: give labels, or call model.generate")
+        if decoder_ids is not None and not torch.equal(decoder_ids, decoder_inputs(labels, model.config)):
+            raise UsageError("expected decoder_input_ids that are the labels moved right by one; leave them out")
+    elif labels is None:
         labels = torch.full_like(ids, IGNORED)
     batch: Batch = {"input_ids": ids, "attention_mask": mask, "labels": labels}
     return batch
@@ -364,7 +384,7 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
     """Return the loss of the objective in training, the method's own negative log-likelihood in evaluation."""
     objective = attached.objective
     follow(objective, model)
-    batch = batch_of(arguments, is_encoder_decoder=model.config.is_encoder_decoder, name=objective.name)
+    batch = batch_of(arguments, model, objective.name)
     n_items = arguments.get("num_items_in_batch")
     with attached:
         if model.training:
@@ -429,7 +449,7 @@ def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any])
     follow(objective, model)
     cache = arguments.get(library_keyword())
     if cache is None:
-        batch = batch_of(arguments, is_encoder_decoder=model.config.is_encoder_decoder, name=objective.name)
+        batch = batch_of(arguments, model, objective.name)
         hidden, states = states_of(objective, batch)
         return output_of(model, arguments, logits=logits_of(objective, batch, hidden, states))
     memory = getattr(cache, "self_attention_cache", cache)

@@ -1,4 +1,4 @@
-"""Attached objectives: losses, gradients, likelihoods and texts are the suite's, and nothing goes round them."""
+"""Attached objectives: losses, gradients, likelihoods and texts are the suite's, and nothing bypasses them."""
 
 from __future__ import annotations
 
@@ -164,13 +164,13 @@ def test_beams_are_refused_where_the_memory_would_not_follow() -> None:
         model.generate(input_ids=batch()["input_ids"], num_beams=2, max_new_tokens=2)
 
 
-def test_a_training_pass_round_the_objective_is_refused() -> None:
+def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
     model = attach(llama(), "histalign")
     given = batch()
     labels = given.pop("labels")
-    for around in (lambda: model(**given), lambda: model.model(**given), lambda: copy.deepcopy(model)(**given)):
-        with pytest.raises(UsageError, match="goes round it"):
-            around()
+    for bypass in (lambda: model(**given), lambda: model.model(**given), lambda: copy.deepcopy(model)(**given)):
+        with pytest.raises(UsageError, match="bypasses it"):
+            bypass()
     with torch.no_grad():
         model(**given)
     model.eval()(**given)
@@ -223,6 +223,31 @@ def test_detach_gives_the_model_back() -> None:
     torch.testing.assert_close(model(**batch()).loss, plain(**batch()).loss)
     with pytest.raises(UsageError, match="nothing is attached"):
         detach(model)
+
+
+def test_detach_lets_a_head_be_trained_again_that_the_method_replaced() -> None:
+    model = bart()
+    model.set_output_embeddings(torch.nn.Linear(16, VOCABULARY, bias=False))  # no longer tied to the embedding
+    head = model.get_output_embeddings().weight
+    attach(model, "f2softmax", token_counts=COUNTS)
+    assert not head.requires_grad
+    detach(model)
+    assert head.requires_grad
+    with pytest.raises(UsageError, match="vocabulary|tokens"):
+        attach(model, "f2softmax", token_counts=COUNTS[1:])
+    assert head.requires_grad
+    assert type(model) is BartForConditionalGeneration
+
+
+def test_an_encoder_decoder_needs_labels_and_makes_its_own_inputs() -> None:
+    model, given = attach(bart(), "histalign").eval(), batch()
+    right = model.prepare_decoder_input_ids_from_labels(given["labels"])
+    torch.testing.assert_close(model(**given, decoder_input_ids=right).loss, model(**given).loss)
+    with pytest.raises(UsageError, match="decoder_input_ids"):
+        model(**given, decoder_input_ids=right + 1)
+    del given["labels"]
+    with pytest.raises(UsageError, match="give labels"):
+        model(**given, decoder_input_ids=right)
 
 
 def test_a_copy_has_an_objective_of_its_own() -> None:

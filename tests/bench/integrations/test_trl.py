@@ -52,10 +52,10 @@ def test_maximum_likelihood_is_trls_own_loss(tmp_path) -> None:
     torch.testing.assert_close(losses(ours), losses(own), rtol=1e-6, atol=1e-6)
 
 
-def test_an_objective_is_trained_or_what_goes_round_it_is_refused(tmp_path) -> None:
+def test_an_objective_is_trained_or_what_bypasses_it_is_refused(tmp_path) -> None:
     kind = trainer_for(trl.SFTTrainer, "histalign")
     assert losses(trainer(kind, llama(), tmp_path)) != losses(trainer(trainer_for(trl.SFTTrainer), llama(), tmp_path))
-    with pytest.raises(UsageError, match="goes round it"):
+    with pytest.raises(UsageError, match="bypasses it"):
         trainer(trl.SFTTrainer, attach(llama(), "histalign"), tmp_path).train()
     for options, message in (({"packing": True}, "packing"), ({"loss_type": "dft"}, "loss_type")):
         with pytest.raises(UsageError, match=message):
