@@ -142,7 +142,9 @@ def read_answers(paths: Sequence[Path], key: Mapping[str, Any]) -> pd.DataFrame:
     for path in paths:
         try:
             separator = "\t" if path.suffix == ".tsv" else ","
-            frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+            frame = pd.read_csv(
+                path, sep=separator, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False
+            )
         except (OSError, ValueError) as error:
             raise DataError(f"'{path}' cannot be read as CSV: {error}") from error
         for number, line in enumerate(frame.to_dict("records"), 2):

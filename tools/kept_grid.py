@@ -38,7 +38,7 @@ MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_ro
 """The two memories over mle of the board `mid` choose on 1,000 rows and keep 10,000 states. Of all rows they would take
 an hour and a half for each seed; mle itself is trained on 2,400 rows."""
 METHODS = "papers,unigram,bigram,mle.untrained,seq2seq.untrained"
-"""Every trained method with its controls, and the trivial ones that gates of claims ask for."""
+"""Every trained method with its controls, and the trivial ones that preconditions of claims ask for."""
 SEEDS = ("--seeds", "0,1,2")
 TUNING = ("--trials", "3", "steps=1/3", "rows=5000")
 

@@ -13,7 +13,7 @@ __all__ = ["hub_reachable", "within"]
 ANSWER_S = 3.0
 """Seconds the hub has for a first answer."""
 REMEMBERED_S = 60.0
-"""Seconds for which a silent hub is not asked again; each task and model of a plan would wait anew."""
+"""Seconds before a hub that did not answer is tried again; else every task and model of a plan would wait for it."""
 
 T = TypeVar("T")
 

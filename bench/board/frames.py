@@ -110,8 +110,8 @@ def comparison_frame(store: Store, tables: Sequence[Table], first: str, second: 
     `difference` is the mean of the first less the second over the seeds that both have, with its 95 % t interval
     (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
     randomisation test over test items, where the metric is a sum over items: it says that these trained models differ,
-    not that another seed would. Both are corrected by Holm over all that is returned. `only_the_objective` is the
-    verdict of `bench compare` on the runs of these seeds.
+    not that another seed would. Both are corrected by Holm over all metrics of the tables, also those that
+    `Board.compare` leaves out. `only_the_objective` is the verdict of `bench compare` on the runs of these seeds.
 
     Args:
         store: of the tables.

@@ -53,7 +53,7 @@ def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -
 
 
 def _relative(path: Path, root: Path) -> str:
-    """Return a path below a store: a page names no folder of this machine."""
+    """Return a path below a store: a page should show no folder of this machine."""
     if path.is_relative_to(root):
         return path.relative_to(root).as_posix()
     return path.name

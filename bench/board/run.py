@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -102,7 +103,7 @@ def run(
     if trials is not None:
         from bench.cells.search.search import read_trials
 
-        search = read_trials(str(trials).split())
+        search = read_trials(re.sub(r"\s*,\s*", ",", str(trials)).split())
     if quiet is None:
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search, executor)

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from bench.config.config import CellConfig
-from bench.errors import MissingError
 from bench.models.backbones import find_backbone
 from bench.models.core.objective import Objective
 from bench.models.mle import MLE
@@ -20,8 +19,9 @@ from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source, resolve
+from bench.tasks.files.expected_files import find
 from bench.tasks.text import Text
-from bench.tasks.wikitext103 import WikiText103, files_of
+from bench.tasks.wikitext103 import WikiText103
 
 __all__ = ["FORGETTING", "MISSING", "general_rows", "general_text", "start_model", "whole_texts"]
 
@@ -37,10 +37,8 @@ MISSING = "forgetting is not measured: WikiText-103 is not on this machine (benc
 def general_text() -> Sequence[Example]:
     """Return the passages; none where WikiText-103 is not on this machine."""
     folder = resolve(WikiText103.name, None, None, WikiText103.info.folders).folder
-    try:
-        return () if folder is None else _passages(files_of(folder, "test", "")[0])
-    except MissingError:
-        return ()
+    file = None if folder is None else find(folder, ("wiki.test.tokens", "test.txt", "test.jsonl"))
+    return () if file is None else _passages(file)
 
 
 @cache

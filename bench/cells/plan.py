@@ -69,7 +69,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
     def place(self, cell: Cell) -> None:
-        """Add a run; one that stands there only as the parent of others gets its evaluations."""
+        """Add a run. If the plan has it already, but only as a parent of other runs, add its evaluations."""
         for at, known in enumerate(self.cells):
             if known.folder != cell.folder:
                 continue

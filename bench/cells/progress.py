@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["SCORING", "TRAINING", "WRITING", "Progress"]
 
 TRAINING, SCORING, WRITING = "training", "scoring", "writing"
-"""Stages of a run: steps, metrics over its predictions, and what a baseline writes. An evaluation has its kind's name.
+"""Stages of a run: steps, metrics over its predictions, and what a baseline writes.
+
+The stage of an evaluation has the name of its kind.
 """
 
 LINE_S, LONG_S = 2.0, 30.0
@@ -66,7 +68,7 @@ class Progress(Events):
         self.label, self.number = "", ""
         self.current = ""  # stage
         self.totals: dict[str, int] = {}  # steps or rows of each stage of this run
-        self.told = (clock(), 0)  # when the last line of this stage was printed, and its tenth
+        self.last_line: dict[str, tuple[float, int]] = {}  # of each stage: when a line was printed, and for which tenth
         self.started = clock()
 
     def __enter__(self) -> Progress:
@@ -101,7 +103,7 @@ class Progress(Events):
         """Begin a run."""
         self.number, self.label = f"[{number}/{of}]", f"[{number}/{of}] {printable(label)}"
         self.started = self.clock()
-        self.totals = {}
+        self.totals, self.last_line = {}, {}
         self._begin("")
 
     def stage(self, name: str, of: int = 0) -> None:
@@ -137,7 +139,8 @@ class Progress(Events):
         total = self.totals.get(stage) or None
         label = self.label.removeprefix(self.number).strip()
         self.task = self.bar.add_task(self.number, total=total, stage=printable(stage), values="", label=label)
-        self.current, self.told = stage, (self.clock(), 0)
+        self.current = stage
+        self.last_line.setdefault(stage, (self.clock(), 0))
 
     def _reach(self, stage: str, done: int, of: int = 0, values: str = "") -> None:
         """Advance a stage, the current one or another; without a live line, print one for every tenth of it."""
@@ -149,11 +152,11 @@ class Progress(Events):
         self.bar.update(self.task, total=of or None, completed=done, values=values)
         if self.live or self.quiet:
             return
-        now, (last, tenth_before) = self.clock(), self.told
+        now, (last, tenth_before) = self.clock(), self.last_line[stage]
         tenth = 10 * done // of if of else 0
         is_due = now - last >= LONG_S if not of else tenth_before < tenth < 10 and now - last >= LINE_S
         if is_due:
-            self.told = (now, tenth)
+            self.last_line[stage] = (now, tenth)
             task = next(task for task in self.bar.tasks if task.id == self.task)
             self.say(": ".join(filter(None, [self.label, text_of(task, with_label=False)])))
 

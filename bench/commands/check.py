@@ -30,7 +30,7 @@ TABLES: dict[str, Any] = {
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench check`."""
-    what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs name methods"
+    what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs select methods"
     parser.add_argument("names", nargs="+", metavar="NAME", help=what)
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
     set_option(parser, "e.g. method.alpha=0.5, task.path=my.jsonl")

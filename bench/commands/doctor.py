@@ -81,7 +81,11 @@ def python() -> Iterator[Finding]:
 
 def packages() -> Iterator[Finding]:
     """Check the packages that are required, then those of each extra, as the installed distribution declares them."""
-    wanted = list(map(Requirement, importlib.metadata.requires(DISTRIBUTION) or []))
+    try:
+        wanted = list(map(Requirement, importlib.metadata.requires(DISTRIBUTION) or []))
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("missing", DISTRIBUTION, "pip install -c constraints.txt -e .")
+        return
     for needed in wanted:
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
             yield package(needed, "missing", f"pip install '{needed}'")
@@ -104,7 +108,7 @@ def package(needed: Requirement, state: str, how: str) -> Finding:
     if version is None:
         return Finding(state, needed.name, how)
     if not needed.specifier.contains(version, prereleases=True):
-        return Finding(state, needed.name, f"{version} is not one of {needed.specifier}; {how}")
+        return Finding(state, needed.name, f"{version} is installed, {needed.specifier} is required; {how}")
     tried = TRIED.get(needed.name)
     if (
         tried is not None and Version(version).release > Version(tried).release

@@ -27,7 +27,7 @@ from bench.models.core.states import History, TokenSlice
 __all__ = ["Continuation"]
 
 CHECK_EVERY = {"cpu": 1}
-"""Tokens between two checks whether all texts have ended, by device; 16 on a GPU, which has to be waited for."""
+"""Tokens between two checks whether all texts have ended, by device; 16 on all others, which have to be waited for."""
 
 
 class Continuation:
@@ -75,7 +75,7 @@ class Continuation:
         self.ends = end_tokens(config)
         self.end_ids = ids.new_tensor(sorted(self.ends))
         self.ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)  # [R]
-        self.copies = 1  # that stand side by side of each text, and so are of one row
+        self.copies = 1  # copies of each text, which are next to each other and belong to one row
         self.n_read = 0
         self.last: TokenSlice | None = None  # the last position of each text, when it was read last
 
@@ -124,7 +124,7 @@ class Continuation:
 
     @property
     def finished(self) -> bool:
-        """Whether every text has an end token; a GPU is asked after every 16th token only."""
+        """Whether every text has an end token; a GPU is asked after every 16th token, and between these it is False."""
         due = self.new.shape[1] % CHECK_EVERY.get(self.ids.device.type, 16) == 0
         return due and bool(self.ended.all())
 

@@ -1,6 +1,6 @@
 """Row cache: the cache of `transformers` with named tensors of each row, in buffers that grow.
 
-The library joins keys and values anew at each token. Buffers with room at their end take a tenth off the time of a
+The library copies all keys and values at each token. Buffers with room at their end take a tenth off the time of a
 256-token text on a CPU (GPT-2 of 6 layers, 16 rows).
 
 Shapes: B rows, H heads, T tokens so far, N new tokens, d width of a head.

@@ -166,7 +166,7 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _rows_of_split(asked: Import) -> Predictions:
-    """Return the texts of the rows of a split."""
+    """Return the header and the rows of the predictions of a whole split, or of its declared subset."""
     task = asked.task
     texts = read_outputs(asked.path, [example.id for example in task.split(SPLIT).examples])
     ids = tuple(example.id for example in task.evaluation_examples(SPLIT, asked.rows))

@@ -78,7 +78,7 @@ def _outputs(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _object(path: Path) -> list[tuple[str, Any]]:
-    """Return the names and values of a JSON object, in order and with those that are there twice."""
+    """Return the names and values of a JSON object, in order, repeated names included."""
     try:
         with unpacked(path) as stream:
             content = decoded(stream.read(LONGEST_LINE + 1), LONGEST_LINE, first=True)

@@ -1,6 +1,6 @@
 """Fields of records: whether a record has those of its kind, and which metrics a file of statistics has.
 
-The hash of a record says that it is as it was written, not that this program wrote it.
+The hash of a record shows that it is unchanged, not that this program wrote it.
 """
 
 from __future__ import annotations

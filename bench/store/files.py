@@ -23,7 +23,7 @@ MADE_AGAIN = {
     "rows-": "bench run makes it again from the checkpoint",
     "scores-": "bench score makes it again",
     "items-": "bench score makes it again",
-    "grid-": "bench run with the same --grid makes it again",
+    "grid-": "bench run with the same --grid or --trials makes it again",
     "failed.json": "nothing is lost: it was the note of a failed attempt",
     "": "bench run makes it again",
 }

@@ -6,6 +6,7 @@ snapshot has records and statistics only; `bench run` then makes only what these
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -117,8 +118,10 @@ def _scores_field(cell: CellFolder, name: str, of: str) -> str:
 
 def _differs(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
     """Return whether two stores have different files of the same name; a damaged file in the target differs."""
-    if name.startswith((CONFIG, "items-", "model-")):  # another one is no conflict; the others are named by their hash
+    if name.startswith((CONFIG, "items-")):  # another one is no conflict; statistics are named by their hash
         return False
+    if name.startswith("model-"):  # too large to be held in memory
+        return not filecmp.cmp(ours.path / name, theirs.path / name, shallow=False)
     try:
         if ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
             return False

@@ -1,6 +1,6 @@
 """Places: where the data of a store's runs was on this machine, one file for the rows of each split.
 
-`<results>/.places/<hash of the rows>.json` is no record. It is in no key and is neither exported nor joined. The rows
+`<results>/.places/<hash of the rows>.json` is no record and is in no key and is neither exported nor joined. The rows
 that are read there are compared with their hash. A damaged file counts as missing.
 """
 

@@ -129,11 +129,11 @@ def words_of(task: Task, example: Example) -> Set[str]:
 
 
 def nearest_shares(rows: Sequence[Set[str]], others: Iterable[Set[str]]) -> list[float]:
-    """Return how much of each row's words is in the one of other rows that has most of them.
+    """Return, for each row, the largest share of its words that one other row has.
 
-    0 for what is below the smallest of `NEAR`, and not more than is needed for the largest. A row that is to have so
-    many words in another one has one of its rarest there: only rows that share one of these are compared. So the work
-    is about linear in the words of the others, which are gone through once and not held.
+    A share below the smallest of `NEAR` is 0; once it reaches the largest, the search for that row stops. A
+    row that is to have so many words in another one has one of its rarest there: only rows that share one of these are
+    compared. So the work is about linear in the words of the others, which are read once and not kept in memory.
 
     Args:
         rows: their words, one or more each.

@@ -39,7 +39,7 @@ PAPER = "paper"  # the preset of the papers' own settings
 
 @dataclass(frozen=True)
 class Scale:
-    """What the rows of a verdict are.
+    """Models and data of the runs behind a verdict.
 
     Args:
         parameters: of the models.
@@ -57,7 +57,7 @@ class Scale:
 
     @property
     def words(self) -> str:
-        """It in one line.
+        """The scale in one line.
 
         >>> Scale((974336, 1487497), "from scratch", ("300 steps",), "King James Bible", (8, 5)).words
         '974k to 1.49M parameters from scratch, 300 steps, King James Bible, 5 to 8 seeds'

@@ -42,10 +42,10 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         "grade: claims overlap and are not equally important.",
         "Numbers: `from the paper` is computed from the paper's tables. A positive effect has the claimed direction; "
         "where a claim says 'no higher', it is the first method minus the second. Points are of the distance to human "
-        "text, in per cent of the human value. In a sum of steps the second are of fine-tuning. Intervals are "
+        "text, in per cent of the human value. In '300 + 50 steps', the 50 are steps of fine-tuning. Intervals are "
         "95 % t intervals of differences paired by seed, three or more. A claim is tested as a whole, with Holm's "
-        "correction over the tested claims of a paper. Of claims that were not tested, the list below the table has "
-        "the means alone.",
+        "correction over the tested claims of a paper. For claims that were not tested, the list below the table has "
+        "only the means.",
     ]
 
 
@@ -105,7 +105,7 @@ def _markdown_paper(paper: Paper) -> str:
     if all(row[4] == "–" for row in rows):  # no claim was tested
         head, rows = [*head[:4], head[5]], [[*row[:4], row[5]] for row in rows]
     lines = [f"## {paper.file.name}", "", *notes, *markdown_table(head, rows)]
-    lines += ["", "The sentences of which there are runs, with their evidence:", "", *evidence] if evidence else []
+    lines += ["", "The claims for which there are runs, and the evidence:", "", *evidence] if evidence else []
     return "\n".join(lines)
 
 

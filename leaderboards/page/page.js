@@ -161,4 +161,3 @@ addEventListener("scroll", () => {
   if (cell.matches(STANDS_BEHIND) && !tip.hidden && at.bottom > 0 && at.top < innerHeight) show(cell);
   else hide();
 }, { passive: true });
-document.documentElement.classList.add("live");

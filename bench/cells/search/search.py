@@ -179,7 +179,7 @@ def read_trials(words: Sequence[str]) -> Search:
     Numbers are one for every method, some by method, or both: `3,histalign=18,mle=18`.
 
     Raises:
-        UsageError: a word is none of these, a method is not known, or stands there twice.
+        UsageError: a word is none of these, a method is not known, or is given twice.
 
     >>> read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
     Search(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000, rates=(), axes=())
@@ -223,7 +223,7 @@ def parse_numbers(text: str) -> tuple[int, dict[str, int]]:
         if not trials.isdigit() or int(trials) < 1:
             raise UsageError(f"--trials takes numbers from 1, e.g. 3 or 3,mle=18, not '{text}'")
         if name in of_method or (not name and number):
-            raise UsageError(f"--trials says twice how many trials {name or 'every method'} has: '{text}'")
+            raise UsageError(f"--trials gives the number of trials of {name or 'every method'} twice: '{text}'")
         if name:
             of_method[find_method(name).trained_name] = int(trials)
         else:

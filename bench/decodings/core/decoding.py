@@ -167,7 +167,7 @@ class Decoding:
         return {}
 
     def write(self, texts: Texts, limit: int) -> list[list[int]]:
-        """Return the new tokens of each row, at most `limit`; what stands behind an end token does not matter."""
+        """Return the new tokens of each row, at most `limit`; tokens after an end token are ignored."""
         raise NotImplementedError(f"{type(self).__name__} has own_loop and no write(texts, limit)")
 
     @property

@@ -49,8 +49,8 @@ def test_trials_as_typed(words: list[str], expected: Search) -> None:
     [
         (["0"], "--trials takes numbers from 1, e.g. 3 or 3,mle=18, not '0'"),
         (["mle"], "--trials takes numbers from 1"),
-        (["2,3"], "twice how many trials every method has"),
-        (["mle=2,mle=3"], "twice how many trials mle has"),
+        (["2,3"], "trials of every method twice"),
+        (["mle=2,mle=3"], "trials of mle twice"),
         (["mel=2"], "mel"),
         (["3", "steps=0"], "steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '0'"),
         (["3", "steps=4/3"], "not '4/3'"),
