@@ -24,6 +24,7 @@ from torch.nn.functional import pad
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from bench.base.lightning import use_lightning
+from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import check_exact, continue_with
 from bench.config.resolve import find_method
 from bench.decodings.searches import Greedy
@@ -77,7 +78,11 @@ class Attached:
         self.objective, self.kind = objective, kind
         self.inside = False  # whether the objective itself runs the model
         self.frozen: list[nn.Parameter] = []  # parameters that it does not train, such as a head that it replaces
+        self.own: list[nn.Parameter] = []  # the objective's own parameters, which it trains
+        self.made: type[nn.Module] = kind  # the class that the model was given
+        self.passes = 0  # training passes since the last step of the optimiser, of objectives that count steps
         self.source: Tensor | None = None  # [B, S] that `generate` of an encoder-decoder has read
+        self.greedy = False  # whether `generate` takes the most probable token
 
     def guard(self, body: nn.Module, arguments: tuple[Any, ...]) -> None:
         """Refuse a training pass that bypasses the objective; called before the model's body runs.
@@ -93,9 +98,8 @@ class Attached:
                 f"bench.trainer_for(YourTrainer), or call bench.detach(model)"
             )
 
-    def __enter__(self) -> Objective:
+    def __enter__(self) -> None:
         self.inside = True
-        return self.objective
 
     def __exit__(self, *_: object) -> None:
         self.inside = False
@@ -123,14 +127,14 @@ def attach(
 
     Args:
         model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
-            fine-tunes another's weights starts from those that the model has.
+            starts from a trained model starts from this one's weights.
         method: a name of `bench list methods`, such as `histalign.released`, or `file.py:Class`.
         tokenizer: the model's; methods that look at tokens need it.
-        reference: the frozen model that the method reads along, such as `gold`'s; of the same vocabulary.
+        reference: the frozen model that a method such as `gold` compares with; of the same vocabulary.
         token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
         batches: of training data, to which the new weights of a method such as `f2softmax` are fitted; without them
             they begin at random.
-        seed: of what the method draws.
+        seed: of what the method draws, its own initial weights among them.
         max_target: longest text that a method writes while it is trained.
         options: of the method, as after `--set method.`.
 
@@ -143,17 +147,20 @@ def attach(
         raise UsageError(f"'{attached_objective(inner).name}' is attached already; call bench.detach(model) first")
     if any(hasattr(parameter, "ds_id") for parameter in inner.parameters()):
         raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP2")
+    if "forward" in inner.__dict__:
+        raise UsageError("this model's forward was replaced: attach before a library such as accelerate prepares it")
+    if getattr(inner.config, "output_router_logits", False):
+        raise UsageError("the loss of a router of experts would be left out: set config.output_router_logits=False")
     use_lightning()
     found = find_method(method)
     if reason := why_not(found):
         raise UsageError(f"'{method}' cannot be attached to a model: {reason}")
     backbone = backbone_of(inner, tokenizer)
     check_exact(backbone, type(inner).__name__)
-    objective = found.objective(backbone, **options)
-    if objective.reference and reference is None:
-        raise UsageError(f"'{method}' needs a frozen reference model: attach(..., reference=model)")
-    if objective.uses_token_counts and token_counts is None:
-        raise UsageError(f"'{method}' needs how often each token is a target: attach(..., token_counts=tensor of [V])")
+    with torch.random.fork_rng(devices=[]):
+        seed_torch(seed_of(seed, "method"))
+        objective = found.objective(backbone, **options)
+    check_given(objective, method, inner, reference, token_counts)
     context = RunContext(
         seed=seed,
         max_target=max_target,
@@ -166,8 +173,10 @@ def attach(
     attached = Attached(objective, type(inner))
     trained = [parameter for parameter in inner.parameters() if parameter.requires_grad]
     try:
-        if token_counts is not None and objective.uses_token_counts:
-            objective.prepare(token_counts.cpu())
+        if token_counts is not None:
+            with torch.random.fork_rng(devices=[]):
+                seed_torch(seed_of(seed, "weights"))
+                objective.prepare(token_counts.cpu())
         if batches is not None:
             objective.warm_start(batches)
     except BaseException:
@@ -175,9 +184,13 @@ def attach(
         raise
     attached.frozen = [parameter for parameter in trained if not parameter.requires_grad]
     state = OwnState(objective).to(inner.device)
+    for parameter in state.parameters():
+        parameter.data = parameter.data.to(inner.dtype)
+    attached.own = [parameter for parameter in state.parameters() if parameter.requires_grad]
+    attached.made = attached_class(type(inner))
     inner.add_module(STATE, state)
     inner.__dict__[KEY] = attached
-    inner.__class__ = attached_class(type(inner))
+    inner.__class__ = attached.made
     body_of(backbone).register_forward_pre_hook(attached.guard)
     return model
 
@@ -190,6 +203,8 @@ def detach(model: Any) -> Any:
     """
     inner = inner_model(model)
     attached: Attached = attached_to(inner)
+    if type(inner) is not attached.made:
+        raise UsageError("another library has changed the class of this model since; detach before it does, or save it")
     body = body_of(attached.objective.backbone)
     for key, hook in list(body._forward_pre_hooks.items()):
         if getattr(hook, "__self__", None) is attached:
@@ -199,6 +214,27 @@ def detach(model: Any) -> Any:
     del inner.__dict__[KEY]
     inner.__class__ = attached.kind
     return model
+
+
+def check_given(objective: Objective, method: str, model: Any, reference: Any, token_counts: Tensor | None) -> None:
+    """Refuse what a method needs and was not given, and what it does not read.
+
+    Raises:
+        UsageError: naming the argument.
+    """
+    if bool(objective.reference) != (reference is not None):
+        verb = "needs" if objective.reference else "reads no"
+        raise UsageError(f"'{method}' {verb} frozen reference model: attach(..., reference=model)")
+    if objective.uses_token_counts != (token_counts is not None):
+        verb = "needs" if objective.uses_token_counts else "does not read"
+        raise UsageError(f"'{method}' {verb} how often each token is a target: attach(..., token_counts=[V])")
+    if reference is not None:
+        other = inner_model(reference)
+        if other is model:
+            raise UsageError("the reference model is frozen, and the model is to be trained: give copy.deepcopy(model)")
+        sizes = [each.get_output_embeddings().weight.shape[0] for each in (model, other)]
+        if sizes[0] != sizes[1]:
+            raise UsageError(f"expected a reference model of {sizes[0]} tokens, got one of {sizes[1]}")
 
 
 def thaw(parameters: Iterable[nn.Parameter]) -> None:
@@ -305,28 +341,37 @@ def attached_class(kind: Any) -> Any:
     @wraps(own_forward)
     def forward(self: Any, *values: Any, **named: Any) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
-        arguments = arguments_of(signature, self, values, named)
         if attached is None:
             return own_forward(self, *values, **named)
+        arguments = arguments_of(signature, self, values, named)
         if arguments.get("labels") is not None:
             return with_labels(self, attached, arguments)
-        if self.training or predicts_by_head(attached.objective):
+        if predicts_by_head(attached.objective) or (self.training and torch.is_grad_enabled()):  # `guard` refuses it
             return own_forward(self, *values, **named)
         return without_labels(self, attached, arguments)
 
     @wraps(kind.generate)
-    def generate(self: Any, inputs: Tensor | None = None, *values: Any, **named: Any) -> Any:
+    def generate(self: Any, inputs: Tensor | None = None, generation_config: Any = None, **named: Any) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
         if attached is None or predicts_by_head(attached.objective):
-            return kind.generate(self, inputs, *values, **named)
-        settings = named.get("generation_config") or self.generation_config
-        if (named.get("num_beams") or settings.num_beams or 1) > 1:
-            raise UsageError(f"'{attached.objective.name}' writes without beams: num_beams=1")
-        attached.source = named["input_ids"] if inputs is None else inputs
+            return kind.generate(self, inputs, generation_config, **named)
+
+        def setting(name: str) -> Any:
+            places = (generation_config, self.generation_config)
+            found = [named.get(name), *(getattr(place, name, None) for place in places)]
+            return next((value for value in found if value is not None), None)
+
+        if (setting("num_beams") or 1) > 1:
+            raise UsageError(f"'{attached.objective.name}' cannot use beam search: set num_beams=1")
+        if setting("use_cache") is False:
+            raise UsageError(f"'{attached.objective.name}' keeps its memory in the cache: leave use_cache=False out")
+        attached.source = named.get("input_ids") if inputs is None else inputs
+        attached.greedy = not setting("do_sample")
         try:
-            return kind.generate(self, inputs, *values, **{library_keyword(): new_cache(self.config), **named})
+            named = {library_keyword(): new_cache(self.config), **named}
+            return kind.generate(self, inputs, generation_config, **named)
         finally:
-            attached.source = None
+            attached.source, attached.greedy = None, False
 
     untraced = torch.compiler.disable(forward)  # its slices depend on the data
     members = {"forward": untraced, "generate": generate, "__module__": kind.__module__}
@@ -362,6 +407,9 @@ def batch_of(arguments: Mapping[str, Any], model: Any, name: str) -> Batch:
         mask = torch.ones_like(ids)
     if mask.shape != ids.shape:
         raise UsageError(f"expected an attention mask of {tuple(ids.shape)}, got {tuple(mask.shape)}")
+    of_decoder = arguments.get("decoder_attention_mask")
+    if bool((mask > 1).any()) or (of_decoder is not None and not bool((of_decoder > 0).all())):
+        raise UsageError(f"'{name}' takes masks of 0 and 1, and none of the decoder: switch packing off")
     given = arguments.get("position_ids")
     if given is not None and not bool((given == positions(mask))[mask > 0].all()):
         raise UsageError(
@@ -386,9 +434,9 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
     follow(objective, model)
     batch = batch_of(arguments, model, objective.name)
     n_items = arguments.get("num_items_in_batch")
-    with attached:
+    with attached, torch.set_grad_enabled(model.training and torch.is_grad_enabled()):
         if model.training:
-            total, n_tokens = training_loss(objective, batch, model, n_items)
+            total, n_tokens = training_loss(attached, batch, model, n_items)
             return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items))
         hidden, states = states_of(objective, batch)
         parts = [nll.sum() for _, nll in objective.nll(states)]
@@ -398,13 +446,21 @@ def with_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) ->
     return output_of(model, arguments, loss=total / (n_tokens if n_items is None else n_items), logits=logits)
 
 
-def training_loss(objective: Objective, batch: Batch, model: Any, n_items: Any) -> tuple[Tensor, Tensor]:
+def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) -> tuple[Tensor, Tensor]:
     """Return the summed loss of a batch and its number of target tokens, at least 1."""
+    objective = attached.objective
+    if not all(parameter.requires_grad for parameter in attached.own):
+        raise UsageError(
+            f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
+            f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
+        )
     if counts_steps(objective):
         LIVE.add(model)
         targets = batch["labels"] if model.config.is_encoder_decoder else batch["labels"][:, 1:]
         n_tokens = int((targets != IGNORED).sum())
-        if writes_texts(objective) and n_items is not None and int(n_items) != n_tokens:
+        several = attached.passes > 0 or (n_items is not None and int(n_items) != n_tokens)
+        attached.passes += 1
+        if writes_texts(objective) and several:
             raise UsageError(f"'{objective.name}' writes texts for a whole step: set gradient_accumulation_steps=1")
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
@@ -437,7 +493,8 @@ def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states:
         }
         states = backbone.states_of(pad(hidden, (0, 0, 0, 1)), longer)
     else:
-        every: Batch = {**batch, "labels": batch["labels"].clamp(min=0)}
+        padding = backbone.model.config.pad_token_id or 0
+        every: Batch = {**batch, "labels": batch["labels"].masked_fill(batch["labels"] == IGNORED, padding)}
         states = objective.states(every)
     found = [objective.log_probs(tokens) for tokens in slices(states, objective.slice_size)]
     return torch.cat(found).view(*states.targets.shape, -1)
@@ -458,9 +515,8 @@ def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any])
             f"'{objective.name}' keeps its memory in a cache of its own; leave {library_keyword()} out, or begin with "
             f"bench.generation.row_cache.new_cache(model.config)"
         )
-    log_probs = objective.decode_log_probs(
-        objective.backbone.extend(step_of(model, attached, arguments, cache)), Greedy()
-    )
+    tokens = objective.backbone.extend(step_of(model, attached, arguments, cache))
+    log_probs = objective.decode_log_probs(tokens, Greedy()) if attached.greedy else objective.log_probs(tokens)
     return output_of(model, arguments, logits=log_probs[:, None], **{library_keyword(): cache})
 
 
@@ -475,6 +531,8 @@ def step_of(model: Any, attached: Attached, arguments: Mapping[str, Any], cache:
     if source is None:
         raise UsageError(f"'{attached.objective.name}' reads the tokens of the source: call model.generate(input_ids)")
     source = source.repeat_interleave(len(ids) // len(source), dim=0)  # of several texts for a source
+    if mask is None:
+        mask = torch.ones_like(source)
     return Step(ids=ids, cache=cache, mask=mask, source=source, encoded=arguments["encoder_outputs"])
 
 
@@ -520,8 +578,12 @@ def before_step(optimizer: Any, *_: Any) -> None:
     """Call `end_of_step` of the objectives whose parameters an optimiser is about to change, and count the step."""
     held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     for model in list(LIVE):
-        if KEY in model.__dict__ and any(id(parameter) in held for parameter in model.parameters()):
-            attached_objective(model).end_of_step(summed_over_ranks)
+        attached: Attached | None = model.__dict__.get(KEY)
+        if attached is None or not attached.passes:
+            continue
+        if any(id(parameter) in held for parameter in model.parameters()):
+            attached.objective.end_of_step(summed_over_ranks)
+            attached.passes = 0
             getattr(model, STATE).steps += 1
 
 

@@ -31,7 +31,9 @@ def trainer_for(kind: type[Any], method: str = "mle", **options: Any) -> type[An
         def __init__(self, *values: Any, **named: Any) -> None:
             super().__init__(*values, **named)
             refuse_other_losses(self, method)
-            inner_model(self.model).__dict__.pop("forward", None)  # the fused loss that TRL and Liger put there
+            inner = inner_model(self.model)
+            if not hasattr(inner, "_hf_hook"):
+                inner.__dict__.pop("forward", None)  # the fused loss that TRL and Liger put there
             self.model_accepts_loss_kwargs = True
             tokenizer = getattr(self.processing_class, "tokenizer", self.processing_class)
             attach(self.model, method, tokenizer, **{"seed": self.args.seed, **options})
@@ -42,6 +44,8 @@ def trainer_for(kind: type[Any], method: str = "mle", **options: Any) -> type[An
             return Trainer.compute_loss(self, model, inputs, return_outputs, num_items_in_batch)
 
         def prediction_step(self, *values: Any, **named: Any) -> Any:
+            if getattr(self.args, "predict_with_generate", False):
+                return super().prediction_step(*values, **named)
             return Trainer.prediction_step(self, *values, **named)
 
     WithObjective.__name__ = WithObjective.__qualname__ = f"{kind.__name__}With{method.title().replace('.', '')}"
@@ -55,6 +59,10 @@ def refuse_other_losses(trainer: Any, method: str) -> None:
         UsageError: naming the setting.
     """
     args = trainer.args
+    if trainer.model_init is not None or trainer.optimizer is not None:
+        raise UsageError(
+            f"'{method}' goes into a model before its optimiser is made: give model=, no model_init, no optimizers"
+        )
     if (
         args.label_smoothing_factor
         or trainer.compute_loss_func is not None

@@ -77,15 +77,19 @@ def batch() -> dict[str, Tensor]:
 
 def attached(model, method: str, **options):
     """The model with a method, and what the method needs."""
-    reference = llama() if method == "gold" else None
-    return attach(model, method, token_counts=COUNTS, reference=reference, **options)
+    if method == "gold":
+        options["reference"] = llama()
+    if method == "f2softmax":
+        options["token_counts"] = COUNTS
+    return attach(model, method, **options)
 
 
 def in_the_suite(make, method: str):
     """The same method over the same model, without `attach`."""
     backbone = BACKBONES[make](make(), None)
     objective = find_method(method).objective(backbone)
-    objective.setup_run(RunContext(token_counts=lambda: COUNTS, reference=MLE(Causal(llama(), None))))
+    reference = MLE(Causal(llama(), None)) if method == "gold" else None
+    objective.setup_run(RunContext(token_counts=lambda: COUNTS, reference=reference))
     if objective.uses_token_counts:
         objective.prepare(COUNTS)
     return objective.train()
@@ -158,6 +162,52 @@ def test_generate_writes_what_the_suite_writes(make, method: str) -> None:
         assert len(written) > 3 or len(row) > len(written)
 
 
+@pytest.mark.parametrize("method", ["f2softmax", "entmax", "histalign"])
+def test_sampling_draws_from_the_methods_own_distribution(method: str) -> None:
+    model = attached(llama(), method).eval()
+    ids = batch()["input_ids"][:1]
+    with torch.no_grad():
+        expected = model(input_ids=ids).logits[0, -1].softmax(-1)
+    torch.manual_seed(3)
+    drawn = model.generate(input_ids=ids.expand(2000, -1), max_new_tokens=1, do_sample=True, top_k=0)[:, -1]
+    found = torch.bincount(drawn, minlength=VOCABULARY) / 2000
+    assert (found - expected).abs().max() < 0.05
+    assert (found > 0).sum() > 15 or method == "entmax"
+
+
+def test_texts_are_the_same_in_training_mode_and_need_the_cache() -> None:
+    model = attach(llama(), "histalign")
+    given = {"input_ids": batch()["input_ids"], "max_new_tokens": 6, "do_sample": False}
+    in_training = model.train().generate(**given)
+    assert torch.equal(model.eval().generate(**given), in_training)
+    with pytest.raises(UsageError, match="use_cache"):
+        model.generate(**given, use_cache=False)
+
+
+def test_the_likelihood_of_evaluation_cannot_be_trained() -> None:
+    loss = attach(llama(), "ul_token").eval()(**batch()).loss
+    assert not loss.requires_grad
+
+
+def test_a_reference_model_is_another_model_of_the_same_vocabulary() -> None:
+    model = llama()
+    with pytest.raises(UsageError, match="deepcopy"):
+        attach(model, "gold", reference=model)
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_losses_over_written_texts_take_one_pass_a_step() -> None:
+    model = attach(llama(), "ditto")
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for _ in range(2):
+        model(**batch()).loss.backward()
+        optimizer.step()
+    assert int(getattr(model, STATE).steps) == 2
+    model(**batch()).loss.backward()
+    with pytest.raises(UsageError, match="gradient_accumulation_steps=1"):
+        model(**batch())
+
+
 def test_beams_are_refused_where_the_memory_would_not_follow() -> None:
     model = attach(llama(), "histalign").eval()
     with pytest.raises(UsageError, match="num_beams=1"):
@@ -166,6 +216,7 @@ def test_beams_are_refused_where_the_memory_would_not_follow() -> None:
 
 def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
     model = attach(llama(), "histalign")
+    model(**batch()).loss.backward()
     given = batch()
     labels = given.pop("labels")
     for bypass in (lambda: model(**given), lambda: model.model(**given), lambda: copy.deepcopy(model)(**given)):
@@ -184,6 +235,7 @@ def test_a_training_pass_that_bypasses_the_objective_is_refused() -> None:
         ({"inputs_embeds": torch.zeros(3, 9, 16)}, "inputs_embeds"),
         ({"shift_labels": torch.zeros(3, 9, dtype=torch.long)}, "shift_labels"),
         ({"attention_mask": torch.ones(3, 1, 9, 9)}, "mask"),
+        ({"attention_mask": torch.tensor([[1, 1, 1, 1, 2, 2, 2, 2, 2]] * 3)}, "packing"),
     ],
 )
 def test_what_the_objective_does_not_read_is_refused(given, message: str) -> None:
@@ -195,6 +247,8 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
     ("method", "options", "message"),
     [
         ("f2softmax", {}, "token_counts"),
+        ("mle", {"token_counts": COUNTS}, "does not read"),
+        ("mle", {"reference": "a model"}, "reads no"),
         ("gold", {}, "reference"),
         ("adadec", {}, "bilstm"),
         ("mle.cache", {}, "trains no weights"),
@@ -288,5 +342,8 @@ def test_a_model_of_peft_trains_its_adapters_alone() -> None:
     losses = [model(**batch()).loss for model in (before, after)]
     torch.testing.assert_close(*losses)
     torch.testing.assert_close(losses[0], attach(llama(), "histalign")(**batch()).loss)
+    frozen = peft.get_peft_model(attached(llama(), "f2softmax"), settings)
+    with pytest.raises(UsageError, match="modules_to_save"):
+        frozen(**batch())
     losses[0].backward()
     assert {name.rpartition("lora_")[1] for name, p in before.named_parameters() if p.grad is not None} == {"lora_"}

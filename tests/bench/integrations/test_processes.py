@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.integrations.attach import attach
-from tests.bench.integrations.test_attach import COUNTS, batch, llama
+from tests.bench.integrations.test_attach import attached, batch, llama
 
 WORLD, STEPS = 2, 3
 N_TOKENS = int((batch()["labels"][:, 1:] != -100).sum())
@@ -38,7 +37,7 @@ def worker(rank: int, kind: str, method: str, port: int, folder: str) -> None:
     torch.set_num_threads(1)
     address = f"tcp://127.0.0.1:{port}"
     torch.distributed.init_process_group("gloo", init_method=address, rank=rank, world_size=WORLD)
-    model = attach(llama(), method, token_counts=COUNTS)
+    model = attached(llama(), method)
     if kind == "ddp":
         trained(torch.nn.parallel.DistributedDataParallel(model), rank, WORLD)
         weights = model.state_dict()
@@ -66,7 +65,9 @@ def test_two_processes_train_the_weights_of_one(kind: str, method: str, tmp_path
         port = free.getsockname()[1]
     torch.multiprocessing.spawn(worker, (kind, method, port, str(tmp_path)), nprocs=WORLD)
     found = torch.load(tmp_path / "weights.pt", weights_only=True)
-    one = attach(llama(), method, token_counts=COUNTS)
+    one = attached(llama(), method)
+    start = {name: value.clone() for name, value in one.state_dict().items()}
     trained(one, 0, 1)
+    assert any(not torch.equal(found[name], value) for name, value in start.items() if value.is_floating_point())
     for name, expected in one.state_dict().items():
         torch.testing.assert_close(found[name], expected, rtol=1e-5, atol=1e-6, msg=name)

@@ -71,9 +71,7 @@ def test_training_goes_on_from_a_checkpoint_and_keeps_the_best_step(tmp_path) ->
     again = trainer(attach(llama(), "face"), tmp_path / "whole", **options)
     again.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-3"))
     assert losses(again)[-4:] == losses(whole)[-4:]
-    assert whole.state.best_metric == min(
-        entry["eval_loss"] for entry in whole.state.log_history if "eval_loss" in entry
-    )
+    assert whole.evaluate()["eval_loss"] == pytest.approx(whole.state.best_metric)
 
 
 def test_a_trainer_that_computes_another_loss_is_refused(tmp_path) -> None:
@@ -82,6 +80,9 @@ def test_a_trainer_that_computes_another_loss_is_refused(tmp_path) -> None:
         smoothed.train()
     with pytest.raises(UsageError, match="label_smoothing_factor"):
         trainer(llama(), tmp_path, trainer_for(Trainer, "histalign"), label_smoothing_factor=0.1)
+    made = {"args": TrainingArguments(str(tmp_path), report_to=[], use_cpu=True), "train_dataset": rows()}
+    with pytest.raises(UsageError, match="model_init"):
+        trainer_for(Trainer, "histalign")(model_init=llama, **made)
     with pytest.raises(UsageError, match="expected transformers.Trainer"):
         trainer_for(dict)
 
