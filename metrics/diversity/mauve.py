@@ -28,10 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.errors import StoreError
 from bench.metrics.faithfulness.checkpoints import NotApplicable, find, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load
+from bench.metrics.requirements import public_name
 from bench.metrics.score import Gold, Row, Score, Scorer, explained, field_of_all, ordered
 
 __all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_by", "mauve_scores"]
@@ -151,8 +153,9 @@ def mauve_scores(
     """
     rows = ordered(rows, gold)
     references = field_of_all(rows, "reference")
+    named = f"[{public_name(model).rpartition('/')[2]}]" if model else ""
     model = model or os.environ.get(VARIABLE, "")
-    label = label_of(model or READERS[0], READERS[0])
+    label = named or label_of(model or READERS[0], READERS[0])
     if references is None or not rows:
         return _without_value(label, len(rows), "rows without a reference")
     try:
@@ -160,7 +163,7 @@ def mauve_scores(
         reader = loader(model or None)
     except NotApplicable as reason:
         return _without_value(label, len(rows), str(reason))
-    folder = Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench")) / "features"
+    folder = cache_root() / "features"
     true = features_of(reader, references, folder)
     made = features_of(reader, [row["text"] for row in rows], folder)
     options = "|".join(f"{name}:{value}" for name, value in SETTINGS.items())

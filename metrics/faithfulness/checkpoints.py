@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from bench.metrics.requirements import model_folder
+from bench.metrics.requirements import model_folder, public_name
 
 __all__ = [
     "NotApplicable",
@@ -26,7 +26,6 @@ __all__ = [
     "label_of",
     "loading",
     "provenance",
-    "public_name",
 ]
 
 
@@ -114,21 +113,10 @@ def hash_of(*paths: Path) -> str:
 
 
 def label_of(checkpoint: str, default: str) -> str:
-    """Return what a column's name says of a checkpoint: nothing of the default, else its name in brackets.
+    """Return the suffix of a column: empty for the default model, else the model's name in brackets.
 
     >>> label_of("owner/encoder", "owner/encoder"), label_of("all-minilm-l6-v2", "owner/encoder")
     ('', '[all-minilm-l6-v2]')
     """
     name = public_name(checkpoint).rpartition("/")[2]
     return "" if name == default.rpartition("/")[2] else f"[{name}]"
-
-
-def public_name(checkpoint: str) -> str:
-    """Return the name of a checkpoint; of a folder its last part only, so that no path gets into a result.
-
-    >>> public_name("nobody/encoder"), public_name("somewhere/on/disk/encoder")
-    ('nobody/encoder', 'encoder')
-    """
-    if Path(checkpoint).is_dir() or checkpoint.count("/") > 1:
-        return Path(checkpoint).resolve().name
-    return checkpoint

@@ -20,6 +20,7 @@ from torch import Tensor
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.verifiers import TOKENS, batches
+from bench.metrics.requirements import public_name
 
 __all__ = ["Embedder", "Pooling", "embed", "load", "pooling_of"]
 
@@ -60,7 +61,7 @@ def load(checkpoint: str, *, pooling: Pooling | None = None, max_length: int | N
     """
     from transformers import AutoModel, AutoTokenizer
 
-    folder, name = checkpoints.find(checkpoint), checkpoints.public_name(checkpoint)
+    folder, name = checkpoints.find(checkpoint), public_name(checkpoint)
     pooling = pooling or pooling_of(name, folder)
     with checkpoints.loading(checkpoint):
         model, info = AutoModel.from_pretrained(

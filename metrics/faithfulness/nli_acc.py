@@ -20,6 +20,7 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable, choose, hash_o
 from bench.metrics.faithfulness.nli_model import NO_CELL, PAD, NLIModel, load_weights
 from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import ModelInputs, Verifier
+from bench.metrics.requirements import public_name
 from bench.metrics.score import Family, Gold, Row
 
 __all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_family", "nli_logits", "nli_scores", "row_cells"]
@@ -51,7 +52,7 @@ def load_nli(checkpoint: str) -> Verifier:
     from transformers import BertConfig, BertTokenizer
 
     folder = checkpoints.find(checkpoint)
-    name = checkpoints.public_name(checkpoint)
+    name = public_name(checkpoint)
     path = next((folder / name for name in WEIGHTS if (folder / name).is_file()), folder / WEIGHTS[0])
     for needed in (path, folder / "vocab.txt"):
         if not needed.is_file():

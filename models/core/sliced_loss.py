@@ -81,20 +81,21 @@ def summed_by_head(
 
 
 class _InGraph:
-    """How the loss of a slice is computed and differentiated: all of it is in the graph, for autograd.
+    """How the loss of a slice is computed and differentiated. Here all of it is in autograd's graph.
 
     Args:
-        losses: the loss of each position of a slice.
-        parameters: whose gradients `differentiate` adds slice by slice, where they are trained.
-        head_parameters: whose gradients are complete only after the last slice.
+        loss: the loss of each position of a slice.
+        parameters: whose gradients `differentiate` adds slice by slice, if they are trained.
     """
 
-    def __init__(
-        self, losses: PositionLoss, parameters: Sequence[Tensor], head_parameters: Sequence[Tensor] = ()
-    ) -> None:
-        self.losses = losses
+    def __init__(self, loss: Callable[..., Losses], parameters: Sequence[Tensor]) -> None:
+        self.loss = loss
         self.parameters = [p for p in parameters if p.requires_grad]
-        self.head_parameters = head_parameters
+        self.head_parameters: list[Tensor] = []  # their gradients are complete only after the last slice
+
+    def losses(self, tokens: TokenSlice) -> Losses:
+        """Return the losses of a slice, without gradients."""
+        return self.loss(tokens)
 
     def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         """Write a slice's gradients by its leaves and by parameters to `gradients`; return its losses."""
@@ -115,17 +116,17 @@ class _InPlace(_InGraph):
     """
 
     def __init__(self, head_loss: HeadLoss, head: LinearHead, products: Products, parameters: Sequence[Tensor]) -> None:
-        trained = [head.weight] if head.bias is None else [head.weight, head.bias]
-        super().__init__(self.without_gradients, parameters, trained)
-        self.head_loss, self.head, self.products = head_loss, head, products
+        super().__init__(head_loss, parameters)
+        self.head, self.products = head, products
+        self.head_parameters = [head.weight] if head.bias is None else [head.weight, head.bias]
 
-    def without_gradients(self, tokens: TokenSlice) -> Losses:
-        return self.head_loss(tokens, FusedHead(lambda: self.products.logits(tokens.hidden)))
+    def losses(self, tokens: TokenSlice) -> Losses:
+        return self.loss(tokens, FusedHead(lambda: self.products.logits(tokens.hidden)))
 
     def differentiate(self, tokens: TokenSlice, leaves: Sequence[Tensor], gradients: _Gradients) -> Losses:
         hidden = tokens.hidden.detach()  # [n, D]
         head = FusedHead(lambda: self.products.logits(hidden))
-        losses, parts = self.head_loss(tokens, head)
+        losses, parts = self.loss(tokens, head)
         inputs = [*leaves, *head.leaves, *self.parameters]
         found = _derivatives(losses, inputs)
         head_start, head_stop = len(leaves), len(leaves) + len(head.leaves)

@@ -127,8 +127,9 @@ def _mapped(rows: list[Example], coming: Iterator[Example]) -> Sequence[Example]
         with_fields = _write(unfinished, chain(rows, coming))
         if with_fields is not None:
             return [*MappedExamples(unfinished), *with_fields, *coming]
-        path = folder / f"{hash_of(unfinished)[:32]}.arrow"
-        if not path.is_file() or hash_of(path) != hash_of(unfinished):  # else other processes map it, and it stays
+        digest = hash_of(unfinished)
+        path = folder / f"{digest[:32]}.arrow"
+        if not path.is_file() or hash_of(path) != digest:  # else other processes map it, and it stays
             unfinished.replace(path)
         return MappedExamples(path)
     except OSError as error:

@@ -19,6 +19,7 @@ from bench.models.core.states import TokenSlice, slices
 from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
+from tests.operations import counted
 
 METHODS = ("mle.cache", "mle.knn")
 KINDS = ("small-causal", "small-encdec")
@@ -137,6 +138,25 @@ def test_empty_places_take_no_part_in_a_search() -> None:
     assert torch.equal(tokens, objective.values[every.argsort(1)[:, :6]])
     fill(objective, 0)
     torch.testing.assert_close(objective.log_probs(rows), objective.logits(rows).log_softmax(1))
+
+
+@torch.no_grad()
+def test_keys_are_made_ready_once_and_again_when_they_change() -> None:
+    objective = neighbours()
+    fill(objective, 10)
+    rows = rows_of_a_batch(objective, 1)
+    first = objective.entries(rows)
+    with counted() as operations:
+        again = objective.entries(rows)
+    assert dict(operations.waits) == {}
+    assert torch.equal(first[0], again[0])
+    other = neighbours()
+    other.load_state_dict({**objective.state_dict(), "values": objective.values.flip(0)})
+    assert not torch.equal(other.entries(rows)[0], first[0])
+    other.load_state_dict(objective.state_dict())
+    assert torch.equal(other.entries(rows)[0], first[0])
+    assert "mean_distance" in objective.state_dict()
+    assert not any(tensor.dtype == torch.float32 for tensor in objective.state_dict().values())
 
 
 @torch.no_grad()

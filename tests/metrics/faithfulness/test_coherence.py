@@ -178,7 +178,10 @@ def test_stored_rows_by_an_encoder_that_is_named(folder, sup, monkeypatch, tmp_p
     monkeypatch.delenv("BENCH_SIMCSE")
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     named = find_metric("coherence[sup-simcse-tiny]")
-    assert missing(named.value.requires) == "sup-simcse-tiny (bench models get sup-simcse-tiny)"
+    assert (
+        missing(named.value.requires)
+        == "sup-simcse-tiny (bench models get sup-simcse-tiny, or an installed spaCy package of this name)"
+    )
     assert score(rows, metric=named.name).value is None
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "sup-simcse-tiny").symlink_to(folder)

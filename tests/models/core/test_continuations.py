@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -194,6 +195,12 @@ class TestWithoutDropout:
             assert module[2].dropout == 0.0
         assert [part.training for part in module.modules()] == before
         assert module[2].dropout == 0.3
+
+    def test_after_an_error(self) -> None:
+        module = nn.Dropout(0.5)
+        with contextlib.suppress(ValueError), without_dropout(module):
+            raise ValueError
+        assert module.training
 
     def test_recurrent_layers_can_go_back(self) -> None:
         """cuDNN wants them in training mode; without dropout they give what evaluation mode gives."""

@@ -106,6 +106,25 @@ def test_a_certain_token_keeps_its_digits() -> None:
         assert float(head.nll(head.at(torch.tensor([1]))).detach()) == pytest.approx(3 * math.exp(-34), rel=1e-1)
 
 
+@pytest.mark.parametrize(
+    ("names", "times"),
+    [(["lse at .7"], 1), (["columns", "mean", "entropy", "lse at .7"], 1), (["lse", "columns"], 2),
+     (["lse", "columns", "lse at .7"], 2), (["lse at .7", "lse"], 2)],
+)  # fmt: skip
+def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None:
+    """Once for whoever asks for columns first and for temperatures from the highest on."""
+    computed = []
+
+    def compute() -> Tensor:
+        computed.append(1)
+        return MANY.clone()
+
+    head = FusedHead(compute)
+    loss = sum((LEAVES[name](head) for name in names), start=MANY.new_zeros(()))
+    head.gradient(list(torch.autograd.grad(loss, head.leaves)))
+    assert len(computed) == times
+
+
 def test_logits_far_below_the_peak() -> None:
     """Their exponentials are 0 in float32, and the gradient stays finite and right."""
     logits = torch.tensor([[0.0, -1.0, -200.0, -3e4], [80.0, 80.0, 80.0, -1e8]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -353,3 +355,23 @@ class TestBlocks:
         for name in ("hidden", "targets", "readable", "memory_tokens", "earlier", "positive"):
             assert torch.equal(getattr(taken, name), getattr(rows, name)[index])
         torch.testing.assert_close(taken.similarity(), rows.similarity()[index], rtol=1e-12, atol=1e-12)
+
+
+def test_the_buffer_of_logits_is_freed_with_its_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for Python's collector of cycles, so that a GPU's memory is free before the next step."""
+    made: list[weakref.ref[Any]] = []
+
+    class Watched(slices_module.Products):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(slices_module, "Products", Watched)
+    objective = MLE(tiny.backbone("gpt2"))
+    gc.disable()
+    try:
+        objective.loss(objective.states(batch_of("gpt2", UNEVEN))).total.backward()
+        assert made
+        assert [ref() for ref in made] == [None]
+    finally:
+        gc.enable()
