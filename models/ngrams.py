@@ -1,7 +1,7 @@
 """unigram and bigram: how often each token is a training target, alone and behind the token before it.
 
-Trivial controls, which a model must beat to count: no weight is trained, and the backbone only says what the tokens
-are. The pairs are counted over the batches that every other method is trained on, in a table of `BUCKETS`; pairs that
+Trivial controls, which a model must beat to count: no weight is trained, and the backbone is used for its tokenizer
+alone. The pairs are counted over the batches that every other method is trained on, in a table of `BUCKETS`; pairs that
 share a bucket are counted together, and the distribution still sums to one.
 
 Shapes: n positions of a slice, V vocabulary, W tokens of a text.

@@ -67,7 +67,7 @@ class ULSeq(MLE):
     Args:
         backbone: any.
         mix: share of the steps that are on sequences, 0 to 1.
-        prefix: tokens of a prompt on running text, at least 1; so are the next two.
+        prefix: tokens of a prompt on running text; `continuation` and `ngram` too are at least 1.
         continuation: tokens written behind it.
         ngram: length of the n-grams that may not occur twice.
         variant: see the table above.
@@ -191,15 +191,15 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
 class ULTokenSeq(ULSeq):
     """Each optimiser step is either the token-level objective or the sequence-level one.
 
-    Source: Welleck et al. 2020, section 6, the model named by both; UL-token+seq of F2-Softmax (Choi et al. 2020,
-    section 4.1.3). A model trained with the token-level objective is fine-tuned with the mixture. `ULToken` and `ULSeq`
-    say what the two objectives are, and where the released code differs.
+    Source: Welleck et al. 2020, section 6, the model trained with both losses; UL-token+seq of F2-Softmax (Choi et al.
+    2020, section 4.1.3). A model trained with the token-level objective is fine-tuned with the mixture. `ULToken` and
+    `ULSeq` say what the two objectives are, and where the released code differs.
 
     Args:
         backbone: any.
         alpha: weight of the token-level unlikelihood, at least 0.
         mix: share of the steps that are on sequences, 0 to 1.
-        prefix: tokens of a prompt on running text, at least 1; so are the next two.
+        prefix: tokens of a prompt on running text; `continuation` and `ngram` too are at least 1.
         continuation: tokens written behind it.
         ngram: length of the n-grams that may not occur twice.
         variant: of both objectives.

@@ -40,7 +40,7 @@ SMALL_FILES = ("*.json", "*.txt", "tokenizer.model")
 SAFE_WEIGHTS, PICKLED_WEIGHTS = "*.safetensors", "pytorch_model*.bin"
 TIMEOUT_S = 30.0
 LAST = ("config.json", "meta.json")
-"""Files that are moved into a model's folder last: a folder that has them is whole."""
+"""Files that are moved into a model's folder last: so a folder that has them is complete."""
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError, NotImplementedError)
 """What `zipfile` raises for an archive that is damaged, encrypted or split."""
 

@@ -65,7 +65,7 @@ def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
 def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
     """Return why a backbone is not exact, or None: a fault counts that every set of tokens shows.
 
-    A router of experts may stand on the edge for one token, where rounding decides which expert is asked.
+    For one token a router may score two experts alike, and rounding then decides which one is used.
 
     Args:
         backbone: over a model of `transformers`.

@@ -148,11 +148,12 @@ def f2_decoder(
     attention_dropout: Rate = 0.0,
     tokenizer: str = "",
 ) -> Backbone:
-    """Return the decoder with random weights.
+    """Return F2-Softmax's decoder with random weights.
 
     Source: Choi et al. 2020 Table 6. The released code has layer norms behind the residual sums, a ReLU in the
-    feed-forward part, learned positions, and embeddings that are not tied; only so the paper's 69.0 M adds up. OPT with
-    `do_layer_norm_before=False` is that model; its attention has biases, which adds 0.02 M.
+    feed-forward part, learned positions, and embeddings that are not tied; only with these does the parameter count
+    come to the paper's 69.0 M. OPT with `do_layer_norm_before=False` is that model; its attention has biases, which
+    adds 0.02 M.
 
     Args:
         name: unused.

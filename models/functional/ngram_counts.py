@@ -17,7 +17,7 @@ IGNORED = -100
 BUCKETS = 2**21
 """Places for pairs: 8 MB. A run of 300 steps of 2,048 tokens fills less than a third of them."""
 FIRST, SECOND = 2_654_435_761, 40_503
-"""Odd multipliers, so that the pairs of one token never share a bucket."""
+"""Odd multipliers: in a vocabulary of at most `BUCKETS` the pairs that begin with one token have different buckets."""
 
 
 def unigram_log_probs(counts: Tensor) -> Tensor:
@@ -33,7 +33,7 @@ def unigram_log_probs(counts: Tensor) -> Tensor:
 
 
 def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:
-    """Return log-probabilities of the next token; the unigram where nothing stands before or followed it.
+    """Return log-probabilities of the next token; the unigram if there is no token before, or none ever followed it.
 
         p(w | v) = (c(v, w) + T(v) p(w)) / sum over w of the same         T(v) kinds of tokens that followed v
 
