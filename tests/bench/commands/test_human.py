@@ -230,6 +230,16 @@ def test_answers_of_each_tool_are_the_same(bench, pairs, tmp_path, tool):
     assert {one["method"]: one["value"] for one in found["results"]} == {"histalign": 0, "trime": 100, "tie": 0}
 
 
+def test_a_separator_at_the_end_of_lines_moves_no_column(bench, pairs, tmp_path):
+    rows = [{"item": item["item"], "rater": "anna", "fluency": "A", "coherence": "tie"} for item in items_of(pairs)]
+    plain = write(tmp_path / "plain.csv", rows)
+    header, *lines = (tmp_path / "plain.csv").read_text().splitlines()
+    trailing = tmp_path / "trailing.csv"
+    trailing.write_text("\n".join([header, *(f"{line}," for line in lines)]) + "\n")
+    ended = read(bench, pairs, str(trailing))
+    assert (ended.code, ended.out) == (0, read(bench, pairs, plain).out)
+
+
 def test_files_are_joined(bench, pairs, tmp_path):
     first, second, *_ = items_of(pairs)
     files = [write(tmp_path / "a.csv", [potato(first["item"], "anna", "tie")]),
