@@ -343,6 +343,17 @@ METHODS: dict[str, MethodEntry] = {
             )
         },
     ),
+    "eaft": MODERN(
+        "bench.models.eaft:EAFT",
+        "a token counts less the more certain the model is",
+        "Diao et al. 2026",
+    ),
+    "asft": MODERN(
+        "bench.models.asft:ASFT",
+        "dynamic fine-tuning, held near the model before fine-tuning",
+        "Zhu et al. 2025",
+        controls=("mle.continued", "tailr.dft"),
+    ),
     "loss_truncation": MODERN(
         "bench.models.loss_truncation:LossTruncation",
         "rows with the largest losses, which may be noise, are left out",

@@ -130,7 +130,7 @@ def attach(
             starts from a trained model starts from this one's weights.
         method: a name of `bench list methods`, such as `histalign.released`, or `file.py:Class`.
         tokenizer: the model's; methods that look at tokens need it.
-        reference: the frozen model that a method such as `gold` compares with; of the same vocabulary.
+        reference: the frozen model that a method such as `asft` compares with; of the same vocabulary.
         token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
         batches: of training data, to which the new weights of a method such as `f2softmax` are fitted; without them
             they begin at random.

@@ -128,6 +128,10 @@ class FusedHead:
         self._peak = peak[:, None]
         return token
 
+    def top(self, k: int) -> Tensor:
+        """The k largest logits, [n, k]."""
+        return self._logits().topk(k).values
+
     @property
     def leaves(self) -> list[Tensor]:
         """What the loss may depend on: all that it asked for."""

@@ -160,6 +160,9 @@ class Head(Protocol):
     def argmax(self) -> Tensor:
         """Most probable token, [n]; not differentiable."""
 
+    def top(self, k: int) -> Tensor:
+        """The k largest logits, largest first, [n, k]; not differentiable."""
+
 
 def checked_temperature(beta: float) -> float:
     """Return a temperature.
@@ -231,3 +234,7 @@ class PlainHead:
     def argmax(self) -> Tensor:
         """Most probable token, [n]."""
         return self.logits.argmax(1)
+
+    def top(self, k: int) -> Tensor:
+        """The k largest logits, [n, k]."""
+        return self.logits.detach().topk(k).values

@@ -5,7 +5,8 @@ Each is a function of a head and of targets alone, in nats. Over a `PlainHead` o
     loss = label_smoothing(PlainHead(hidden @ weight.T), targets, eps=0.1)[0].mean()
 
 Szegedy et al. 2016 (label smoothing), Pereyra et al. 2017 (confidence penalty), Li et al. 2025 (GEM), Peters et al.
-2019 (entmax). Columns are asked for before a log-sum-exp, as `Head` explains.
+2019 (entmax), Diao et al. 2026 (EAFT), Zhu et al. 2025 (ASFT). Columns are asked for before a log-sum-exp, as `Head`
+explains.
 
 Shapes: n positions, V tokens, m of the positions.
 """
@@ -22,7 +23,16 @@ from bench.models.functional.entmax import entmax_and_entropy
 if TYPE_CHECKING:
     from bench.models.core.head import Head
 
-__all__ = ["confidence_penalty", "entmax_loss", "gem_linear", "gem_log_sigmoid", "label_smoothing", "nll_of"]
+__all__ = [
+    "confidence_penalty",
+    "divergence_from",
+    "entmax_loss",
+    "gem_linear",
+    "gem_log_sigmoid",
+    "label_smoothing",
+    "nll_of",
+    "top_entropy",
+]
 
 
 def nll_of(head: Head, targets: Tensor) -> Tensor:
@@ -140,3 +150,35 @@ def entmax_loss(head: Head, targets: Tensor, alpha: float) -> Tensor:
         return found
 
     return head.weighted(weights) - at_target + torch.cat(entropies)
+
+
+def top_entropy(head: Head, k: int) -> Tensor:
+    """Entropy in nats of the softmax over the k largest logits alone, without gradient, [n]: at most log k.
+
+    Args:
+        head: of the logits; of at least k tokens.
+        k: at least 1.
+
+    >>> from bench.models.core.head import PlainHead
+    >>> top_entropy(PlainHead(torch.tensor([[5.0, 5.0, -1.0]])), 2).exp()
+    tensor([2.])
+    """
+    log_p = head.top(k).log_softmax(1)
+    return -(log_p.exp() * log_p).sum(1)
+
+
+def divergence_from(head: Head, log_q: Tensor) -> Tensor:
+    """KL(q || p) = sum_w q(w) (log q(w) - log p(w)), with p = softmax(z), [n].
+
+    Args:
+        head: of the logits z.
+        log_q: `[n, V]` log-probabilities of a fixed distribution.
+
+    >>> from bench.models.core.head import PlainHead
+    >>> divergence_from(PlainHead(torch.tensor([[1.0, 3.0]])), torch.tensor([[1.0, 3.0]]).log_softmax(1)) < 1e-6
+    tensor([True])
+    """
+    log_q = log_q.detach()
+    entropy = -(log_q.exp() * log_q.clamp_min(torch.finfo(log_q.dtype).min)).sum(1)
+    expected = head.weighted(lambda logits, span: log_q[span].exp())
+    return head.lse - expected - entropy

@@ -18,9 +18,9 @@ FIRST = (
     "confidence_penalty",
     "loss_truncation",
 )
-THEN = ("ct", "ditto", "gold", "mtp")
+THEN = ("asft", "ct", "ditto", "eaft", "gold", "mtp")
 TRAINED = sorted((*FIRST, *THEN))
-ITSELF = {"mtp": "With `heads=1` it is `mle`"}
+ITSELF = {"mtp": "With `heads=1` it is `mle`", "eaft": "With alpha = 0 it is `mle`"}
 """Methods whose control is maximum likelihood, which is a setting of theirs."""
 
 

@@ -30,8 +30,8 @@ from bench.models.mle import MLE
 VOCABULARY = 40
 COUNTS = torch.arange(VOCABULARY) % 7 + 1
 ON_STATES = ("mle", "face", "ul_token", "trime", "trime.released", "histalign", "histalign.released", "f2softmax",
-             "simctg", "ct", "label_smoothing", "confidence_penalty", "gem", "entmax", "emo", "mtp", "gold",
-             "scalegrad", "tailr", "tailr.dft", "loss_truncation")  # fmt: skip
+             "simctg", "ct", "label_smoothing", "confidence_penalty", "gem", "entmax", "emo", "mtp", "gold", "eaft",
+             "asft", "scalegrad", "tailr", "tailr.dft", "loss_truncation")  # fmt: skip
 CACHES = ("trime", "histalign")
 
 
@@ -77,7 +77,7 @@ def batch() -> dict[str, Tensor]:
 
 def attached(model, method: str, **options):
     """The model with a method, and what the method needs."""
-    if method == "gold":
+    if method in ("gold", "asft"):
         options["reference"] = llama()
     if method == "f2softmax":
         options["token_counts"] = COUNTS
@@ -88,7 +88,7 @@ def in_the_suite(make, method: str):
     """The same method over the same model, without `attach`."""
     backbone = BACKBONES[make](make(), None)
     objective = find_method(method).objective(backbone)
-    reference = MLE(Causal(llama(), None)) if method == "gold" else None
+    reference = MLE(Causal(llama(), None)) if method in ("gold", "asft") else None
     objective.setup_run(RunContext(token_counts=lambda: COUNTS, reference=reference))
     if objective.uses_token_counts:
         objective.prepare(COUNTS)
