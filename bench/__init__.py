@@ -1,7 +1,8 @@
 """Compare training objectives for text generation: every objective, every task, one metric layer.
 
 `bench.run` trains, evaluates and scores; `bench.load` reads stored results; `bench.make` returns an objective and a
-task for your own Lightning trainer; `bench.attach` puts an objective into a model of `transformers`. Your own methods,
+task for your own Lightning trainer; `bench.attach` puts an objective into a model of `transformers`, and `bench.losses`
+has the objectives as functions of tensors. Your own methods,
 tasks, backbones and decodings derive from `Objective`, `Task`, `Backbone` and `Decoding`; your own metric is a function
 of stored predictions and a `Metric` that names it. A name is imported when it is first used.
 """

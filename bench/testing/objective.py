@@ -411,7 +411,7 @@ def overfit(subject: Subject) -> str:
     refuse_vanishing(subject, rows)
     trainee = Trainee(subject)
     start = now = trainee.likelihood(rows), float(trainee.loss(rows))
-    any_loss = subject.makes_texts or bool(subject.method.kind.reference)
+    any_loss = subject.makes_texts or bool(getattr(subject.method.kind, "reference", ""))
     known = low = False
     while trainee.taken < LEARNED_STEPS and math.isfinite(now[1]) and not (known and low):
         for _ in range(10):

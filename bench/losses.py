@@ -1,0 +1,137 @@
+"""Losses on plain tensors: each objective as a function of states, the weight of a head and tokens.
+
+    from bench import losses
+    loss = losses.histalign(hidden, weight, input_ids, labels, alpha=0.5)
+
+A function has the name of its method in `bench list methods`, and its options are those of the method; a variant is the
+option `variant`. It computes the loss as `bench run` does, slice by slice, without a tensor of [B, T, V]. Equations are
+in the docstring of each function, and the terms that they are made of in `bench.models.functional`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.config.resolve import find_method
+from bench.errors import UsageError
+from bench.models import METHODS
+from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.backbones.causal import Causal
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
+from bench.models.mle import MLE
+
+SHAPES = """Mean loss of the target tokens, in nats, with its gradients.
+
+Shapes: B rows, T tokens of a row, D width of a state, V vocabulary.
+
+Args:
+    hidden: `[B, T, D]` the state behind every token, which the head turns into logits of the next token.
+    weight: `[V, D]` of the head.
+    input_ids: `[B, T]` int64.
+    labels: `[B, T]` int64, the tokens that carry a loss, else -100; not shifted. By default all of `input_ids`.
+    attention_mask: `[B, T]`, 1 for a real token; all by default.
+    bias: `[V]` of the head, or None.
+    embedding: `[V, D]` of the input, where it is not the weight of the head.
+    reference: `hidden` and `weight` of the frozen model that `gold` and `asft` read.
+    options: of the method; `bench list {name}` has them.
+
+Raises:
+    UsageError: the method or an option is unknown, or shapes do not fit.
+
+The objective:
+
+{doc}"""
+
+
+class TensorModel(Causal):
+    """States that were computed before, as a backbone."""
+
+    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None, embedding: Tensor | None) -> None:
+        Backbone.__init__(self, SimpleNamespace(), None)
+        self.states_behind, self.parts = hidden, LinearHead(weight, bias)
+        self.table = weight if embedding is None else embedding
+
+    def hidden(self, batch: Batch) -> Tensor:
+        return self.states_behind
+
+    def head(self, hidden: Tensor) -> Tensor:
+        return torch.nn.functional.linear(hidden, self.parts.weight, self.parts.bias)
+
+    def linear_head(self) -> LinearHead:
+        return self.parts
+
+    def embedding(self) -> Tensor:
+        return self.table
+
+    def head_parameters(self) -> list[Any]:
+        return [part for part in (self.parts.weight, self.parts.bias) if part is not None]
+
+    @property
+    def vocabulary_size(self) -> int:
+        return self.parts.weight.shape[0]
+
+    @property
+    def width(self) -> int:
+        return self.parts.weight.shape[1]
+
+
+def loss_of(
+    method: str,
+    hidden: Tensor,
+    weight: Tensor,
+    input_ids: Tensor,
+    labels: Tensor | None = None,
+    attention_mask: Tensor | None = None,
+    *,
+    bias: Tensor | None = None,
+    embedding: Tensor | None = None,
+    reference: tuple[Tensor, Tensor] | None = None,
+    **options: Any,
+) -> Tensor:
+    """The loss of a method by its name; `losses.mle` and the like are this function."""
+    shape = (*input_ids.shape, weight.shape[1])
+    if hidden.shape != shape:
+        raise UsageError(f"expected hidden of the shape {tuple(shape)} (tokens x width), got {tuple(hidden.shape)}")
+    found = find_method(method)
+    if found.own_backbone or found.kind.uses_token_counts or found.kind.step_loss is not Objective.step_loss:
+        raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
+    objective = found.objective(TensorModel(hidden, weight, bias, embedding), **options)
+    if objective.own_parameters() or type(objective).end_of_step is not Objective.end_of_step:
+        raise UsageError(f"the loss of '{method}' depends on what it has learned before: use bench.attach")
+    frozen = None
+    if reference is not None:
+        frozen = MLE(TensorModel(*(tensor.detach() for tensor in reference), None, None))
+    objective.setup_run(RunContext(reference=frozen))
+    batch: Batch = {
+        "input_ids": input_ids,
+        "labels": input_ids if labels is None else labels,
+        "attention_mask": torch.ones_like(input_ids) if attention_mask is None else attention_mask,
+    }
+    summed = objective.train().step_loss(batch)
+    return summed.total / summed.n_target_tokens.clamp(min=1)
+
+
+def __getattr__(name: str) -> Callable[..., Tensor]:
+    """Return the loss of a method."""
+    if name not in METHODS or METHODS[name].baseline:
+        raise AttributeError(f"no loss '{name}'; `bench list methods` names them")
+
+    def loss(*tensors: Tensor, **options: Any) -> Tensor:
+        return loss_of(name, *tensors, **options)
+
+    loss.__name__ = loss.__qualname__ = name
+    loss.__doc__ = SHAPES.format(name=name, doc=inspect.getdoc(find_method(name).kind))
+    loss.__signature__ = inspect.signature(partial(loss_of, name))  # type: ignore[attr-defined]
+    return loss
+
+
+def __dir__() -> list[str]:
+    return [name for name, entry in METHODS.items() if not entry.baseline]

@@ -1,0 +1,61 @@
+"""Losses on plain tensors: equal to those of the suite, in value and in the gradients of states and head."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+from bench import losses
+from bench.errors import UsageError
+from bench.models import METHODS
+from tests.bench.integrations.test_attach import ON_STATES, batch, in_the_suite, llama
+
+NEED_MORE = ("face", "f2softmax", "mtp", "loss_truncation")
+"""Methods of `ON_STATES` with parameters, counts or past losses of their own."""
+
+
+@pytest.mark.parametrize("name", [name for name in ON_STATES if name not in NEED_MORE])
+def test_value_and_gradients_are_those_of_the_suite(name: str) -> None:
+    method, _, variant = name.partition(".")
+    if variant == "dft":
+        options = {"gamma": 1.0, "floor": 0.0}
+    else:
+        options = {"variant": variant} if variant else {}
+    expected = in_the_suite(llama, name)
+    rows = batch()
+    found = expected.step_loss(rows)
+    wanted = torch.autograd.grad(found.total / found.n_target_tokens, list(expected.backbone.parameters()))
+    model = llama()
+    hidden = model.model(input_ids=rows["input_ids"], attention_mask=rows["attention_mask"]).last_hidden_state
+    if method in ("gold", "asft"):
+        other = llama()
+        options["reference"] = (other.model(rows["input_ids"]).last_hidden_state, other.lm_head.weight)
+    loss = getattr(losses, method)(
+        hidden, model.lm_head.weight, rows["input_ids"], rows["labels"], rows["attention_mask"], **options
+    )
+    torch.testing.assert_close(loss, found.total / found.n_target_tokens, rtol=1e-5, atol=1e-6)
+    for one, other in zip(torch.autograd.grad(loss, list(model.parameters())), wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*NEED_MORE, "ul_seq", "ditto", "adadec"])
+def test_what_is_no_function_of_states_is_refused(name: str) -> None:
+    ids = torch.tensor([[1, 2, 3]])
+    with pytest.raises(UsageError, match=r"bench\.attach"):
+        getattr(losses, name)(torch.randn(1, 3, 4), torch.randn(9, 4), ids)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(UsageError, match=r"expected hidden of the shape \(1, 3, 4\)"):
+        losses.mle(torch.randn(1, 2, 4), torch.randn(9, 4), torch.tensor([[1, 2, 3]]))
+
+
+def test_each_method_is_documented_with_its_shapes_and_equation() -> None:
+    assert dir(losses) == sorted(name for name, entry in METHODS.items() if not entry.baseline)
+    assert "hidden: `[B, T, D]`" in str(losses.histalign.__doc__)
+    assert "eq. 5" in str(losses.histalign.__doc__)
+    assert list(inspect.signature(losses.mle).parameters)[:3] == ["hidden", "weight", "input_ids"]
+    with pytest.raises(AttributeError, match="no loss 'lead'"):
+        _ = losses.lead
