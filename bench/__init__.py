@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bench.cells.make import make
     from bench.decodings.core.decoding import Decoding
     from bench.integrations.attach import attach, detach
+    from bench.integrations.folder import evaluate
     from bench.integrations.trainer import trainer_for
     from bench.metrics import MetricEntry as Metric
     from bench.models.backbones.backbone import Backbone
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "attach",
     "detach",
+    "evaluate",
     "load",
     "make",
     "run",
@@ -51,6 +53,7 @@ PLACES = {
     "Task": "bench.tasks.core.task:Task",
     "attach": "bench.integrations.attach:attach",
     "detach": "bench.integrations.attach:detach",
+    "evaluate": "bench.integrations.folder:evaluate",
     "load": "bench.board.board:load",
     "make": "bench.cells.make:make",
     "run": "bench.board.run:run",

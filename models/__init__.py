@@ -113,6 +113,7 @@ METHODS: dict[str, MethodEntry] = {
                 "summary": "at the temperature that fits validation text best (Guo et al. 2017)",
             },
             "untrained": UNTRAINED,
+            "external": {**UNTRAINED, "summary": "a model that was trained elsewhere, with the weights that it has"},
         },
     ),
     "face": MethodEntry(

@@ -34,6 +34,7 @@ class Command:
 
 COMMANDS = {
     "run": Command("bench.commands.run", "train, evaluate and score the runs that are missing"),
+    "evaluate": Command("bench.commands.evaluate", "compute the metrics of a task for a model trained elsewhere"),
     "report": Command("bench.commands.report", "show leaderboards of stored runs"),
     "compare": Command("bench.commands.compare", "list every setting in which two runs differ"),
     "samples": Command("bench.commands.samples", "show generated texts side by side"),

@@ -58,8 +58,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
+    leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
+    leave.add_argument("run", metavar="TASK/METHOD/KEY", help="as bench store status names it; globs of one run")
+    leave.add_argument("folder", type=Path, metavar="FOLDER", help="new; AutoModelForCausalLM loads it")
+    results_option(leave)
     for name, action in actions.choices.items():
-        if name != "verify":
+        if name not in ("verify", "export"):
             json_option(action)
 
 
@@ -219,6 +223,27 @@ def is_named(place: str, pattern: str) -> bool:
     return pattern == "all" or any(fnmatchcase("/".join(parts[:n]), pattern) for n in range(1, len(parts) + 1))
 
 
+# Exporting ----------------------------------------------------------------------------------------------------------
+
+
+def export_run(given: argparse.Namespace) -> int:
+    """Write the model of one trained run as a folder of `transformers`, and say what it lacks of the method.
+
+    Raises:
+        MissingError: no run or several have such a name.
+    """
+    from bench.integrations.folder import export_model
+
+    store = Store(Path(given.results))
+    places = {folder.relative_to(store.root).as_posix(): folder for folder in run_folders(store.root)}
+    named = [place for place in places if is_named(place, given.run)]
+    if len(named) != 1:
+        raise MissingError(f"expected the name of one run, '{given.run}' is of {len(named)}: {', '.join(named[:3])}")
+    lost = export_model(CellFolder(places[named[0]]), given.folder)
+    print(f"{named[0]}: written to {given.folder}" + (f"\n{lost}" if lost else ""))
+    return 0
+
+
 def needed_by_others(store: Store, going: Sequence[Path]) -> dict[Path, str]:
     """Return which of some runs another run that stays starts from or reads, and which run that is."""
     stay: dict[Path, str] = {}
@@ -316,6 +341,7 @@ def join_stores(given: argparse.Namespace) -> int:
 
 
 ACTIONS = {
+    "export": export_run,
     "status": show_status,
     "unused": list_unused,
     "delete": delete_runs,

@@ -25,7 +25,7 @@ from tests.drawn import in_turn
 
 NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.partition(".")[0]].baseline
          and (method := find_method(name)).evaluation_variant == EvaluationVariant() and not method.own_backbone
-         and not name.endswith(("continued", "untrained"))]  # fmt: skip
+         and not name.endswith(("continued", "untrained", "external"))]  # fmt: skip
 """Every objective with a loss of its own that runs on both backbones."""
 
 NOT_SUMS = {"face.released", "histalign.released", "simctg.released", "loss_truncation.released"}

@@ -1,0 +1,28 @@
+"""`bench evaluate MODEL`: the metrics of a task for a model that was trained elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench.commands import run as run_command
+from bench.errors import UsageError
+from bench.integrations.folder import EXTERNAL
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `bench evaluate`: the model, and those of `bench run`."""
+    parser.add_argument("model", metavar="MODEL", help="a folder of transformers, or a hub id")
+    run_command.options(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Evaluate a model without training it; return the exit code.
+
+    Raises:
+        UsageError: options that say what is trained.
+    """
+    for option in ("method", "backbone", "grid", "trials"):
+        if getattr(given, option):
+            raise UsageError(f"--{option} is an option of bench run: bench evaluate trains nothing")
+    given.method, given.backbone = [EXTERNAL], given.model
+    return run_command.run(given)

@@ -1,0 +1,98 @@
+"""A run leaves the suite as a folder of transformers, and a model from outside is evaluated like one of the suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import bench as suite
+from bench.board.read import leaderboards_of
+from bench.errors import UsageError
+from bench.store.store import Store
+from tests.conftest import call, forget_data
+
+OPTIONS = ("--task", "logicnlg", "--limit", "16", "--decode", "greedy", "--yes", "--set", "trainer.steps=2",
+           "trainer.batch_size=4", "task.eval_rows=8")  # fmt: skip
+SIZES = (
+    "backbone.width=16",
+    "backbone.layers=1",
+    "backbone.heads=2",
+    "backbone.vocabulary=300",
+    "--backbone",
+    "small-causal",
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three trained runs and the folder `model`, which the first of them was exported to."""
+    results = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, results / "no-cache")
+        made = call("run", *OPTIONS, *SIZES, "--method", "mle,histalign,f2softmax", "--results", str(results))
+        assert made.code == 0, made.err
+        ended = call("store", "export", "logicnlg/mle", str(results / ".model"), "--results", str(results))
+    assert (ended.code, ended.err) == (0, "")
+    assert "cache" not in ended.out
+    return results
+
+
+def values(results: Path, method: str) -> dict[str, float]:
+    """The scores of a method."""
+    stored = Store(results)
+    frame = suite.Board(stored, leaderboards_of(stored, limited=True)).to_pandas()
+    rows = frame[frame["method"] == method]
+    return dict(zip(rows["metric"], rows["mean"], strict=True))
+
+
+def test_a_model_comes_back_with_the_numbers_it_left_with(bench, store) -> None:
+    """What transformers loads alone has the scores of the run that it was exported from."""
+    folder = store / ".model"
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    assert model.get_output_embeddings().weight.shape[0] == len(tokenizer) == 300
+    ended = bench("evaluate", str(folder), *OPTIONS, "--results", str(store))
+    assert ended.code == 0, ended.err
+    own, external = values(store, "mle"), values(store, "mle.external")
+    assert external
+    assert external == pytest.approx({name: own[name] for name in external}, rel=1e-6)
+
+
+def test_a_model_in_memory_is_evaluated_too(sample_data, store, tmp_path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(store / ".model")
+    tokenizer = AutoTokenizer.from_pretrained(store / ".model")
+    with pytest.raises(UsageError, match="tokenizer"):
+        suite.evaluate(model, "logicnlg", results=tmp_path)
+    board = suite.evaluate(model, "logicnlg", tokenizer=tokenizer, results=tmp_path, limit=16, decode="greedy",
+                           set={"task.eval_rows": 8}, quiet=True)  # fmt: skip
+    assert set(board.to_pandas()["method"]) == {"mle.external"}
+    assert values(tmp_path, "mle.external") == pytest.approx(values(store, "mle"), rel=1e-6)
+
+
+def test_what_a_folder_lacks_is_printed_or_refused(bench, store, tmp_path) -> None:
+    cache = bench("store", "export", "logicnlg/histalign", str(tmp_path / "cache"), "--results", str(store))
+    assert cache.code == 0, cache.err
+    assert "the folder has the head alone" in cache.out
+    classes = bench("store", "export", "logicnlg/f2softmax", str(tmp_path / "classes"), "--results", str(store))
+    assert classes.code == 2
+    assert "does not predict by the head of its model" in classes.err
+    again = bench("store", "export", "logicnlg/mle", str(tmp_path / "cache"), "--results", str(store))
+    assert "new or empty folder" in again.err
+    several = bench("store", "export", "logicnlg", str(tmp_path / "new"), "--results", str(store))
+    assert "expected the name of one run" in several.err
+
+
+def test_adapters_are_merged(bench, store, tmp_path) -> None:
+    pytest.importorskip("peft")
+    made = bench("run", *OPTIONS, "backbone.lora_rank=2", "backbone.lora_targets=c_attn", "trainer.lr=0.1",
+                 "--method", "mle", "--backbone", str(store / ".model"), "--results", str(tmp_path))  # fmt: skip
+    assert made.code == 0, made.err
+    folder = tmp_path / ".adapted"
+    assert bench("store", "export", "logicnlg/mle", str(folder), "--results", str(tmp_path)).code == 0
+    before, after = (AutoModelForCausalLM.from_pretrained(each) for each in (store / ".model", folder))
+    assert [name for name, _ in before.named_parameters()] == [name for name, _ in after.named_parameters()]
+    assert not torch.equal(before.transformer.h[0].attn.c_attn.weight, after.transformer.h[0].attn.c_attn.weight)
+    assert bench("evaluate", str(folder), *OPTIONS, "--results", str(tmp_path)).code == 0
+    assert values(tmp_path, "mle.external") == pytest.approx(values(tmp_path, "mle"), rel=1e-5)
