@@ -145,6 +145,10 @@ def _planned(cells: Sequence[Cell], costs: Sequence[Cost], name: str) -> Iterato
 
 def _stated(cell: Cell) -> list[str]:
     """Return what a paper states of the training time of a run's method, task and backbone."""
-    about = (cell.config.task, cell.config.method, cell.config.backbone)
-    times = [training for paper in papers() for training in paper.training]
-    return [f"{one.paper} {one.where}: {one.text}" for one in times if (one.task, one.method, one.backbone) == about]
+    about = (cell.config.task, cell.config.backbone)
+    return [
+        f"{paper.name} {one.where}: {one.text}"
+        for paper in papers()
+        for one in paper.training
+        if (one.task, one.backbone) == about and cell.config.method in one.methods
+    ]

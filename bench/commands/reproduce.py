@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.cli_options import (
     data_dir_option,
@@ -19,12 +19,24 @@ from bench.cli_options import (
     set_option,
     yes_option,
 )
-from bench.config.arguments import RunArguments
+from bench.config.arguments import RunArguments, whole_numbers
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
 from bench.hours import DEVICES, hours_content, hours_text, missing_weights
-from bench.leaderboards.published.paper_files import LEVELS, Level
-from bench.leaderboards.published.papers import PublishedTable, paper_table, papers
+from bench.leaderboards.published.papers import (
+    Key,
+    Need,
+    chosen,
+    is_scored,
+    needs,
+    papers,
+    sample_plans,
+)
+
+if TYPE_CHECKING:
+    from bench.leaderboards.published.paper_files import PublishedCell, PublishedTable
+    from bench.leaderboards.published.reproduction import Plan
+    from bench.leaderboards.row import TableRow
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -58,21 +70,20 @@ def run(given: argparse.Namespace) -> int:
         if given.json:
             print(json.dumps(every, indent=1))
         else:
-            print("\n".join([*map(line_of, every), "", *how_to_read(every)]))
+            print("\n".join([*(line for table in every for line in lines_of(table)), "", *how_to_read()]))
         return 0
     if given.device and not given.dry_run:
         raise UsageError("--device says what a plan takes on a device, and belongs to --dry-run")
-    from bench.leaderboards.published.needs import chosen, needs
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
-    tables, preset = chosen(given.tables), given.preset
+    tables = chosen(given.tables)
     if given.run and not given.dry_run and not given.yes:
         confirm_runs(tables, given)
-    made = Made(given, preset)
-    for need in needs(tables, preset):
+    made = Made(given)
+    for need in needs(tables, given.preset):
         made.make(need)
     if given.dry_run:
-        print(json.dumps(made.plans, indent=1) if given.json else made.text())
+        print(json.dumps(made.contents, indent=1) if given.json else made.text())
         return 0
     sys.stdout.write(rendered(tables, made, given))
     return STRICT_EXIT if given.strict and made.short_of else made.code
@@ -86,9 +97,8 @@ def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) ->
     """
     from bench.cells.plan_checks import confirm
     from bench.cells.progress import Progress
-    from bench.leaderboards.published.needs import needs
 
-    counted = Made(argparse.Namespace(**{**vars(given), "run": False, "quiet": True}), given.preset)
+    counted = Made(argparse.Namespace(**{**vars(given), "run": False, "quiet": True}))
     for need in needs(tables, given.preset):
         counted.make(need)
     with Progress(given.quiet) as progress:
@@ -96,26 +106,17 @@ def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) ->
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
-    """Put tables beside what the store has."""
+    """Compare tables with what the store has."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.needs import COUNTED, needs
     from bench.leaderboards.published.reproduction import reproduce
-    from bench.leaderboards.published.win_loss import fill_win_loss_table
     from bench.leaderboards.render.reproduction import content, markdown, terminal
     from bench.store.store import Store
 
-    tasks = sorted({need.task for need in needs(tables, made.preset)})
+    tasks = sorted({need.task for need in needs(tables, given.preset)})
     store = Store(Path(given.results))
     held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     made.code = max(made.code, say_damaged(store))
-    settings = {key: config.method_options for key, (config, _, _) in made.configured.items()}
-    every = {
-        table.address: reproduce(table, held, made.preset, made.planned, made.reasons, made.departing, settings)
-        for table in (*tables, *(paper_table(COUNTED[table.address]) for table in tables if table.address in COUNTED))
-    }
-    found = [fill_win_loss_table(every[table.address], every[COUNTED[table.address]]) if table.address in COUNTED
-             else every[table.address]
-             for table in tables]  # fmt: skip
+    found = [reproduce(table, held, given.preset, made.plans) for table in tables]
     made.short_of = sum(one.short_of for one in found)
     if given.json:
         return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
@@ -124,21 +125,28 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
 
 @dataclass
 class Made:
-    """Cells as they are planned and made: their keys, which were to do, why some have no number, and the exit code."""
+    """Runs as they are planned and made: what is known of each, which were to do, and the exit code.
+
+    Args:
+        given: the command line.
+        plans: of the runs behind published numbers.
+        contents: of the plans, for people and programs.
+        to_do: keys of the runs that are missing.
+        limited: whether runs are limited to some rows.
+        short_of: how many numbers are off or missing.
+        code: exit code.
+    """
 
     given: argparse.Namespace
-    preset: str
-    planned: dict[tuple[str, str, str], set[str]] = field(default_factory=dict)
-    reasons: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    plans: list[dict[str, Any]] = field(default_factory=list)
-    configured: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    plans: dict[Key, Plan] = field(default_factory=dict)
+    contents: list[dict[str, Any]] = field(default_factory=list)
     to_do: set[str] = field(default_factory=set)
     limited: bool = False
     short_of: int = 0
     code: int = 0
 
-    def make(self, need: Any) -> None:
-        """Plan the cells of one need and, if asked, make those that are missing."""
+    def make(self, need: Need) -> None:
+        """Plan the runs of one need and, if asked, make those that are missing."""
         from bench.cells.plan import make_plan
         from bench.cells.plan_checks import is_to_do
         from bench.cells.progress import Progress
@@ -151,11 +159,9 @@ class Made:
             try:
                 plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
             except MissingError as error:
-                self.missing(need, str(error), running)
+                self.note_missing(need, str(error), running)
                 return
             self.to_do |= {cell.key for cell in plan.cells if is_to_do(cell)}
-            for skip in plan.skips:
-                self.reasons[need.task, skip.method, need.backbone] = skip.reason
             if running and plan.cells:
                 outcome = execute(plan, arguments, progress)
                 for label, why in outcome.failed.items():
@@ -163,56 +169,57 @@ class Made:
                 self.code = max(self.code, outcome.exit_code)
         self.note(need, plan)
 
-    def arguments(self, need: Any) -> RunArguments:
+    def arguments(self, need: Need) -> RunArguments:
         """Return what `bench run` would be asked for."""
-        from bench.config.arguments import whole_numbers
-
         given, sets = self.given, sets_of(self.given.sets, need)
         if need.sampling_seeds:
             sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
         return RunArguments(
             tasks=(need.task,), methods=need.methods, seeds=whole_numbers(given.seeds.split(",")),
-            backbone=need.backbone or None, preset=self.preset, sets=tuple(sets),
+            backbone=need.backbone or None, preset=given.preset, sets=tuple(sets),
             decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir, results=given.results,
         )  # fmt: skip
 
-    def missing(self, need: Any, why: str, running: bool) -> None:
-        """Note that a need cannot even be planned here; what its cells would be is known all the same."""
-        for method in need.methods:
-            self.reasons[need.task, method, need.backbone] = why
-            self.configured[need.task, method, need.backbone] = self.without_data(need, method)
-        self.plans.append({"task": need.task, "backbone": need.backbone, "methods": list(need.methods), "why": why})
-        if running:
-            print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
-            self.code = max(self.code, MissingError.exit_code)
+    def plan(self, key: Key) -> Plan:
+        """Return what is known of the planned run of a task, method and backbone."""
+        from bench.leaderboards.published.reproduction import Plan
 
-    def without_data(self, need: Any, method: str) -> Any:
-        """Return configuration and method of a cell whose data is not here, and no status of its data."""
+        return self.plans.setdefault(key, Plan())
+
+    def note_missing(self, need: Need, why: str, running: bool) -> None:
+        """Note that a need cannot even be planned here; the configuration of its runs is known all the same."""
         from bench.config.config import parse_sets
         from bench.config.resolve import cell_config, find_method
         from bench.tasks import find_task
 
-        given, found = self.arguments(need), find_method(method)
-        sets = parse_sets(given.sets)
-        task = find_task(need.task).value
-        return cell_config(task, found, given.backbone, 0, self.preset, sets, given.decode, given.limit), found, {}
+        given, task = self.arguments(need), find_task(need.task).value
+        for key in need.keys:
+            method, sets = find_method(key[1]), parse_sets(given.sets)
+            config = cell_config(task, method, given.backbone, 0, given.preset, sets, given.decode, given.limit)
+            self.plan(key).reason = why
+            self.note_config(key, config, method, {})
+        self.contents.append({**about(need), "why": why})
+        if running:
+            print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
+            self.code = max(self.code, MissingError.exit_code)
 
-    def departing(self, cell: Any, row: Any) -> Any:
-        """Return what the planned run behind a published cell, or a row in its place, has otherwise than the paper."""
+    def note_config(self, key: Key, config: CellConfig, method: Any, data: Any) -> None:
+        """Note the configuration of a planned run, from which its deviations are computed."""
         from bench.config.departures import departures_of
-        from bench.leaderboards.published.needs import key_of_cell
 
-        known = self.configured.get(key_of_cell(cell, self.preset))
-        if known is None or cell.than:
-            return ()
-        config, method, data = known
-        if row is None:
-            return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
-        decoding = row.decoding if cell.decoding else ""
-        return departures_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
+        def departures(cell: PublishedCell, row: TableRow | None) -> Any:
+            if not cell.metric:  # the paper counts or compares, and scores nothing
+                return ()
+            if row is None:
+                return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
+            decoding = row.decoding if cell.decoding else ""
+            return departures_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
 
-    def note(self, need: Any, plan: Any) -> None:
-        """Note the keys of a plan, what it costs, and why cells have no number."""
+        plan = self.plan(key)
+        plan.options, plan.departures = config.method_options, departures
+
+    def note(self, need: Need, plan: Any) -> None:
+        """Note the keys of a plan, what it costs, and why runs have no number."""
         from bench.commands.run import plan_content, plan_text
 
         cost: dict[str, Any] = {}
@@ -228,34 +235,38 @@ class Made:
             if found and device:
                 texts.append(hours_text(plan.cells, found, device))
                 cost["hours"] = hours_content(plan.cells, found, device)
+        for skip in plan.skips:
+            self.plan((need.task, skip.method, need.backbone)).reason = skip.reason
         for cell in plan.cells:
             key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
-            self.planned.setdefault(key, set()).add(cell.key)
             data = {split: cell.task.split(split).status for split in ("train", cell.config.evaluation.split)}
-            self.configured[key] = (cell.config, cell.method, data)
-            if why := why_none(cell):
-                self.reasons[key] = why
-        about: dict[str, Any] = {"task": need.task, "backbone": need.backbone, "methods": list(need.methods)}
-        if need.sampling_seeds:
-            about["sampling_seeds"] = list(need.sampling_seeds)
-        self.plans.append({**about, "decodings": list(need.decodings), "data": plan.data, "text": "\n".join(texts),
-                           **plan_content(plan), **cost})  # fmt: skip
+            self.note_config(key, cell.config, cell.method, data)
+            known = self.plan(key)
+            known.keys = {cell.key, *(known.keys or ())}
+            known.reason = why_none(cell) or known.reason
+        text = "\n".join(texts)
+        self.contents.append({**about(need), "data": plan.data, "text": text, **plan_content(plan), **cost})
 
     def text(self) -> str:
         """Return all plans for people."""
-        said = []
-        for plan in self.plans:
-            decodings = f" · {', '.join(plan.get('decodings', []))}" if plan.get("decodings") else ""
-            backbone = plan["backbone"] or "the recipe's backbone"
-            if plan.get("sampling_seeds"):
-                decodings += f" · sampling seeds {', '.join(map(str, plan['sampling_seeds']))}"
-            said.append(f"{plan['task']} · {', '.join(plan['methods'])} · {backbone}{decodings}")
-            said.append(plan.get("text") or f"  cannot be planned: {plan['why']}")
-        return "\n".join(said or ["nothing to run: no run of ours stands behind these tables"])
+        texts = []
+        for plan in self.contents:
+            parts = [plan["task"], ", ".join(plan["methods"]), plan["backbone"] or "the recipe's backbone"]
+            parts += filter(None, [", ".join(plan["decodings"])])
+            if seeds := plan.get("sampling_seeds"):
+                parts.append(f"sampling seeds {', '.join(map(str, seeds))}")
+            texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
+        return "\n".join(texts or ["nothing to run: no run of ours stands behind these tables"])
 
 
-def as_stored(planned: CellConfig, row: Any) -> CellConfig:
+def about(need: Need) -> dict[str, Any]:
+    """Return a need as plain content."""
+    content = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(need).items()}
+    return {name: value for name, value in content.items() if value or name != "sampling_seeds"}
+
+
+def as_stored(planned: CellConfig, row: TableRow) -> CellConfig:
     """Return the configuration of a stored row: the planned one with the row's backbone and settings."""
     known = {field.name for field in fields(TrainerConfig)}
     trainer = {name: value for name, value in row.config.get("trainer", {}).items() if name in known}
@@ -291,67 +302,63 @@ def why_none(cell: Any) -> str:
     return f"{failed['status']}: {' '.join(str(failed['error']).splitlines()[:1])}"
 
 
-def sets_of(given: Sequence[Sequence[str]], need: Any) -> list[str]:
+def sets_of(given: Sequence[Sequence[str]], need: Need) -> list[str]:
     """Return the settings that are for this need: those of another task or method, which others take, are left out."""
     from bench.config.config import override
     from bench.models import METHODS
     from bench.tasks import TASKS
 
-    found = []
+    mine, found = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}, []
     for text in (text for texts in given for text in texts):
         scope = override(text.partition("=")[0].strip(), "").scope if "=" in text else None
-        mine = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}
         if scope is None or scope in mine or (scope not in TASKS and scope.partition(".")[0] not in METHODS):
             found.append(text)
     return found
 
 
 def listed() -> list[dict[str, Any]]:
-    """Return every table and what it needs."""
-    from bench.leaderboards.published.needs import COUNTED
-
+    """Return every table and what it needs, each paper's samples after its tables."""
     found = []
     for paper in papers():
         for table in paper.tables:
             cells = [cell for row in table.rows for cell in row]
-            human = any(cell.task.startswith("human/") for cell in cells)
-            counts = COUNTED.get(table.address)
-            made = [cell for cell in cells if cell.task and cell.method and cell.metric and not cell.than and not human]
-            if counts:
-                made = [cell for row in paper_table(counts).rows for cell in row if cell.method]
+            made = [cell for cell in cells if is_scored(cell)]
             found.append({
                 "address": table.address, "title": table.title, "cells": len(cells),
-                "comparable": sum(cell.comparable for cell in cells), "how": "bench human" if human else "",
+                "comparable": sum(cell.comparable for cell in cells),
+                "how": "bench human" if any(cell.task.startswith("human/") for cell in cells) else "",
                 "tasks": _each(cell.task for cell in made), "methods": _each(cell.method for cell in made),
                 "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
-                "levels": [asdict(level) for level in table.levels],
+                "levels": [level.model_dump() for level in table.levels],
             })  # fmt: skip
-        short = paper.tables[0].address.partition("/")[0]
-        for plan in paper.samples:
-            address = f"{short}/{plan['name'].lower().replace(' ', '')}"
-            found.append({"address": address, "title": plan["title"], "cells": 0, "comparable": 0,
-                          "how": f"bench samples {address}", "tasks": [plan["task"]],
-                          "methods": list(plan["methods"]), "backbones": [plan["backbone"]],
-                          "decodings": _each([plan.get("decoding", "")]), "levels": []})  # fmt: skip
+        for address, plan in sample_plans().items():
+            if address.startswith(f"{paper.short}/"):
+                found.append({"address": address, "title": plan.title, "cells": 0, "comparable": 0,
+                              "how": f"bench samples {address}", "tasks": [plan.task], "methods": list(plan.methods),
+                              "backbones": [plan.backbone], "decodings": _each([plan.decoding]),
+                              "levels": []})  # fmt: skip
     return found
 
 
-def _each(names: Any) -> list[str]:
+def _each(names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def line_of(table: dict[str, Any]) -> str:
-    """Return one table of the list for people."""
+def lines_of(table: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of one table of the list for people."""
+    from bench.leaderboards.published.paper_files import Level
+
     size = f"{table['cells']} numbers, {table['comparable']} comparable" if table["cells"] else "samples"
     made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
-    needed = table["how"] or (made if table["tasks"] else "nothing: no score")
-    lines = [f"{table['address']:<20} {table['title']}", f"{'':<20} {size}; needs {needed}"]
-    lines += [f"{'':<20} {Level(**level).text()}" for level in table["levels"]]
-    return "\n".join(lines)
+    yield f"{table['address']:<20} {table['title']}"
+    yield f"{'':<20} {size}; needs {table['how'] or (made if table['tasks'] else 'nothing: no score')}"
+    for level in table["levels"]:
+        yield f"{'':<20} {Level(**level).text}"
 
 
-def how_to_read(tables: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what the levels of a list of tables mean, and what to type next."""
-    shown = {level["level"] for table in tables for level in table.get("levels", ())}
-    meanings = [f"{level}: {meaning}" for level, meaning in LEVELS.items() if level in shown]
+def how_to_read() -> list[str]:
+    """Return what the levels of the list mean, and what to type next."""
+    from bench.leaderboards.published.paper_files import LEVELS
+
+    meanings = [f"{level}: {meaning}" for level, meaning in LEVELS.items()]
     return [*meanings, "The plan of one, with its cost: bench reproduce PAPER/TABLE --dry-run"]

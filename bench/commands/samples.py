@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.base.entries import all_names, split_names, unknown
 from bench.cli_options import (
@@ -20,14 +20,13 @@ from bench.cli_options import (
     tasks_of,
 )
 from bench.errors import MissingError, UsageError, did_you_mean
-from bench.leaderboards.published.needs import sample_plans
-from bench.leaderboards.published.paper_files import address_of
-from bench.leaderboards.published.papers import papers
+from bench.leaderboards.published.papers import sample_plans, tables_by_address
 from bench.models import METHODS
 from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.board.samples import Held
+    from bench.leaderboards.published.paper_files import SamplePlan
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +49,11 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.render.samples import in_markdown, shown
 
     render = in_markdown if given.format == "markdown" else shown
-    plan: Mapping[str, Any] = plan_of(given.plan) if given.plan else {}
+    plan = plan_of(given.plan) if given.plan else None
     store = Store(Path(given.results))
-    methods = [method_name(name, store) for name in split_names(given.methods) or plan.get("methods", ())]
-    tasks = task_names([given.task or str(plan.get("task", "all"))], store)
-    decoding, modes = given.decoding or str(plan.get("decoding", "")), tuple(plan.get("modes", ()))
+    methods = [method_name(name, store) for name in split_names(given.methods) or (plan.methods if plan else ())]
+    tasks = task_names([given.task or (plan.task if plan else "all")], store)
+    decoding, modes = given.decoding or (plan.decoding if plan else ""), plan.modes if plan else ()
     stored_decoding = decoding if given.source is None else ""
     held = [rows for rows in holding(store, tasks) if rows.fits(methods, stored_decoding, modes)]
     side, notes = side_by_side(held)
@@ -70,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
         sys.stdout.write(render(headings, samples, [*notes, *reasons]))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given), modes or MODES)
-    samples, remarks = picked(samples, given.n, given.row, plan.get("prompts", ()))
+    samples, remarks = picked(samples, given.n, given.row, plan.prompts if plan else ())
     sys.stdout.write(render([*headings, *remarks], samples, [*notes, *unread]))
     return say_damaged(store)
 
@@ -91,40 +90,39 @@ def method_name(asked: str, store: Store) -> str:
     raise unknown(asked, [*built_in, *stored], "method")
 
 
-def plan_of(address: str) -> Mapping[str, Any]:
+def plan_of(address: str) -> SamplePlan:
     """Return what a paper's table of samples shows.
 
     Raises:
         UsageError: there is none of this address.
     """
-    known = {address_of(short, plan["name"]): plan for short, plans in sample_plans().items() for plan in plans}
-    name = address.lower()
-    if name in known:
-        return known[name]
-    if name in {table.address for paper in papers() for table in paper.tables}:
+    plans, name = sample_plans(), address.lower()
+    if name in plans:
+        return plans[name]
+    if name in tables_by_address():
         raise UsageError(f"'{name}' is a table of numbers; bench reproduce {name} shows ours")
-    raise UsageError(f"no table of samples '{address}'{did_you_mean(name, known)}")
+    raise UsageError(f"no table of samples '{address}'{did_you_mean(name, plans)}")
 
 
 def how_to(
-    results: str, plan: Mapping[str, Any], tasks: Sequence[str] | None, methods: Sequence[str], decoding: str
+    results: str, plan: SamplePlan | None, tasks: Sequence[str] | None, methods: Sequence[str], decoding: str
 ) -> str:
     """Say that there is nothing to show, and how to make it."""
     typed = f"--task {','.join(tasks or ['logicnlg'])} --method {','.join(methods) or 'all'}"
     typed += f" --decode {decoding}" if decoding else ""
-    purpose = f" for '{plan['title']}'" if plan else ""
+    purpose = f" for '{plan.title}'" if plan else ""
     return f"no texts in '{results}'{purpose}; bench run {typed} makes some"
 
 
-def heading(side: Mapping[str, Held], plan: Mapping[str, Any]) -> list[str]:
+def heading(side: Mapping[str, Held], plan: SamplePlan | None) -> list[str]:
     """Say what is shown, and what the paper's table shows."""
     first = next(iter(side.values()))
     task, preset, split, _, _, seed, decoding = first.group
     settings = [task, f"{split} split", f"preset {preset}", f"seed {seed}", decoding]
     lines = [" · ".join(filter(None, settings))]
-    if plan:
-        paper = f"the paper: {plan['title']}; {', '.join(plan['methods'])} on {plan['backbone']}"
-        if plan.get("decoding"):
-            paper += f", {plan['decoding']}"
-        lines += [paper, f"its prompts: {'; '.join(plan['prompts'])}"]
+    if plan is not None:
+        paper = f"the paper: {plan.title}; {', '.join(plan.methods)} on {plan.backbone}"
+        if plan.decoding:
+            paper += f", {plan.decoding}"
+        lines += [paper, f"its prompts: {'; '.join(plan.prompts)}"]
     return lines

@@ -1,58 +1,73 @@
-"""Paper files: the tables of one paper as data (`papers/*.toml`), every key checked.
+"""Paper files: the tables of one paper as data (`papers/*.toml`), read by pydantic, which refuses unknown keys.
 
-A file has `name`, `short`, `citation`, and `[[table]]`, `[[samples]]`, `[[inconsistency]]`, `[[training]]` and, at its
-end, `[search]`. A setting may stand at a table, part, column and row; the later of these decides. `why_not` at any of
-them makes its cells not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
+A setting (`Settings`) may stand at a table, part, column and row; the later of these decides. `why_not` at any of them
+makes its numbers not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
 cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `method` is what made
 the printed numbers; where paper and released code have different objectives, `variant` names the other one, whose
-numbers stand beside ours, and where their decodings differ, `released_decoding` names that of the code. `level` and
-`level_why`, at a table or its parts, say how near our own rows can come to it (`LEVELS`). `[[table.check]]` is a number
-that the text of the paper gives, and no table of it (`Check`). Tests hold the names of tasks, methods and backbones.
+numbers are shown below ours, and where their decodings differ, `released_decoding` names that of the code. `level` and
+`level_why`, at a table or its parts, say how near our numbers can come to it (`LEVELS`). Tests check the names of
+tasks, methods, backbones and metrics.
 """
 
 from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bench.errors import DataError
-from bench.metrics import METRICS
-from bench.metrics.columns import direction_of
 
-SIGNED = tuple(pattern for metric in METRICS.values() for pattern in metric.columns)
-"""Patterns of the columns that our metrics make, each with a sign for which way is better."""
-SETTINGS = ("task", "split", "preset", "backbone", "decoding", "signature", "spread", "why_not", "beside")
-"""What a table, part, column or row may set for its cells."""
 LEVELS = {
     "comparable": "our rows may stand beside the paper's, once data and weights are there",
-    "real size": "our rows are of the paper's size, and differ in what is said",
-    "toy": "our rows are small",
     "barred": "what it takes cannot be had",
 }
-"""How near our rows can come to a table, and what it means."""
-PLACED = ("level", "level_why", *SETTINGS)
-CHECK_RELATIONS = ("is", "at most", "above")
-KEYS = {
-    "paper": {"name", "short", "citation", "table", "samples", "inconsistency", "training", "search"},
-    "table": {"name", "title", "about", "columns", "note", "rows", "part", "check", "sampling_seeds", *PLACED},
-    "part": {"label", "rows", *PLACED},
-    "column": {"label", "metric", "higher_is_better", *SETTINGS},
-    "row": {"label", "values", "method", "variant", "released_decoding", "than", "spreads", *SETTINGS},
-    "samples": {"name", "title", "task", "methods", "backbone", "prompts", "decoding", "modes"},
-    "inconsistency": {"id", "where", "says", "printed", "computed", "counted"},
-}
-"""Keys that each part of a file may have."""
+"""How near our numbers can come to those of a table, and what it means."""
 UNSURE = "the copy of the paper that was read is damaged here"
 NO_NUMBER = "the paper prints no number here"
-T = TypeVar("T")
+Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
+"""Texts that a file has as one, between white space."""
 
 
-@dataclass(frozen=True)
-class PublishedCell:
+class Record(BaseModel):
+    """A part of a paper file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Settings(Record):
+    """What a table, part, column or row may set for its numbers.
+
+    Args:
+        task: ours; it begins with `human/` for people's ratings. Empty where we have none; so are the others.
+        split: of the task.
+        backbone: ours.
+        decoding: as our runs name it.
+        signature: what is known of the metric's definition.
+        spread_kind: what the number printed behind another one is.
+        why_not: why a number is not comparable with ours; empty if it is.
+        beside: whether leaderboards show the number below ours; by default if it is comparable.
+    """
+
+    task: str = ""
+    split: str = "test"
+    backbone: str = ""
+    decoding: str = ""
+    signature: str = ""
+    spread_kind: str = ""
+    why_not: str = ""
+    beside: bool = True
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that the file has here."""
+        return {name: getattr(self, name) for name in Settings.model_fields if name in self.model_fields_set}
+
+
+class PublishedCell(Settings):
     """One number of a paper's table.
 
     Args:
@@ -60,22 +75,12 @@ class PublishedCell:
         table, part, row, column: its place, as printed.
         printed: the number as printed.
         value: the number; None where the paper prints none.
-        task: ours; `human/` stands before it for people's ratings. Empty where we have none; so are the next two.
-        method: ours.
-        metric: the column of ours.
-        than: the method a comparison is with; empty where it is none.
-        variant: the other variant of the method, whose numbers stand beside ours; empty for none.
-        sampling_seeds: with which the texts of one training were sampled; empty for one of each training.
-        released_decoding: the decoding of the released code, by which numbers stand beside ours; empty for none.
-        split, preset: of the task that it is of.
-        backbone: ours, or empty.
-        decoding: as our cells name it.
-        signature: what is known of the metric's definition.
+        method: ours; empty where we have none.
+        metric: the column of ours; empty where we have none.
+        variant: the other variant of the method, whose numbers are shown below ours; empty for none.
+        released_decoding: the decoding of the released code, likewise.
+        sampling_seeds: with which the texts of one training were sampled; empty for one text of each training.
         spread: the number printed behind it; None where there is none.
-        spread_kind: what the spread is.
-        higher_is_better: None where neither is.
-        why_not: why it is not comparable with ours; empty if it is.
-        beside: whether leaderboards show it under our rows.
     """
 
     paper: str
@@ -85,30 +90,20 @@ class PublishedCell:
     column: str
     printed: str
     value: float | None
-    task: str
-    method: str
-    metric: str
-    than: str = ""
+    method: str = ""
+    metric: str = ""
     variant: str = ""
     released_decoding: str = ""
     sampling_seeds: tuple[int, ...] = ()
-    split: str = "test"
-    preset: str = "paper"
-    backbone: str = ""
-    decoding: str = ""
-    signature: str = ""
     spread: float | None = None
-    spread_kind: str = ""
-    higher_is_better: bool | None = None
-    why_not: str = ""
-    beside: bool = True
 
     @property
     def other(self) -> PublishedCell | None:
         """The same number, for a comparison with ours by the other variant or decoding; None where a row names none."""
         if not (self.variant or self.released_decoding):
             return None
-        return replace(self, method=self.variant or self.method, decoding=self.released_decoding or self.decoding)
+        decoding = self.released_decoding or self.decoding
+        return self.model_copy(update={"method": self.variant or self.method, "decoding": decoding})
 
     @property
     def comparable(self) -> bool:
@@ -116,9 +111,8 @@ class PublishedCell:
         return not self.why_not
 
 
-@dataclass(frozen=True)
-class Level:
-    """How near our rows can come to a table or a part of it.
+class Level(Record):
+    """How near our numbers can come to those of a table or of a part of it.
 
     Args:
         part: its label; empty for a whole table.
@@ -130,95 +124,88 @@ class Level:
     level: str
     why: str
 
+    @property
     def text(self) -> str:
-        """Return it as a sentence.
+        """The level as a sentence.
 
-        >>> Level("Melo-Lyrics", "barred", "Not released.").text()
+        >>> Level(part="Melo-Lyrics", level="barred", why="Not released.").text
         'Level of Melo-Lyrics: barred. Not released.'
         """
         of = f" of {self.part}" if self.part else ""
         return f"Level{of}: {self.level}. {self.why}"
 
 
-@dataclass(frozen=True)
-class Check:
-    """One sentence of a paper about a number that stands beside a table.
-
-    Args:
-        where: its section.
-        quote: the sentence, or what of it is about the number.
-        row: of the table that it stands beside, as printed.
-        relation: of `RELATIONS`.
-        value: that a number is, or is compared with.
-        backbone: of the row; empty where one row has the label.
-        column: of the table; empty where it has none for it.
-        metric: column of ours, where the table has none.
-        other: why no cell of the row is the one that is meant; empty if one is.
-    """
-
-    where: str
-    quote: str
-    row: str
-    relation: str
-    value: float
-    backbone: str = ""
-    column: str = ""
-    metric: str = ""
-    other: str = ""
-
-    @property
-    def name(self) -> str:
-        """What of ours it is about.
-
-        >>> Check("6.1", "...", "GPT2-Small", "at most", 768, "gpt2", "Full Rank").name
-        'GPT2-Small (gpt2), Full Rank at most 768'
-        """
-        backbone = ""
-        if self.backbone:
-            backbone = f" ({self.backbone})"
-        return f"{self.row}{backbone}, {self.column or self.metric} {self.relation} {self.value:g}"
-
-    def holds_for(self, number: float) -> bool:
-        """Return whether a number keeps to a bound; a rounded `is` is for others to decide."""
-        if self.relation == "at most":
-            return number <= self.value
-        if self.relation == "above":
-            return number > self.value
-        return number == self.value
-
-
-@dataclass(frozen=True)
-class PublishedTable:
+class PublishedTable(Record):
     """One table of a paper, its cells row by row and column by column in the paper's order.
 
     Args:
         address: its name on the command line, such as `histalign/table1`.
         name: as the paper calls it, such as `Table 1`.
         title: what it is about, in a few words.
-        about: the same in sentences.
         note: what a reader of its numbers must know; may be empty.
         columns: headings, as printed.
         rows: cells, a row each.
-        levels: how near our rows can come; empty for a table without scores.
-        checks: what the paper's text says of its numbers.
+        levels: how near our numbers can come; empty for a table without scores.
     """
 
     address: str
     name: str
     title: str
-    about: str
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[PublishedCell, ...], ...]
     levels: tuple[Level, ...]
-    checks: tuple[Check, ...] = ()
 
 
-# Searches and training times -----------------------------------------------------------------------------------------
+# Samples, contradictions, searches and training times -----------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SearchAxis:
+class SamplePlan(Record):
+    """A table of texts in a paper.
+
+    Args:
+        name, title: as of a table of numbers.
+        task, methods, backbone, decoding: ours.
+        prompts: what the paper's texts continue.
+        modes: the distributions that texts are generated from, of `bench.board.samples.MODES`.
+    """
+
+    name: str
+    title: str
+    task: str
+    methods: tuple[str, ...]
+    backbone: str
+    prompts: tuple[str, ...]
+    decoding: str = ""
+    modes: tuple[str, ...] = ()
+
+
+class Inconsistency(Record):
+    """Where the text of a paper and its tables contradict each other.
+
+    Args:
+        id: its name in `tests/leaderboards/published/test_papers_statements.py`.
+        where: names of the tables, with commas.
+        says: the contradiction, for people.
+        printed, computed: the number of the text, and that of the table.
+        counted: whether `says` has both numbers.
+    """
+
+    id: str
+    where: str
+    says: str
+    printed: int | float
+    computed: int | float
+    counted: bool = False
+
+    @property
+    def text(self) -> str:
+        """The contradiction as a note."""
+        numbers = "" if self.counted else f": printed {self.printed}, computed {self.computed}"
+        return f"the paper's text and table: {self.says}{numbers}"
+
+
+class SearchAxis(Record):
     """One setting and the values a paper tried for it.
 
     Args:
@@ -231,7 +218,7 @@ class SearchAxis:
     """
 
     setting: str
-    values: tuple[str, ...]
+    values: Words
     methods: tuple[str, ...]
     where: str
     chosen_on: str = ""
@@ -244,12 +231,10 @@ class SearchAxis:
         return len(self.values)
 
 
-@dataclass(frozen=True)
-class PublishedSearch:
+class PublishedSearch(Record):
     """What a paper tried.
 
     Args:
-        paper: its name.
         where: section of the paper.
         baseline: our name of the method the others are compared with.
         chosen_by: what a setting was chosen by.
@@ -257,7 +242,6 @@ class PublishedSearch:
         note: what the paper leaves open; may be empty.
     """
 
-    paper: str
     where: str
     baseline: str
     chosen_by: str
@@ -273,24 +257,21 @@ class PublishedSearch:
         """Methods that had a choice."""
         return list(dict.fromkeys(method for axis in self.axes for method in axis.methods))
 
-    @property
-    def text(self) -> str:
-        """The search in one sentence."""
+    def text(self, paper: str) -> str:
+        """Return the search of a paper, which is named, in one sentence."""
         axes = []
         for axis in self.axes:
             on = f" on {axis.chosen_on}" if axis.chosen_on else ""
             axes.append(f"{axis.setting} {' '.join(axis.values)} ({', '.join(axis.methods)}{on}; {axis.where})")
         note = f". {self.note}" if self.note else ""
-        return f"search of {self.paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
+        return f"search of {paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
 
 
-@dataclass(frozen=True)
-class TrainingTime:
-    """What a paper says of the hours and hardware of one training.
+class TrainingTime(Record):
+    """What a paper says of the hours and hardware of a training.
 
     Args:
-        paper: its name.
-        task, method, backbone: ours.
+        task, methods, backbone: ours.
         where: section of the paper.
         hours: of training; None where the paper gives none.
         device: as the paper calls it; empty where it names none.
@@ -298,9 +279,8 @@ class TrainingTime:
         note: what is not stated, or how it is meant; may be empty.
     """
 
-    paper: str
     task: str
-    method: str
+    methods: tuple[str, ...]
     backbone: str
     where: str
     hours: float | None = None
@@ -312,10 +292,8 @@ class TrainingTime:
     def text(self) -> str:
         """The hours and hardware for people."""
         text = "hours not stated"
-        if self.hours is not None and self.hours < 1:
-            text = f"{self.hours * 60:.0f} min"
-        elif self.hours is not None:
-            text = f"{self.hours:g} h"
+        if self.hours is not None:
+            text = f"{self.hours * 60:.0f} min" if self.hours < 1 else f"{self.hours:g} h"
         if self.device:
             text += f" on {self.count or 'a number of'} {self.device}"
         if self.note:
@@ -326,236 +304,119 @@ class TrainingTime:
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Paper:
+class _Column(Settings):
+    label: str
+    metric: str = ""
+
+
+class _Row(Settings):
+    label: str
+    values: Words
+    spreads: Words = ()
+    method: str = ""
+    variant: str = ""
+    released_decoding: str = ""
+
+
+class _Part(Settings):
+    label: str = ""
+    level: str = ""
+    level_why: str = ""
+    rows: tuple[_Row, ...] = ()
+
+
+class _Table(_Part):
+    name: str
+    title: str
+    about: str
+    note: str = ""
+    columns: tuple[_Column, ...]
+    sampling_seeds: tuple[int, ...] = ()
+    parts: tuple[_Part, ...] = Field((), alias="part")
+
+    def published(self, paper: str) -> PublishedTable:
+        """Return the table of a paper, of which the short name is given."""
+        parts = self.parts or (_Part(rows=self.rows),)
+        levels = [Level(part=one.label, level=one.level, why=one.level_why) for one in (self, *parts) if one.level]
+        return PublishedTable(
+            address=address_of(paper, self.name),
+            name=self.name,
+            title=self.title,
+            note=self.note,
+            columns=tuple(column.label for column in self.columns),
+            rows=tuple(tuple(self._cells(paper, part, row)) for part in parts for row in part.rows),
+            levels=tuple(levels),
+        )
+
+    def _cells(self, paper: str, part: _Part, row: _Row) -> Iterator[PublishedCell]:
+        spreads = row.spreads or ["-"] * len(self.columns)
+        if not len(row.values) == len(spreads) == len(self.columns):
+            raise ValueError(f"{self.name}, row '{row.label}': not a value and a spread for each column")
+        for column, printed, spread in zip(self.columns, row.values, spreads, strict=True):
+            settings = {**self.given, **part.given, **column.given, **row.given}
+            value = number(printed)
+            if printed.endswith("?"):
+                settings["why_not"] = UNSURE
+            elif value is None and "why_not" not in settings:
+                settings["why_not"] = NO_NUMBER
+            yield PublishedCell(
+                paper=paper,
+                table=self.name,
+                part=part.label,
+                row=row.label,
+                column=column.label,
+                printed=printed,
+                value=value,
+                method=row.method,
+                metric=column.metric,
+                variant=row.variant,
+                released_decoding=row.released_decoding,
+                sampling_seeds=self.sampling_seeds,
+                spread=number(spread),
+                **{"beside": "why_not" not in settings, **settings},
+            )
+
+
+class Paper(Record):
     """A paper's tables, plans of its samples, where it contradicts itself, what training took and what was tuned."""
 
     name: str
     short: str
     citation: str
-    tables: tuple[PublishedTable, ...]
-    samples: tuple[Mapping[str, Any], ...]
-    inconsistencies: tuple[Mapping[str, Any], ...]
+    files: tuple[_Table, ...] = Field(alias="table")
+    samples: tuple[SamplePlan, ...] = ()
+    inconsistencies: tuple[Inconsistency, ...] = Field((), alias="inconsistency")
     training: tuple[TrainingTime, ...] = ()
     search: PublishedSearch | None = None
+
+    @cached_property
+    def tables(self) -> tuple[PublishedTable, ...]:
+        """The tables, with the settings of each number."""
+        return tuple(file.published(self.short) for file in self.files)
 
 
 def read(text: str, file: str) -> Paper:
     """Read one paper's file.
 
     Raises:
-        DataError: a key that is not known or missing, a wrong number of values, or a cell that neither compares nor
-            says why; the message names file, table and row.
+        DataError: a key that is unknown or missing, a text that is no number, or a wrong number of values.
     """
-    data = tomllib.loads(text)
-    _check("paper", data, file)
-    name, short = data["name"], data["short"]
-    for kind in ("samples", "inconsistency"):
-        for entry in data.get(kind, ()):
-            _check(kind, entry, f"{file}, {kind}")
-    return _made(
-        Paper,
-        file,
-        name=name,
-        short=short,
-        citation=data["citation"],
-        tables=tuple(_table(short, table, f"{file}, {table.get('name')}") for table in data["table"]),
-        samples=tuple(data.get("samples", ())),
-        inconsistencies=tuple(data.get("inconsistency", ())),
-        training=tuple(_training(name, data.get("training", ()), file)),
-        search=_search(name, data["search"], f"{file}, search") if "search" in data else None,
-    )
-
-
-def _made(kind: type[T], where: str, /, **fields: Any) -> T:
-    """Return a record, or raise DataError for a key that is missing or unknown."""
     try:
-        return kind(**fields)
-    except TypeError as error:
-        raise DataError(f"{where}: {str(error).rpartition('() ')[2]}") from error
-
-
-def _training(paper: str, entries: Iterable[Mapping[str, Any]], file: str) -> Iterator[TrainingTime]:
-    """Yield a training time for each method of each entry."""
-    for number, entry in enumerate(entries, 1):
-        rest = {name: value for name, value in entry.items() if name != "methods"}
-        for method in entry["methods"]:
-            yield _made(TrainingTime, f"{file}, training {number}", paper=paper, method=method, **rest)
-
-
-def _search(paper: str, entry: Mapping[str, Any], where: str) -> PublishedSearch:
-    axes = tuple(
-        _made(SearchAxis, where, **{**axis, "values": tuple(axis["values"].split()), "methods": tuple(axis["methods"])})
-        for axis in entry["axes"]
-    )
-    return _made(PublishedSearch, where, **{**entry, "paper": paper, "axes": axes})
-
-
-def _checks(table: Mapping[str, Any], rows: Sequence[tuple[PublishedCell, ...]], where: str) -> Iterator[Check]:
-    """Yield the checks of a table; each is of one of its rows, and of one of its columns or of a metric of ours."""
-    places = {(row[0].row, backbone) for row in rows for backbone in ("", row[0].backbone)}
-    columns = {"", *(column["label"] for column in table["columns"])}
-    for entry in table.get("check", ()):
-        check = _made(Check, f"{where}, check", **entry)
-        is_placed = (check.row, check.backbone) in places and check.column in columns
-        if not is_placed or check.relation not in CHECK_RELATIONS or bool(check.column) == bool(check.metric):
-            raise DataError(f"{where}, check '{check.quote[:40]}': it names no row, column or relation of the table")
-        yield check
-
-
-def _table(paper: str, table: Mapping[str, Any], where: str) -> PublishedTable:
-    _check("table", table, where)
-    for column in table["columns"]:
-        _check("column", column, f"{where}, column '{column.get('label')}'")
-    rows = []
-    for part in table.get("part", [{"label": "", "rows": table.get("rows", ())}]):
-        _check("part", part, where)
-        rows += [_row(paper, table, part, row, where) for row in part["rows"]]
-    columns = tuple(column["label"] for column in table["columns"])
-    return PublishedTable(
-        address=address_of(paper, table["name"]),
-        name=table["name"],
-        title=table["title"],
-        about=table["about"],
-        note=table.get("note", ""),
-        columns=columns,
-        rows=tuple(rows),
-        levels=tuple(_levels(table, where)),
-        checks=tuple(_checks(table, rows, where)),
-    )
-
-
-def _levels(table: Mapping[str, Any], where: str) -> Iterable[Level]:
-    """Yield the levels that a table, or its parts, have.
-
-    Raises:
-        DataError: a level that there is not, or one without a reason.
-    """
-    for place in (table, *table.get("part", ())):
-        if "level" not in place and "level_why" not in place:
-            continue
-        if place.get("level") not in LEVELS or not place.get("level_why"):
-            raise DataError(f"{where}: expected a 'level' of {', '.join(LEVELS)}, and 'level_why'")
-        label = ""
-        if place is not table:
-            label = place["label"]
-        yield Level(label, place["level"], place["level_why"])
-
-
-def _row(
-    paper: str, table: Mapping[str, Any], part: Mapping[str, Any], row: Mapping[str, Any], where: str
-) -> tuple[PublishedCell, ...]:
-    where = f"{where}, row '{row.get('label')}'"
-    _check("row", row, where)
-    columns, values = table["columns"], row["values"].split()
-    spreads = row.get("spreads", "- " * len(columns)).split()
-    if not len(values) == len(spreads) == len(columns):
-        raise DataError(
-            f"{where}: expected a value and a spread for each of {len(columns)} columns, got {len(values)} values, "
-            f"{len(spreads)} spreads; write '-' where the paper has none"
-        )
-    return tuple(
-        _cell(paper, (table, part, column, row), value, spread, where)
-        for column, value, spread in zip(columns, values, spreads, strict=True)
-    )
-
-
-def _cell(paper: str, levels: Sequence[Mapping[str, Any]], printed: str, spread: str, where: str) -> PublishedCell:
-    """Return one cell.
-
-    Args:
-        paper: short name.
-        levels: table, part, column and row; of a setting the later level decides.
-        printed: its number.
-        spread: the number printed behind it.
-        where: place of the row, for errors.
-    """
-    table, part, column, row = levels
-    where = f"{where}, column '{column['label']}'"
-    settings = _settings(levels)
-    task, backbone = settings.pop("task", ""), settings.pop("backbone", "")
-    method, than, metric = row.get("method", ""), row.get("than", ""), column.get("metric", "")
-    variant = row.get("variant", "")
-    higher_is_better = _direction(task, column, where)
-    why_not = _why_not(levels, printed)
-    if not (task and method and metric) and not why_not:
-        raise DataError(f"{where}: comparable without task, method or metric; name them, or say why_not")
-    try:
-        value, spread_value = number(printed), number(spread)
+        paper = Paper.model_validate(tomllib.loads(text))
+        if not paper.tables:
+            raise ValueError("no table")
     except ValueError as error:
-        raise DataError(
-            f"{where}: expected a number and its spread, got '{printed}' and '{spread}'; "
-            "write '-' where the paper has none"
-        ) from error
-    if value is None and not why_not:
-        why_not = NO_NUMBER
-    beside = settings.pop("beside", not why_not)
-    return PublishedCell(
-        paper=paper,
-        table=table["name"],
-        part=part.get("label", ""),
-        row=row["label"],
-        column=column["label"],
-        printed=printed,
-        value=value,
-        task=task,
-        method=method,
-        metric=metric,
-        than=than,
-        variant=variant,
-        released_decoding=row.get("released_decoding", ""),
-        sampling_seeds=tuple(table.get("sampling_seeds", ())),
-        backbone=backbone,
-        spread=spread_value,
-        spread_kind=settings.pop("spread", ""),
-        higher_is_better=higher_is_better,
-        why_not=why_not,
-        beside=beside,
-        **settings,
-    )
+        raise DataError(f"{file}: {error}") from error
+    return paper
 
 
-def _settings(levels: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings of a cell but `why_not`, each from the last level that has it."""
-    settings = {}
-    for level in levels:
-        for name in SETTINGS:
-            if name in level and name != "why_not":
-                settings[name] = level[name]
-    return settings
-
-
-def _why_not(levels: Sequence[Mapping[str, Any]], printed: str) -> str:
-    """Return why a cell is not comparable: it is in doubt, or what the last level says; empty if it is comparable."""
-    if printed.endswith("?"):
-        return UNSURE
-    reasons = [level["why_not"] for level in levels if level.get("why_not")]
-    return reasons[-1] if reasons else ""
-
-
-def _direction(task: str, column: Mapping[str, Any], where: str) -> bool | None:
-    """Return whether the higher number of a column is better: of our metric, else as the file says."""
-    metric = column.get("metric", "")
-    if not metric or (task.startswith("human/") and metric.startswith("human/")):
-        return column.get("higher_is_better")
-    try:
-        return _direction_of(metric)
-    except KeyError as error:
-        raise DataError(f"{where}: '{metric}' is no column of our metrics; bench list metrics shows them") from error
-
-
-@cache
-def _direction_of(metric: str) -> bool | None:
-    return direction_of(metric, SIGNED)
-
-
-def address_of(short: str, name: object) -> str:
+def address_of(short: str, name: str) -> str:
     """Return the address of a table or table of samples, its name on the command line.
 
     >>> address_of("histalign", "Table 9")
     'histalign/table9'
     """
-    return f"{short}/{str(name).lower().replace(' ', '')}"
+    return f"{short}/{name.lower().replace(' ', '')}"
 
 
 def number(printed: str) -> float | None:
@@ -569,9 +430,3 @@ def number(printed: str) -> float | None:
         return None
     exponent = {"k": 3, "m": 6}.get(text[-1].lower(), 0)
     return float(f"{text.rstrip('kKmM')}e{exponent}")
-
-
-def _check(of: str, content: Mapping[str, Any], where: str) -> None:
-    """Raise DataError for an unknown key of a `paper`, `table`, ... of a file."""
-    if unknown := sorted(set(content) - KEYS[of]):
-        raise DataError(f"{where}: unknown key {', '.join(unknown)}; expected some of {', '.join(sorted(KEYS[of]))}")

@@ -1,4 +1,4 @@
-"""Reproduction: a paper's table beside ours, cell by cell, with a verdict; a pure function of our tables.
+"""Reproduction: a paper's table beside ours, number by number, with a verdict; a pure function of our tables.
 
 A published number is met when it lies within the interval of our seeds, or ours lies within the spread printed behind
 it. Under three seeds there is no interval, and a tolerance declared for the metric decides. Half a unit of the last
@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.base.departure import Departure
-from bench.leaderboards.published.needs import Key, key_of_cell, needs
-from bench.leaderboards.published.paper_files import Check, PublishedCell, PublishedSearch
-from bench.leaderboards.published.papers import PublishedTable, paper_of
+from bench.leaderboards.published.papers import Key, key_of_cell, needs, paper_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
@@ -26,17 +24,35 @@ from bench.metrics.columns import is_named
 from bench.models.backbones import is_pretrained
 from bench.tasks.core.stated import as_text
 
+if TYPE_CHECKING:
+    from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable
+
 VERDICTS = ("within interval", "off", "other run", "not run", "not comparable")
 WITHIN, OFF, ANOTHER, NOT_RUN, NOT_COMPARABLE = VERDICTS
-HOLDS, FAILS = "holds", "fails"
-"""Verdicts of checks, beside `not run` and `not comparable`."""
 STRICT_EXIT = 4
 """Exit code of a strict reproduction that falls short."""
 
 
+@dataclass
+class Plan:
+    """What is known of the planned run behind published numbers.
+
+    Args:
+        keys: of the runs, one for each seed; None where nothing was planned, and rows are matched by their names.
+        reason: why there may be no number.
+        options: of the method; another run that is shown says where its own differ.
+        departures: returns what the planned run, or a stored row in its place, has otherwise than the paper.
+    """
+
+    keys: set[str] | None = None
+    reason: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    departures: Callable[[PublishedCell, TableRow | None], Sequence[Departure]] = lambda cell, row: ()
+
+
 @dataclass(frozen=True)
 class Reproduced:
-    """One cell of a paper's table beside ours.
+    """One number of a paper's table and ours.
 
     Args:
         cell: the paper's.
@@ -64,47 +80,21 @@ class Reproduced:
         return self.ours.mean - self.cell.value
 
 
-Departing = Callable[[PublishedCell, TableRow | None], Sequence[Departure]]
-"""What the planned run behind a published cell, or a stored row in its place, has otherwise than the paper."""
-
-
-def nothing_known(cell: PublishedCell, row: TableRow | None) -> Sequence[Departure]:
-    """Return no departure of a cell."""
-    return ()
-
-
 @dataclass(frozen=True)
-class Beside:
-    """A variant of a row's method or another decoding of it, whose numbers stand beside ours.
+class ReproducedRow:
+    """One row of a paper's table, with ours.
 
     Args:
-        method: the name of the variant, or the method's own with the decoding.
+        method: that our numbers are of; for another decoding of it, with the decoding.
         cells: one a column.
-        departures: as in `Reproduction`.
+        departures: what our runs have otherwise than the paper or its code.
+        other: the other variant or decoding of the method, whose numbers are shown below; None where there is none.
     """
 
     method: str
     cells: tuple[Reproduced, ...]
-    departures: tuple[Departure, ...]
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A sentence of a paper about a number, with ours.
-
-    Args:
-        check: the sentence.
-        verdict: `holds`, `fails`, or of `VERDICTS` `not run` or `not comparable`.
-        reason: of the verdict, where there is one.
-        printed: the number of the table that it is about; None where the table has none.
-        ours: our number; None where there is none.
-    """
-
-    check: Check
-    verdict: str
-    reason: str = ""
-    printed: float | None = None
-    ours: SeedMean | None = None
+    departures: tuple[Departure, ...] = ()
+    other: ReproducedRow | None = None
 
 
 @dataclass(frozen=True)
@@ -114,126 +104,41 @@ class Reproduction:
     Args:
         table: the paper's.
         preset: of our numbers.
-        rows: its cells with ours, a row each.
+        rows: of the table.
         notes: what a reader of the whole table must know.
-        departures: for each row, what our cells have otherwise than the paper or its code.
-        beside: for each row, the variant beside it, or None.
-        checks: what the paper's text says of the table's numbers, with ours.
     """
 
     table: PublishedTable
     preset: str
-    rows: tuple[tuple[Reproduced, ...], ...]
+    rows: tuple[ReproducedRow, ...]
     notes: tuple[str, ...]
-    departures: tuple[tuple[Departure, ...], ...] = ()
-    beside: tuple[Beside | None, ...] = ()
-    checks: tuple[Checked, ...] = ()
-
-    def noted(self, notes: Sequence[str]) -> Reproduction:
-        """Return the reproduction with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
 
     def count(self) -> dict[str, int]:
-        """How many cells have each verdict."""
-        verdicts = [reproduced.verdict for row in self.rows for reproduced in row]
+        """How many numbers have each verdict."""
+        verdicts = [reproduced.verdict for row in self.rows for reproduced in row.cells]
         return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
     @property
     def short_of(self) -> int:
-        """How many cells and checks fail or are not of the planned run; a strict reproduction allows none."""
-        short = (OFF, ANOTHER, NOT_RUN, FAILS)
-        verdicts = [reproduced.verdict for row in self.rows for reproduced in row]
-        return sum(verdict in short for verdict in (*verdicts, *(each.verdict for each in self.checks)))
+        """How many numbers are off, missing or not of the planned run; a strict reproduction allows none."""
+        count = self.count()
+        return count[OFF] + count[ANOTHER] + count[NOT_RUN]
 
 
 def reproduce(
-    table: PublishedTable,
-    ours: Sequence[Table],
-    preset: str,
-    planned: Mapping[Key, set[str]] | None = None,
-    reasons: Mapping[Key, str] | None = None,
-    departing: Departing = nothing_known,
-    settings: Mapping[Key, Mapping[str, Any]] | None = None,
+    table: PublishedTable, ours: Sequence[Table], preset: str, plans: Mapping[Key, Plan] | None = None
 ) -> Reproduction:
-    """Put a paper's table beside ours.
+    """Compare a paper's table with ours.
 
     Args:
         table: the paper's.
         ours: every table of its tasks, with all columns.
         preset: `small` or `paper`.
-        planned: by task, method and backbone, the keys of the cells that were planned; for those that are not in it,
-            rows are matched by method and backbone.
-        reasons: by the same, why there may be no number.
-        departing: what our run has otherwise than the paper.
-        settings: by the same, the settings of the planned run; another run that is shown says where it differs.
+        plans: what was planned, by task, method and backbone.
     """
-    our_tables = OurTables(ours, preset, planned or {}, reasons or {}, settings or {})
-    rows = tuple(tuple(map(our_tables.reproduced, row)) for row in table.rows)
-    return Reproduction(
-        table,
-        preset,
-        rows,
-        tuple(our_tables.notes(table, rows)),
-        tuple(departures_of_row(row, departing) for row in rows),
-        tuple(beside(row, our_tables, departing) for row in table.rows),
-        tuple(checked(check, table, our_tables) for check in table.checks),
-    )
-
-
-def beside(row: Sequence[PublishedCell], our_tables: OurTables, departing: Departing) -> Beside | None:
-    """Return our cells of the other variant or decoding, which stand beside a row of a paper, or None."""
-    cells = [other for cell in row if (other := cell.other) is not None]
-    if not cells:
-        return None
-    name = cells[0].method
-    if row[0].released_decoding:
-        name = f"{name} by {cells[0].decoding.partition('+')[0]}"
-    found = tuple(map(our_tables.reproduced, cells))
-    return Beside(name, found, departures_of_row(found, departing))
-
-
-def checked(check: Check, table: PublishedTable, our_tables: OurTables) -> Checked:
-    """Return the verdict on a sentence of the paper about a number; a number that it states has the usual tolerance."""
-    rows = [row for row in table.rows if row[0].row == check.row and check.backbone in ("", row[0].backbone)]
-    printed, cell = None, rows[0][0]
-    if check.column:
-        cell = rows[0][table.columns.index(check.column)]
-        printed = cell.value
-    if check.other:
-        return Checked(check, NOT_COMPARABLE, check.other, printed)
-    stated = f"{check.value:g}"
-    metric = check.metric or cell.metric
-    found = our_tables.reproduced(
-        replace(cell, metric=metric, printed=stated, value=check.value, spread=None, why_not="")
-    )
-    verdict = found.verdict
-    if verdict == ANOTHER:  # the check is of the paper's model, and its bound does not apply to another one
-        return Checked(check, verdict, found.reason, printed)
-    if verdict in (WITHIN, OFF):
-        assert found.ours is not None
-        verdict = FAILS
-        if check.holds_for(found.ours.mean) or (check.relation == "is" and found.verdict == WITHIN):
-            verdict = HOLDS
-    return Checked(check, verdict, found.reason, printed, found.ours)
-
-
-def departures_of_row(row: Sequence[Reproduced], departing: Departing) -> tuple[Departure, ...]:
-    """Return what our runs of a row have otherwise than the paper, each once: those that are shown, else the planned.
-
-    Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
-    """
-    tasks = dict.fromkeys(one.cell.task for one in row if one.cell.task and one.cell.method)
-    of_tasks: dict[Departure, dict[str, None]] = {}
-    for one in row:
-        for departure in departing(one.cell, None if one.is_planned else one.row):
-            of_tasks.setdefault(departure, {})[one.cell.task] = None
-    found = []
-    for departure, where in of_tasks.items():
-        if len(where) == len(tasks):
-            found.append(departure)
-        else:
-            found += [replace(departure, setting=f"{task}:{departure.setting}") for task in where]
-    return tuple(found)
+    our_tables = OurTables(ours, preset, plans or {})
+    rows = tuple(map(our_tables.reproduced_row, table.rows))
+    return Reproduction(table, preset, rows, tuple(our_tables.notes(table, rows)))
 
 
 @dataclass(frozen=True)
@@ -242,12 +147,41 @@ class OurTables:
 
     tables: Sequence[Table]
     preset: str
-    planned: Mapping[Key, set[str]]
-    reasons: Mapping[Key, str]
-    settings: Mapping[Key, Mapping[str, Any]]
+    plans: Mapping[Key, Plan]
+
+    def plan(self, cell: PublishedCell) -> Plan:
+        """Return the plan of the run behind a published number."""
+        return self.plans.get(key_of_cell(cell, self.preset), Plan())
+
+    def reproduced_row(self, row: Sequence[PublishedCell]) -> ReproducedRow:
+        """Compare one row of a paper with ours."""
+        cells, other = tuple(map(self.reproduced, row)), None
+        if others := [found for cell in row if (found := cell.other) is not None]:
+            other = self.reproduced_row([each.model_copy(update=PLAIN) for each in others])
+            if row[0].released_decoding:
+                other = replace(other, method=f"{other.method} by {others[0].decoding.partition('+')[0]}")
+        return ReproducedRow(row[0].method, cells, self.departures_of_row(cells), other)
+
+    def departures_of_row(self, row: Sequence[Reproduced]) -> tuple[Departure, ...]:
+        """Return what our runs of a row have otherwise than the paper, each once: those shown, else the planned.
+
+        Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
+        """
+        tasks = dict.fromkeys(one.cell.task for one in row if one.cell.task and one.cell.method)
+        of_tasks: dict[Departure, dict[str, None]] = {}
+        for one in row:
+            for departure in self.plan(one.cell).departures(one.cell, None if one.is_planned else one.row):
+                of_tasks.setdefault(departure, {})[one.cell.task] = None
+        found = []
+        for departure, where in of_tasks.items():
+            if len(where) == len(tasks):
+                found.append(departure)
+            else:
+                found += [replace(departure, setting=f"{task}:{departure.setting}") for task in where]
+        return tuple(found)
 
     def reproduced(self, cell: PublishedCell) -> Reproduced:
-        """Put one published cell beside ours."""
+        """Compare one published number with ours."""
         match, is_planned = self.row_of(cell), True
         if not match and (found := nearest(cell, self.tables, self.preset)):
             match, is_planned = found, False
@@ -260,23 +194,20 @@ class OurTables:
         ours = seed_mean(value.repeated)
         if not is_planned:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
-            planned = self.settings.get(key_of_cell(cell, self.preset), {})
-            unlike_planned = unlike_plan(cell, table, row, self.preset, planned)
-            other = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
-            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{other}", *unlike_planned]))
+            backbone = f", not {cell.backbone}" if cell.backbone and row.backbone != cell.backbone else ""
+            unlike_planned = unlike_plan(cell, table, row, self.preset, self.plan(cell).options)
+            reason = "; ".join(filter(None, [cell.why_not, f"ours: {size_of(row)}{backbone}", *unlike_planned]))
             return Reproduced(cell, verdict, reason, ours, value.by_seed, row, is_planned)
         reason = cell.why_not or unlike(cell, table, row)
         if reason:
             return Reproduced(cell, NOT_COMPARABLE, reason, ours, value.by_seed, row)
         if row.diverged:
             reason = f"{row.diverged} of {len(row.seeds)} seeds diverged"
-        verdict = OFF
-        if is_within(cell, ours):
-            verdict = WITHIN
+        verdict = WITHIN if is_within(cell, ours) else OFF
         return Reproduced(cell, verdict, reason, ours, value.by_seed, row)
 
     def row_of(self, cell: PublishedCell) -> tuple[Table, TableRow] | str:
-        """Return the row of ours that a cell is compared with, of the largest table; else why there is none."""
+        """Return the row of ours that a number is compared with, of the largest table; else why there is none."""
         wanted = (cell.task, cell.split, self.preset)
         tables = [table for table in self.tables if (table.task, table.split, table.preset) == wanted]
         for table in sorted(tables, key=lambda table: (not table.whole, -table.n)):
@@ -287,14 +218,13 @@ class OurTables:
                 return f"{len(rows)} settings are stored, and which is meant cannot be told without its data"
             if rows:
                 return table, rows[0]
-        return self.reasons.get(key_of_cell(cell, self.preset), "")
+        return self.plan(cell).reason
 
     def matching_rows(self, cell: PublishedCell, table: Table) -> list[TableRow]:
-        """Return the rows of one table that a cell may mean: of its method, backbone and decoding."""
-        rows = [row for row in table.rows if row.method == cell.method]
-        planned = self.planned.get(key_of_cell(cell, self.preset))
-        if planned is not None:
-            rows = [row for row in rows if row.keys & planned]
+        """Return the rows of one table that a number may mean: of its method, backbone and decoding."""
+        rows, keys = [row for row in table.rows if row.method == cell.method], self.plan(cell).keys
+        if keys is not None:
+            rows = [row for row in rows if row.keys & keys]
         elif self.preset == "paper":
             rows = [row for row in rows if row.backbone == cell.backbone] or rows
         same_decoding = [row for row in rows if row.decoding == cell.decoding]
@@ -302,19 +232,13 @@ class OurTables:
             return rows[:1]
         return same_decoding
 
-    def notes(self, table: PublishedTable, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
+    def notes(self, table: PublishedTable, rows: Sequence[ReproducedRow]) -> list[str]:
         """Return what a reader of a whole table must know."""
-        notes = [level.text() for level in table.levels]
+        paper, notes = paper_of(table), [level.text for level in table.levels]
         if table.note:
             notes.append(table.note)
-        paper = paper_of(table)
         if paper is not None:
-            notes += [
-                f"the paper's text and table: {one['says']}"
-                + ("" if one.get("counted") else f": printed {one['printed']}, computed {one['computed']}")
-                for one in paper.inconsistencies
-                if table.name in one["where"].split(", ")
-            ]
+            notes += [one.text for one in paper.inconsistencies if table.name in one.where.split(", ")]
         if not needs([table], self.preset):
             return notes
         if self.preset != "paper":
@@ -322,36 +246,32 @@ class OurTables:
                 f"preset {self.preset} has another backbone and other sizes than the paper: neither values nor order "
                 "test the printed table"
             )
-        notes += self.watermarks(rows) + sampling_notes(rows)
-        if paper is not None and paper.search is not None:
-            notes += selection_notes(paper.search, [row[0].cell.method for row in rows if row])
+        used = {id(one.row): one.row for row in rows for one in row.cells if one.row is not None}
+        watermarks = {
+            f"{ours.task}: {ours.watermark}"
+            for ours in self.tables
+            if ours.watermark and any(id(row) in used for row in ours.rows)
+        }
+        sampled = dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used.values() if row.sampling_note)
+        notes += [*sorted(watermarks), *sampled]
+        if paper is not None:
+            notes += selection_notes(paper, [row.method for row in rows])
         return notes
 
-    def watermarks(self, rows: Sequence[Sequence[Reproduced]]) -> list[str]:
-        """Return what keeps the data of our rows from being the published one, a line a task."""
-        used = {id(reproduced.row) for row in rows for reproduced in row if reproduced.row is not None}
-        found = set()
-        for ours in self.tables:
-            if ours.watermark and any(id(row) in used for row in ours.rows):
-                found.add(f"{ours.task}: {ours.watermark}")
-        return sorted(found)
 
-
-def sampling_notes(rows: Sequence[Sequence[Reproduced]]) -> list[str]:
-    """Return what our numbers are the means of, where the texts of a training were sampled more than once."""
-    used = [reproduced.row for row in rows for reproduced in row if reproduced.row is not None]
-    return list(dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used if row.sampling_note))
+PLAIN = {"variant": "", "released_decoding": ""}
+"""The settings of a number without another variant or decoding."""
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:
-    """Return a published cell for which we have no number, and why."""
+    """Return a published number for which we have none, and why."""
     if cell.why_not:
         return Reproduced(cell, NOT_COMPARABLE, cell.why_not, row=row)
     return Reproduced(cell, NOT_RUN, why, row=row)
 
 
 def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
-    """Return a row's value of a cell's metric; else why it has none."""
+    """Return a row's value of a published number's metric; else why it has none."""
     values = [value for column, value in row.values.items() if metric_name(column) == cell.metric]
     if len(values) > 1:
         return f"{len(values)} signatures of {cell.metric} are stored"
@@ -366,7 +286,7 @@ def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
 
 def unlike(cell: PublishedCell, table: Table, row: TableRow) -> str:
     """Return what keeps our number from being comparable with the published one; empty if nothing does."""
-    if table.preset != cell.preset:
+    if table.preset != "paper":
         return f"preset {table.preset}: {row.backbone or 'no'} backbone, other sizes"
     if row.backbone and row.backbone != cell.backbone:
         return f"backbone {row.backbone}, published {cell.backbone or 'none'}"
@@ -384,18 +304,19 @@ def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
     return distance <= tolerance(cell.metric, cell.value)
 
 
-def selection_notes(search: PublishedSearch, methods: Iterable[str]) -> list[str]:
+def selection_notes(paper: Paper, methods: Iterable[str]) -> list[str]:
     """Return the search of a paper, and a line for each method that had more settings than its baseline.
 
     Args:
-        search: of the paper.
+        paper: the search is of.
         methods: ours, of a table.
     """
-    shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
-    if not shown:
+    search = paper.search
+    if search is None:
         return []
+    shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
     baseline = search.settings_of(search.baseline)
-    lines = [search.text]
+    lines = [search.text(paper.name)] if shown else []
     for method in shown:
         tried = search.settings_of(method)
         if method != search.baseline and tried > baseline:

@@ -9,7 +9,7 @@ from the paper.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -22,8 +22,8 @@ from bench.leaderboards.published.reproduction import (
     NOT_RUN,
     OFF,
     WITHIN,
-    Checked,
     Reproduced,
+    ReproducedRow,
     Reproduction,
 )
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
@@ -35,58 +35,66 @@ STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
 SHORT = {WITHIN: "within", OFF: "OFF", ANOTHER: "other run", NOT_RUN: "not run", NOT_COMPARABLE: "not comparable"}
 DETAILED_AT_SMALL = ("method", "decode")
 """Sections of the settings whose deviations are stated in full at the preset `small`, whose sizes all differ."""
+Line = tuple[str, list[str]]
+"""A line of the table: its label, what it shows, and a text for each column."""
+
+
+def lines(reproduction: Reproduction) -> list[Line]:
+    """Return the lines of the table; each part of the table begins with its heading."""
+    letter_of, number_of, part = letters(reproduction), numbers(reproduction), ""
+    made: list[Line] = []
+    for row in reproduction.rows:
+        first = row.cells[0].cell
+        if first.part != part:
+            part = first.part
+            made.append((part, [""] * (len(row.cells) + 1)))
+        label = f"{first.row}{_backbone(reproduction, row)}"
+        for line in LINES:
+            if line != "delta" or any(cell.delta is not None for cell in row.cells):
+                made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row.cells)]))
+                label = ""
+        made += _deviations(row, number_of)
+        if row.other is not None:
+            ours = [shown(cell, "ours", {}) for cell in row.other.cells]
+            made.append((row.other.method, [_heading("ours", row.other), *ours]))
+            made += _deviations(row.other, number_of)
+    return made
 
 
 def shown(cell: Reproduced, line: str, letter_of: Mapping[str, str]) -> str:
-    """Return the text of one cell on one of `LINES`; empty where there is nothing to show."""
+    """Return the text of one number on one of `LINES`; empty where there is nothing to show."""
     if line == "verdict":
         letter = letter_of.get(cell.reason, "")
         return f"{SHORT[cell.verdict]} ({letter})" if letter else SHORT[cell.verdict]
     if line == "published":
-        return cell.cell.printed + spread_text(cell.cell.spread, "g")
+        return cell.cell.printed + ("" if cell.cell.spread is None else f" ±{cell.cell.spread:g}")
+    if line == "delta":
+        return "" if cell.delta is None else f"{cell.delta:+.2f}"
     if cell.ours is None:
         return ""
-    if line == "ours":
-        return number(cell.ours.mean) + spread_text(cell.ours.half, ".2f")
-    if cell.delta is None:
-        return ""
-    return f"{cell.delta:+.2f}"
+    return number(cell.ours.mean) + ("" if cell.ours.half is None else f" ±{cell.ours.half:.2f}")
 
 
-def lines(reproduction: Reproduction) -> list[tuple[str, list[str]]]:
-    """Return the label and the cells of every line of the table; each part of the table begins with its heading."""
-    letter_of, made, part = letters(reproduction), list[tuple[str, list[str]]](), ""
-    for place, row in enumerate(reproduction.rows):
-        if row[0].cell.part != part:
-            part = row[0].cell.part
-            made.append((part, [""] * (len(row) + 1)))
-        label = f"{row[0].cell.row}{_backbone(reproduction, row[0])}"
-        for line in LINES:
-            if line == "delta" and all(cell.delta is None for cell in row):
-                continue
-            made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row)]))
-            label = ""
-        made += lines_under(reproduction, place)
-    return made
-
-
-def _heading(line: str, row: Sequence[Reproduced]) -> str:
+def _heading(line: str, row: ReproducedRow) -> str:
     """Return the label of a line; the label of our numbers has the number of seeds."""
-    seeds = sorted({cell.ours.n for cell in row if cell.ours is not None})
-    if line != "ours" or not seeds:
+    found = [(cell.ours.n, len(cell.by_seed)) for cell in row.cells if cell.ours is not None]
+    if line != "ours" or not found:
         return line
-    what = ""
-    if any(cell.ours is not None and cell.ours.n > len(cell.by_seed) for cell in row):
-        what = " sampling seeds"
-    return f"ours (n={', '.join(map(str, seeds))}{what})"
+    what = " sampling seeds" if any(n > trainings for n, trainings in found) else ""
+    return f"ours (n={', '.join(map(str, sorted({n for n, _ in found})))}{what})"
 
 
-def _backbone(reproduction: Reproduction, cell: Reproduced) -> str:
+def _backbone(reproduction: Reproduction, row: ReproducedRow) -> str:
     """Return the backbone of a row in brackets, if the rows of its part have more than one."""
-    part = [row[0].cell for row in reproduction.rows if row[0].cell.part == cell.cell.part and row[0].cell.method]
-    if len({published.backbone for published in part}) > 1 and cell.cell.backbone:
-        return f" ({cell.cell.backbone})"
-    return ""
+    first, firsts = row.cells[0].cell, [each.cells[0].cell for each in reproduction.rows]
+    backbones = {each.backbone for each in firsts if each.part == first.part and each.method}
+    return f" ({first.backbone})" if len(backbones) > 1 and first.backbone else ""
+
+
+def _deviations(row: ReproducedRow, number_of: Mapping[Departure, int]) -> list[Line]:
+    """Return the line with the numbers of a row's deviations; no line if none of them has a number."""
+    found = [number_of[departure] for departure in row.departures if departure in number_of]
+    return [("", ["deviations", spans(found), *[""] * (len(row.cells) - 1)])] if found else []
 
 
 def title(reproduction: Reproduction) -> str:
@@ -94,40 +102,14 @@ def title(reproduction: Reproduction) -> str:
     return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
 
 
-def lines_under(reproduction: Reproduction, place: int) -> list[tuple[str, list[str]]]:
-    """Return the lines under a row: its numbered deviations, and the variant of its method with the variant's own."""
-    made: list[tuple[str, list[str]]] = []
-    if not reproduction.departures:
-        return made
-    number_of, columns = numbers(reproduction), len(reproduction.rows[place])
-    made += _deviations_line(number_of, reproduction.departures[place], columns)
-    variant = reproduction.beside[place]
-    if variant is not None:
-        ours = [shown(cell, "ours", {}) for cell in variant.cells]
-        made.append((variant.method, [_heading("ours", variant.cells), *ours]))
-        made += _deviations_line(number_of, variant.departures, columns)
-    return made
-
-
-def _deviations_line(
-    number_of: Mapping[Departure, int], departures: Sequence[Departure], columns: int
-) -> list[tuple[str, list[str]]]:
-    """Return the line with the numbers of a row's deviations; no line if none of them has a number."""
-    found = [number_of[departure] for departure in departures if departure in number_of]
-    if not found:
-        return []
-    return [("", ["deviations", spans(found), *[""] * (columns - 1)])]
-
-
 # Notes ------------------------------------------------------------------------------------------------------------
 
 
 def notes(reproduction: Reproduction) -> list[str]:
-    """Return the notes under a table: counts, reasons, checks, deviations, and general notes."""
+    """Return the notes under a table: counts, reasons, deviations, and general notes."""
     counted = {ANOTHER: f"of an{ANOTHER}"}
     texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
-    texts += [check_text(each) for each in reproduction.checks]
     number_of = numbers(reproduction)
     texts += [f"deviation {place}: {departure.text}" for departure, place in number_of.items()]
     others = [each for each in every_departure(reproduction) if each not in number_of]
@@ -152,24 +134,8 @@ def in_brief(departures: Iterable[Departure]) -> str:
 
 def letters(reproduction: Reproduction) -> dict[str, str]:
     """Return the letter of each reason, in the order in which the table has them: a to z, then aa, bb, ..."""
-    found = dict.fromkeys(cell.reason for row in reproduction.rows for cell in row if cell.reason)
+    found = dict.fromkeys(cell.reason for row in reproduction.rows for cell in row.cells if cell.reason)
     return {reason: chr(ord("a") + place % 26) * (1 + place // 26) for place, reason in enumerate(found)}
-
-
-def check_text(checked: Checked) -> str:
-    """Return a sentence of the paper with the printed number, ours and the verdict."""
-    check, compared = checked.check, [checked.check.name]
-    if checked.printed is not None:
-        compared.append(f"printed {checked.printed:g}")
-    if checked.ours is not None:
-        compared.append(f"ours {number(checked.ours.mean)}{spread_text(checked.ours.half, '.2f')}")
-    verdict = ": ".join(filter(None, [checked.verdict, checked.reason]))
-    return f'check, {check.where}, "{check.quote}": {", ".join(compared)}: {verdict}'
-
-
-def spread_text(half: float | None, form: str) -> str:
-    """Return a spread, or half an interval, to follow its number; empty if there is none."""
-    return "" if half is None else f" ±{half:{form}}"
 
 
 def numbers(reproduction: Reproduction) -> dict[Departure, int]:
@@ -182,14 +148,10 @@ def numbers(reproduction: Reproduction) -> dict[Departure, int]:
     return {departure: place for place, departure in enumerate(stated, 1)}
 
 
-def every_departure(reproduction: Reproduction) -> list[Departure]:
+def every_departure(reproduction: Reproduction) -> dict[Departure, None]:
     """Return the deviations of all rows and of their variants, each once."""
-    found: dict[Departure, None] = {}
-    for departures, variant in zip(reproduction.departures, reproduction.beside, strict=True):
-        found |= dict.fromkeys(departures)
-        if variant is not None:
-            found |= dict.fromkeys(variant.departures)
-    return list(found)
+    rows = [each for row in reproduction.rows for each in (row, row.other) if each is not None]
+    return dict.fromkeys(departure for row in rows for departure in row.departures)
 
 
 def spans(found: Sequence[int]) -> str:
@@ -198,13 +160,13 @@ def spans(found: Sequence[int]) -> str:
     >>> spans([1, 2, 3, 5, 8, 9])
     '1-3, 5, 8-9'
     """
-    runs: list[tuple[int, int]] = []
+    runs: list[list[int]] = []
     for each in sorted(set(found)):
-        if runs and each == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], each)
+        if runs and each == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], each]
         else:
-            runs.append((each, each))
-    return ", ".join("-".join(map(str, dict.fromkeys(run))) for run in runs)
+            runs.append([each])
+    return ", ".join("-".join(map(str, run)) for run in runs)
 
 
 # Forms ------------------------------------------------------------------------------------------------------------
@@ -214,9 +176,8 @@ def markdown(reproductions: Sequence[Reproduction]) -> str:
     """Render reproductions as Markdown."""
     parts = []
     for reproduction in reproductions:
-        columns = reproduction.table.columns
         rows = [[escaped(label), *map(escaped, cells)] for label, cells in lines(reproduction)]
-        table = markdown_table(["", "", *map(escaped, columns)], rows, texts=2)
+        table = markdown_table(["", "", *map(escaped, reproduction.table.columns)], rows, texts=2)
         listed = "".join(f"- {escaped(note)}\n" for note in notes(reproduction))
         parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", listed]))
     return "\n".join(parts)
@@ -252,19 +213,6 @@ def text_table(reproduction: Reproduction) -> TextTable:
 
 def content(reproduction: Reproduction) -> dict[str, Any]:
     """Return a reproduction as plain content, unrounded."""
-    rows = []
-    for place, row in enumerate(reproduction.rows):
-        published = row[0].cell
-        rows.append(
-            {
-                "part": published.part,
-                "label": published.row,
-                "method": published.method,
-                "backbone": published.backbone,
-                "cells": [_cell(cell) for cell in row],
-                **_under(reproduction, place),
-            }
-        )
     return {
         "address": reproduction.table.address,
         "title": reproduction.table.title,
@@ -272,42 +220,31 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
         "columns": list(reproduction.table.columns),
         "verdicts": reproduction.count(),
         "notes": list(reproduction.notes),
-        "rows": rows,
-        "checks": [_check(each) for each in reproduction.checks],
+        "rows": [dict(_row(row)) for row in reproduction.rows],
     }
 
 
-def _check(checked: Checked) -> dict[str, Any]:
-    """Return a check as plain content."""
-    ours = None
-    if checked.ours is not None:
-        ours = {"mean": checked.ours.mean, "half": checked.ours.half, "n": checked.ours.n}
-    return {
-        **vars(checked.check),
-        "verdict": checked.verdict,
-        "reason": checked.reason,
-        "printed": checked.printed,
-        "ours": ours,
-    }
-
-
-def _under(reproduction: Reproduction, place: int) -> dict[str, Any]:
-    """Return the deviations of a row, and the variant of its method, as plain content."""
-    if not reproduction.departures:
-        return {}
-    under: dict[str, Any] = {"departures": [departure.as_dict() for departure in reproduction.departures[place]]}
-    variant = reproduction.beside[place]
-    if variant is not None:
-        under["beside"] = {
-            "method": variant.method,
-            "cells": [_cell(cell) for cell in variant.cells],
-            "departures": [departure.as_dict() for departure in variant.departures],
-        }
-    return under
+def _row(row: ReproducedRow) -> Iterator[tuple[str, Any]]:
+    """Yield the content of a row by name."""
+    published = row.cells[0].cell
+    yield from [("part", published.part), ("label", published.row), ("method", row.method)]
+    yield from [("backbone", published.backbone), ("cells", list(map(_cell, row.cells)))]
+    yield "departures", [departure.as_dict() for departure in row.departures]
+    if row.other is not None:
+        yield "beside", dict(_row(row.other))
 
 
 def _cell(cell: Reproduced) -> dict[str, Any]:
-    published = cell.cell
+    published, ours = cell.cell, None
+    if cell.ours is not None:
+        ours = {
+            "mean": cell.ours.mean,
+            "half": cell.ours.half,
+            "n": cell.ours.n,
+            "by_seed": {str(seed): value for seed, value in sorted(cell.by_seed.items())},
+            "backbone": cell.row.backbone if cell.row else "",
+            "cells": sorted(cell.row.keys) if cell.row else [],
+        }
     return {
         "column": published.column,
         "task": published.task,
@@ -317,21 +254,5 @@ def _cell(cell: Reproduced) -> dict[str, Any]:
         "reason": cell.reason,
         "delta": cell.delta,
         "published": {"printed": published.printed, "value": published.value, "spread": published.spread},
-        "ours": _ours(cell),
-    }
-
-
-def _ours(cell: Reproduced) -> dict[str, Any] | None:
-    if cell.ours is None:
-        return None
-    backbone, keys = "", list[str]()
-    if cell.row is not None:
-        backbone, keys = cell.row.backbone, sorted(cell.row.keys)
-    return {
-        "mean": cell.ours.mean,
-        "half": cell.ours.half,
-        "n": cell.ours.n,
-        "by_seed": {str(seed): value for seed, value in sorted(cell.by_seed.items())},
-        "backbone": backbone,
-        "cells": keys,
+        "ours": ours,
     }

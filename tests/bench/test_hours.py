@@ -26,10 +26,11 @@ def weights_here(monkeypatch):
 
 def test_the_share_of_a_card_is_what_the_papers_own_hours_come_to():
     device, shares = DEVICES["a100"], []
-    stated = [time for paper in papers() for time in paper.training if time.device == device.name and time.hours]
-    for time in stated:  # how many blocks the joined stories make is not known without them
+    stated = [(time, method) for paper in papers() for time in paper.training for method in time.methods
+              if time.device == device.name and time.hours]  # fmt: skip
+    for time, method in stated:  # how many blocks the joined stories make is not known without them
         sets = ("task.training_rows=stories",) if time.task == "writingprompts" else ()
-        _, (cost,) = planned(time.task, time.method, time.backbone, sets=sets)
+        _, (cost,) = planned(time.task, method, time.backbone, sets=sets)
         shares.append(cost.flops / (time.hours * 3600 * time.count * device.peaks[0]))
     assert len(shares) == 9
     assert math.exp(sum(map(math.log, shares)) / len(shares)) == pytest.approx(device.share, abs=0.005)

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.base.keys import key_of
-from bench.leaderboards.published.papers import papers
+from bench.leaderboards.published.papers import sample_plans
 from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, words_of
 from bench.metrics.diversity.copying import words_of as copying_words
 from tests.leaderboards.handmade import PROVENANCE, trained
@@ -133,12 +133,10 @@ def test_a_papers_plan_is_said_and_its_prompts_come_first(bench, tmp_path):
 
 
 def test_every_plan_says_what_to_run_where_nothing_is_stored(bench, tmp_path):
-    for paper in papers():
-        short = paper.tables[0].address.partition("/")[0]
-        for plan in paper.samples:
-            ended = bench("samples", f"{short}/{plan['name'].lower().replace(' ', '')}", "--results", str(tmp_path))
-            assert (ended.code, ended.out, len(ended.complaints)) == (3, "", 1)
-            assert f"bench run --task {plan['task']} --method {','.join(plan['methods'])}" in ended.err
+    for address, plan in sample_plans().items():
+        ended = bench("samples", address, "--results", str(tmp_path))
+        assert (ended.code, ended.out, len(ended.complaints)) == (3, "", 1)
+        assert f"bench run --task {plan.task} --method {','.join(plan.methods)}" in ended.err
 
 
 @pytest.mark.parametrize(

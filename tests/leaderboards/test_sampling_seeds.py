@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bench.leaderboards.published.needs import chosen, needs
 from bench.leaderboards.published.paper_files import read
+from bench.leaderboards.published.papers import chosen, needs
 from bench.leaderboards.published.reproduction import reproduce
 from bench.leaderboards.render import reproduction
 from bench.leaderboards.render.board import board
@@ -92,7 +92,7 @@ def test_a_published_number_is_compared_with_the_interval_over_sampling_seeds(tm
     store(tmp_path, **BIG)
     table = read(PAPER.replace('decoding = "greedy"', 'decoding = "topk=3"'), "papers/paper.toml").tables[0]
     found = reproduce(table, tables(Store(tmp_path), None, "all", False)[0], "paper")
-    ours = found.rows[0][0].ours
+    ours = found.rows[0].cells[0].ours
     assert (ours.mean, ours.n) == (32.0, 3)
     assert ours.half == seed_mean([30.0, 31.0, 35.0]).half
     shown = reproduction.markdown([found])

@@ -98,19 +98,6 @@ def test_every_number_is_that_of_the_text_in_its_order(address):
     assert sum("?" in pair for pair in pairs) == (2 if address == GARBLED else 0)
 
 
-def plain(text):
-    """Letters and digits alone: how mathematics is set differs."""
-    return re.sub(r"[^a-z0-9]", "", text.replace("\\mathbf", "").replace("\\%", "%").lower())
-
-
-def test_every_sentence_that_is_checked_is_of_the_text():
-    said = plain(text_of("histalign"))
-    quotes = {check.quote for paper in papers() for table in paper.tables for check in table.checks}
-    assert len(quotes) == 6
-    for quote in quotes:
-        assert plain(quote) in said, quote
-
-
 def test_every_spread_is_that_of_the_text():
     assert rows_of(section("histalign/table3"), SPREAD.findall) == stored("histalign/table3", "spread")
     assert len(stored("histalign/table3", "spread")) == 18

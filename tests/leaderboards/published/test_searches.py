@@ -11,9 +11,9 @@ from bench.leaderboards.published.reproduction import reproduce, selection_notes
 
 def search_of(short: str) -> PublishedSearch:
     """The search of a paper."""
-    (paper,) = [paper for paper in papers() if paper.short == short]
-    assert paper.search is not None
-    return paper.search
+    (search,) = [paper.search for paper in papers() if paper.short == short]
+    assert search is not None
+    return search
 
 
 def test_histalign_had_18_settings_of_which_its_baseline_could_use_3() -> None:
@@ -25,7 +25,8 @@ def test_f2_softmax_took_what_was_best_for_its_baseline() -> None:
     search = search_of("f2softmax")
     tried = {method: search.settings_of(method) for method in search.methods}
     assert tried == {"mle": 240, "face": 2, "ul_token": 1, "ul_token_seq": 2, "f2softmax": 1}
-    assert selection_notes(search, ["mle", "f2softmax"]) == [search.text]
+    (paper,) = [paper for paper in papers() if paper.short == "f2softmax"]
+    assert selection_notes(paper, ["mle", "f2softmax"]) == [search.text("F2-Softmax")]
 
 
 def test_adadec_and_its_baselines_had_the_same() -> None:
@@ -54,6 +55,6 @@ def test_who_had_more_settings_than_the_baseline_stands_under_a_reproduction() -
     ],
 )
 def test_papers_state_hours_and_hardware(task: str, method: str, backbone: str, said: str) -> None:
-    wanted = task, method.partition(".")[0], backbone
-    times = [time for paper in papers() for time in paper.training]
-    assert [time.text for time in times if (time.task, time.method, time.backbone) == wanted] == [said]
+    base = method.partition(".")[0]
+    times = [time for paper in papers() for time in paper.training if base in time.methods]
+    assert [time.text for time in times if (time.task, time.backbone) == (task, backbone)] == [said]
