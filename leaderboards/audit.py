@@ -7,7 +7,7 @@ was given: they are shown and do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,8 @@ NOTHING = "-"
 
 HARDWARE = ("gpu", "cuda", "platform", "threads", "tf32", "deterministic")
 OBJECTIVE_KEYS = ("method", "method_options")
+OF_EVALUATION = {"batch": "batch_size", "precision": "precision", "longest": "max_new_tokens"}
+"""What two evaluations are compared by besides their rows, and where a record has it."""
 NOT_COMPARED = ("written", "packages_sha256")
 """Of the provenance: the time, and a hash of every package there, most of which nothing of ours imports."""
 
@@ -93,41 +95,46 @@ def only_the_objective(differences: Sequence[Difference]) -> bool:
 
 
 def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yield every fact of a cell by group and name."""
-    content = record.content
-    config = content["config"]
-    for name, value in config.items():
-        if name in OBJECTIVE_KEYS:
-            yield from _flat(OBJECTIVE, name, value)
-        elif name == "seed":
-            yield from _flat("seed", name, value)
-        elif name not in ("decodings", "evaluation"):
-            yield from _flat("configuration", name, value)
-    yield from _flat("decodings", "evaluation", config.get("evaluation", {}))
-    yield from _flat(OBJECTIVE, "code", content.get("method", {}))
-    yield from _flat("code", "own", content.get("own", {}))
-    yield from _flat("start", IMPORTED, content.get(IMPORTED, {}))
-    yield from _flat("start", "start", _start(content.get("start")))
+    """Yield every fact of a run by group and name."""
+    content, provenance, config = record.content, record.provenance, dict(record.content["config"])
+    environment = provenance.get("environment", {})
+    objective = {name: config.pop(name) for name in OBJECTIVE_KEYS if name in config}
+    seed, _, evaluation = config.pop("seed"), config.pop("decodings", ()), config.pop("evaluation", {})
+    train = {name: value for name, value in content.get("train", {}).items() if name != "curve"}
+    costs = [name for name in train if "memory" in name or name.startswith("peak")]
+    ended = {name: content.get(name, NOTHING) for name in ("status", "seed_scheme", "batch_invariant")}
+    start = {IMPORTED: content.get(IMPORTED, {}), "start": _start(content.get("start"))}
     if second := content.get("second"):
-        yield from _flat("start", "second", _start(second))
-    for split, manifest in content.get("data", {}).items():
-        yield from _flat("data", split, manifest)
-    model = {name: value for name, value in content.get("model", {}).items() if name != "checkpoint_sha256"}
-    yield from _flat("parameters", "model", model)
-    for name in ("status", "seed_scheme", "batch_invariant"):
-        yield ("training", name), content.get(name, NOTHING)
-    training = {name: value for name, value in content.get("train", {}).items() if name != "curve"}
-    for name, value in training.items():
-        group = "training"
-        if "memory" in name or name.startswith("peak"):
-            group = COST
-        yield from _flat(group, f"train.{name}", value)
-    yield from _decodings(record)
-    yield from _circumstances(record.provenance)
+        start["second"] = _start(second)
+    facts: list[tuple[str, Mapping[str, Any]]] = [
+        ("configuration", config),
+        (OBJECTIVE, objective),
+        ("seed", {"seed": seed}),
+        ("decodings", {"evaluation": evaluation}),
+        (OBJECTIVE, {"code": content.get("method", {})}),
+        ("code", {"own": content.get("own", {})}),
+        ("start", start),
+        ("data", content.get("data", {})),
+        ("parameters", {"model": _without(content.get("model", {}), ("checkpoint_sha256",))}),
+        ("training", {**ended, "train": _without(train, costs)}),
+        (COST, {"train": {name: train[name] for name in costs}}),
+        ("code", {name: provenance[name] for name in ("bench", "code") if name in provenance}),
+        ("hardware", {name: environment[name] for name in HARDWARE if name in environment}),
+        ("packages", _without(environment, (*HARDWARE, *NOT_COMPARED))),
+        (COST, _without(provenance, ("bench", "code", "environment", *NOT_COMPARED))),
+    ]
+    for group, part in facts:
+        for name, value in _flat(part):
+            yield (group, name), value
+    for of in record.evaluations:
+        if not of.get("shown_as"):  # a control that only reads a run is no evaluation of its own
+            what = " ".join(filter(None, (of["kind"], of["split"], (of.get("decoding") or {}).get("name", ""))))
+            facts_of = {name: of.get(key) for name, key in OF_EVALUATION.items()}
+            yield ("decodings", what), {"rows": of["ids"]["n"], "ids": of["ids"]["sha256"], **facts_of}
 
 
 def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
-    """What a cell was fine-tuned from, as far back as it goes; its seed stands with the cell's own."""
+    """Return what a run was fine-tuned from, as far back as it goes; its seed is in the run's own configuration."""
     if not start:
         return NOTHING
     config = {name: value for name, value in start["config"].items() if name in ("task", "method", "trainer")}
@@ -135,42 +142,15 @@ def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
     return {"config": config, "data": start.get("data", {}), "train": spent, "start": _start(start.get("start"))}
 
 
-def _decodings(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Every kind of evaluation, split and decoding there is, with its rows; controls that only read are left out."""
-    for of in record.evaluations:
-        if of.get("shown_as"):
-            continue
-        decoding = (of.get("decoding") or {}).get("name", "")
-        what = " ".join(filter(None, (of["kind"], of["split"], decoding)))
-        ids = of.get("ids", {})
-        facts = {
-            "rows": ids.get("n"),
-            "ids": ids.get("sha256"),
-            "batch": of.get("batch_size"),
-            "precision": of.get("precision"),
-            "longest": of.get("max_new_tokens"),
-        }
-        yield ("decodings", what), facts
+def _without(part: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a mapping without some names."""
+    return {name: value for name, value in part.items() if name not in names}
 
 
-def _circumstances(provenance: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Code, packages and hardware; what it took, and where, as cost."""
-    for name, value in provenance.items():
-        if name in ("bench", "code"):
-            yield from _flat("code", name, value)
-        elif name == "environment":
-            for part, version in value.items():
-                if part in HARDWARE:
-                    yield ("hardware", part), version
-                elif part not in NOT_COMPARED:
-                    yield ("packages", part), version
-        elif name not in NOT_COMPARED:
-            yield from _flat(COST, name, value)
-
-
-def _flat(group: str, name: str, value: Any) -> Iterator[tuple[tuple[str, str], Any]]:
-    if isinstance(value, Mapping):
-        for part, inner in value.items():
-            yield from _flat(group, f"{name}.{part}", inner)
-    else:
-        yield (group, name), value
+def _flat(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested values by dotted name."""
+    for name, value in part.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield before + name, value

@@ -79,7 +79,8 @@ class Board:
         Raises:
             UsageError: another format.
         """
-        from bench.board.frames import long_frame, wide_frame
+        from bench.board.frames import wide_frame
+        from bench.leaderboards.render.formats import long_frame
 
         formats = {"long": long_frame, "wide": wide_frame}
         if format not in formats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
+from bench.leaderboards.render.formats import ROW, rows_of
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.analysis import Difference, differences, with_holm
 from bench.leaderboards.table import Table
@@ -16,42 +17,7 @@ from bench.store.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
-"""Columns that identify a row of a board."""
-
-LONG = (*ROW, "metric", "mean", "half", "n_seeds", "p", "higher_is_better", "watermark", "marks", "signature", "cells")
-"""Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
-
 CURVE = ("task", "method", "backbone", "settings", "seed", "step", "quantity", "value")
-
-
-def rows_of(content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
-    """Yield every row of a board with its table and the columns that identify it."""
-    for table in content["tables"]:
-        for row in table["methods"]:
-            yield table, row, {name: (table if name in ROW[:4] else row)[name] for name in ROW}
-
-
-def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame with a line for each value; a missing mean is None."""
-    import pandas as pd
-
-    records = []
-    for table, row, named in rows_of(content):
-        directions = {column["name"]: column["higher_is_better"] for column in table["columns"]}
-        for column, value in row["values"].items():
-            records.append(
-                {
-                    **named,
-                    "metric": column,
-                    **{name: value[name] for name in ("mean", "half", "n_seeds", "p", "signature")},
-                    "higher_is_better": directions[column],
-                    "watermark": table["watermark"],
-                    "marks": ", ".join(row["marks"]),
-                    "cells": list(row["cells"]),
-                }
-            )
-    return pd.DataFrame(records, columns=list(LONG))
 
 
 def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:

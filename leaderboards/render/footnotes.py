@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.base.keys import key_of
 from bench.base.ties import TIE
 from bench.leaderboards.names import short_decoding
 from bench.leaderboards.render.shown import deltas
@@ -14,19 +13,14 @@ from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.table import Table
-from bench.models import METHODS
 
-__all__ = ["expected_best", "footnotes", "of_marks", "one_gradient", "tuning", "under_table"]
+__all__ = ["expected_best", "footnotes", "of_marks", "tuning", "under_table"]
 
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
     f"† differs from {BASELINE} of its backbone and decoding (t test paired by seed, p <= {ALPHA:g} after Holm over "
     "the rows of the column)"
 )
-MIN_ALIKE = 3
-"""A footnote reports two methods with equal numbers if they have at least this many columns."""
-OF_METHOD = ("method", "method_options", "code")
-"""The parts of a configuration that identify the method."""
 
 
 def under_table(table: Table) -> list[str]:
@@ -66,37 +60,9 @@ def footnotes(table: Table) -> list[str]:
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in rows if row.remark)
     lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in rows if row.sampling_note)
     lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
-    lines += [*one_gradient(rows), *_alike(rows), *_without_value(table)]
+    lines += _without_value(table)
     lines += sorted({f"unpinned: {copy}" for row in rows for copy in row.unpinned})
     return [*lines, *tuning(table), *_controls(rows)]
-
-
-def one_gradient(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Yield which rows of one configuration are one method under several names: their losses have the same gradient."""
-    groups: dict[tuple[str, str], dict[str, str]] = {}  # by gradient and configuration: a method and its options: name
-    for row in rows:
-        entry, options = METHODS.get(row.method.partition(".")[0]), row.config.get("method_options", {})
-        if entry is not None and (gradient := entry.gradient(options)):
-            rest = {name: value for name, value in row.config.items() if name not in OF_METHOD}
-            groups.setdefault((gradient, key_of(rest)), {})[key_of([row.method, options])] = row.method
-    for (gradient, _), names in groups.items():
-        if len(names) > 1:
-            yield f"one gradient under {len(names)} names, so one method: {', '.join(names.values())} ({gradient})"
-
-
-def _alike(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Yield which methods have the same number in every column, to the last bit: they trained the same thing."""
-    groups: dict[tuple[Any, ...], dict[str, None]] = {}
-    for row in rows:
-        numbers = tuple((name, tuple(value.by_seed.items())) for name, value in row.values.items() if value.by_seed)
-        if len(numbers) >= MIN_ALIKE and not row.imported:
-            groups.setdefault((row.backbone, row.decoding, numbers), {})[row.method] = None
-    for methods in groups.values():
-        if len(methods) > 1:
-            yield (
-                f"the same number in every column: {', '.join(methods)}; look whether they differ in what is trained "
-                "at all"
-            )
 
 
 def _without_value(table: Table) -> Iterator[str]:

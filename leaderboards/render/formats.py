@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -21,7 +20,21 @@ from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.text_table import TextTable, console_of
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["comma_separated", "latex", "latex_escaped", "markdown", "render", "terminal", "text_table"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ROW",
+    "comma_separated",
+    "latex",
+    "latex_escaped",
+    "long_frame",
+    "markdown",
+    "render",
+    "rows_of",
+    "terminal",
+    "text_table",
+]
 
 
 def render(leaderboards: Leaderboards, form: str) -> str:
@@ -267,36 +280,44 @@ def _latex_cell(cell: Mapping[str, Any]) -> str:
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula."""
-OF_TABLE = ("task", "split", "rows", "preset", "watermark")
-OF_ROW = ("method", "settings", "backbone", "decoding")
-OF_VALUE = ("mean", "half", "p", "p_items", "difference", "low", "high")
+ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
+"""Columns that identify a row of a board; the first four are of its table."""
+OF_VALUE = ("mean", "half", "n_seeds", "by_seed", "difference", "low", "high", "p", "p_items", "signature", "why")
+LONG = (*ROW, "metric", *OF_VALUE, "higher_is_better", "watermark", "marks", "remark", "cells")
+"""Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
+
+
+def rows_of(content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
+    """Yield every row of a board with its table and the columns that identify it."""
+    for table in content["tables"]:
+        for row in table["methods"]:
+            yield table, row, {name: (table if name in ROW[:4] else row)[name] for name in ROW}
+
+
+def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a frame of a board with a line for each value, unrounded."""
+    import pandas as pd
+
+    records = []
+    for table, row, named in rows_of(content):
+        directions = {column["name"]: column["higher_is_better"] for column in table["columns"]}
+        about = {"watermark": table["watermark"], "marks": ", ".join(row["marks"]), "remark": row["remark"]}
+        for column, value in row["values"].items():
+            numbers = {name: value[name] for name in OF_VALUE}
+            more = {"metric": column, "higher_is_better": directions[column], "cells": list(row["cells"])}
+            records.append({**named, **numbers, **about, **more})
+    return pd.DataFrame(records, columns=list(LONG))
 
 
 def comma_separated(leaderboards: Leaderboards) -> str:
-    """Render tables as CSV: a line for each row and column, unrounded, with seeds, tests and signature."""
-    out = io.StringIO()
-    last = ("seeds", "by_seed", "signature", "why_none", "controls", "untuned", "remark")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*OF_TABLE, *OF_ROW, "column", *OF_VALUE, *last])
-    for table in leaderboards.tables:
-        of_table = [table.task, table.split, table.n, table.preset, table.watermark]
-        for row in (*table.rows, *table.human):
-            of_row = [getattr(row, name) for name in OF_ROW]
-            about = [" ".join(row.controls), row.untuned, row.remark]
-            for column, value in row.values.items():
-                numbers = [getattr(value, name) for name in OF_VALUE]
-                seeds = [
-                    value.n,
-                    json.dumps(dict(sorted(value.by_seed.items()))),
-                    value.signature,
-                    value.missing_reason,
-                ]
-                writer.writerow(map(_harmless, [*of_table, *of_row, column, *numbers, *seeds, *about]))
-    return out.getvalue()
+    """Render tables as CSV: the long frame of `Board.to_pandas`."""
+    return str(long_frame(board(leaderboards)).map(_harmless).to_csv(index=False, lineterminator="\n"))
 
 
 def _harmless(field: object) -> object:
     """Return a field; a text without control characters, so that no spreadsheet takes it for a formula."""
+    if isinstance(field, dict | list):
+        return json.dumps(field)
     if not isinstance(field, str):
         return field
     text = printable(field)

@@ -12,9 +12,10 @@ import pytest
 
 import bench
 from bench.board.board import Board
-from bench.board.frames import LONG, parameters_of
+from bench.board.frames import parameters_of
 from bench.board.logged import table_of_means
 from bench.errors import MissingError, UsageError
+from bench.leaderboards.render.formats import LONG
 from bench.store.export import add_run, write_snapshot
 from bench.store.store import cells_below
 from tests.leaderboards.handmade import scored, trained

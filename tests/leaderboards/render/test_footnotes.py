@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench.leaderboards.render.footnotes import expected_best, one_gradient, tuning
+from bench.leaderboards.render.footnotes import expected_best, tuning
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.table import Table, tables_and_left_out
@@ -39,17 +39,6 @@ def test_a_published_row_shows_its_decoding_and_a_remark_shows_ours(tmp_path: Pa
         assert "decoding of our rows: topk=3" in shown
     scored(trained(tmp_path, "mle", task="wikitext103"), {"kld": 2.5}, decoding="greedy")
     assert "decoding of our rows" not in render(leaderboards_of(Store(tmp_path)), "markdown"), "each row says its own"
-
-
-@pytest.mark.parametrize(("rep", "alike"), [(5.0, True), (5.000001, False)])
-def test_methods_with_the_same_numbers_are_named(tmp_path: Path, rep: float, alike: bool) -> None:
-    """Such as a method that needs dropout where nothing is dropped."""
-    others = {"mle": {"rep": 5.0}, "histalign": {"rep": rep}, "trime": {"rep": 5.0, "bleu-1": 1.0}}
-    for method, own in others.items():
-        for seed in (0, 1):
-            scored(trained(tmp_path, method, seed), {"bleu-1": 30.0 + seed, "bleu-2": 25.0, "bleu-3": 20.0} | own)
-    shown = oneline(render(leaderboards_of(Store(tmp_path)), "markdown"))
-    assert ("the same number in every column: histalign, mle;" in shown) == alike
 
 
 def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:
@@ -174,44 +163,3 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     tables, _ = tables_and_left_out(Store(tmp_path))
     assert sorted(table.split for table in tables) == ["test", "valid"], "other cells are on it too"
-
-
-# One gradient --------------------------------------------------------------------------------------------------------
-
-DFT = {"form": "tailr", "gamma": 1.0, "floor": 0.0, "eta": 0.3, "k": 1.0, "q": 0.1}
-POWER = {**DFT, "form": "power", "gamma": 0.8, "floor": 0.2}
-SAID = "one gradient under 2 names, so one method: {} (p times that of -log p)"
-
-
-def cell(root: Path, method: str, options: dict[str, Any], **changes: Any) -> None:
-    """Store a cell with a score."""
-    scored(trained(root, method, method_options=options, **changes), {"bleu-3": float(len(method))})
-
-
-def gradients(root: Path) -> list[str]:
-    """The footnotes on gradients of the only table."""
-    return list(one_gradient(one(root).rows))
-
-
-@pytest.mark.parametrize("form", ["markdown", "terminal"])
-def test_a_table_says_that_two_names_are_one_method(tmp_path: Path, form: str) -> None:
-    cell(tmp_path, "mle", {})
-    cell(tmp_path, "tailr", {**DFT, "gamma": 0.8, "floor": 0.2})
-    cell(tmp_path, "tailr.power", POWER)
-    assert gradients(tmp_path) == []
-    cell(tmp_path, "tailr.dft", DFT)
-    assert gradients(tmp_path) == [SAID.format("tailr.power, tailr.dft")]
-    text = render(leaderboards_of(Store(tmp_path)), form).replace("\\", "")
-    assert "one gradient under 2 names, so one method" in " ".join(text.split())
-
-
-def test_settings_that_were_typed_count_as_names_do(tmp_path: Path) -> None:
-    cell(tmp_path, "tailr.dft", DFT)
-    cell(tmp_path, "tailr.mixce", {**DFT, "form": "mixce", "eta": 0.0})
-    assert gradients(tmp_path) == [SAID.format("tailr.mixce, tailr.dft")]
-
-
-def test_rows_of_other_trainings_are_other_rows(tmp_path: Path) -> None:
-    cell(tmp_path, "tailr.dft", DFT)
-    cell(tmp_path, "tailr.power", POWER, trainer__lr=0.1)
-    assert gradients(tmp_path) == []

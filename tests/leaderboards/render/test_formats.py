@@ -96,11 +96,11 @@ def test_a_column_named_by_its_signature_is_one_column(tmp_path):
 def test_csv_has_every_value_unrounded_with_its_seeds(root):
     lines = list(csv.DictReader(io.StringIO(rendered(root, "csv"))))
     assert len(lines) == 2 * 3 + 2
-    found = {(line["method"], line["column"]): line for line in lines}
+    found = {(line["method"], line["metric"]): line for line in lines}
     line = found["trime", "bleu-1"]
     assert float(line["mean"]) == (THIRD + THIRD + 1) / 2
     assert json.loads(line["by_seed"]) == {"0": THIRD, "1": THIRD + 1}
-    assert (line["seeds"], line["rows"], line["signature"]) == ("2", "3", "bleu-1|version:1")
+    assert (line["n_seeds"], line["rows"], line["signature"]) == ("2", "3", "bleu-1|version:1")
     assert float(found["histalign", "bleu-3"]["mean"]) == 0.1 + 0.2 != 0.3
     assert {(line["task"], line["split"], line["preset"], line["decoding"]) for line in lines} == {
         ("logicnlg", "test", "small", "greedy")}  # fmt: skip
@@ -122,7 +122,7 @@ def test_json_has_everything_unrounded(root):
 def test_a_conflict_is_no_number_in_any_form(tmp_path):
     ready(tmp_path, bleu=30.0)
     ready(tmp_path, bleu=99.0, extra="another key")
-    line = next(line for line in csv.DictReader(io.StringIO(rendered(tmp_path, "csv"))) if line["column"] == "bleu-1")
+    line = next(line for line in csv.DictReader(io.StringIO(rendered(tmp_path, "csv"))) if line["metric"] == "bleu-1")
     assert line["mean"] == ""
     value = json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["values"]["bleu-1"]
     assert (value["mean"], value["conflict"]) == (None, True)
@@ -204,7 +204,7 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     assert not re.search(r"(?<!\\)[<>`\[]", markdown)
     lines = list(csv.reader(io.StringIO(render(found, "csv"), newline="")))
     assert all(len(line) == len(lines[0]) for line in lines)
-    assert not any(line[7].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
+    assert not any(line[5].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
     assert json.loads(render(found, "json"))["tables"][0]["methods"][0]["backbone"] == payload
     assert set(re.findall(r"\\([a-zA-Z]+)", latex)) <= LATEX
     assert not re.search(r"(?<!\\)[#%]", latex)
