@@ -359,12 +359,10 @@ def leave_out_superseded(group: Group) -> dict[str, set[str]]:
         alike[row.method, row.backbone, row.decoding].append(key)
     cells: dict[str, set[str]] = defaultdict(set)
     for (method, _, _), keys in alike.items():
-        versions = [versions_of(group.rows[key].config) for key in keys]
-        for key, own in zip(keys, versions, strict=True):
-            newer = [other for other in versions if is_older(own, other)]
-            if newer:
-                reason = f"cells of older code are left out: {method}, {difference(own, newer[0])}"
-                cells[reason] |= group.rows.pop(key).keys
+        versions = {key: versions_of(group.rows[key].config) for key in keys}
+        for key, own in versions.items():
+            if any(is_older(own, other) for other in versions.values()):
+                cells[f"cells of older code of {method} are left out"] |= group.rows.pop(key).keys
     return cells
 
 
@@ -393,17 +391,3 @@ def versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
         if part in config:
             found |= versions_of(config[part], f"{before}{part}.")
     return found
-
-
-def difference(versions: Mapping[str, int], newer: Mapping[str, int]) -> str:
-    """Return which versions differ, as text.
-
-    >>> difference({"code": 2, "start.code": 1}, {"code": 3, "start.code": 1})
-    'version 2 where version 3 stands too'
-    """
-    parts = []
-    for part, version in versions.items():
-        if version != newer[part]:
-            of = part.removesuffix("code").removesuffix(".")
-            parts.append(f"{of} version {version} where version {newer[part]} stands too".lstrip())
-    return ", ".join(parts)

@@ -75,11 +75,6 @@ class Chromium:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
-    def downloads_to(self, folder: Path) -> None:
-        """Save what the page saves into a folder."""
-        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder),
-                  browserContextId=self.visitor)  # fmt: skip
-
     def open(self, url: str, drawn: bool = True) -> None:
         """Go to a page and wait until it is loaded and, unless its scripts are off, drawn."""
         self.events.clear()
@@ -87,13 +82,6 @@ class Chromium:
         self._wait_for("Page.loadEventFired")
         if drawn:
             self._wait_until_drawn()
-
-    def reload(self) -> None:
-        """Load the page again, with its hash."""
-        self.events.clear()
-        self.call("Page.reload")
-        self._wait_for("Page.loadEventFired")
-        self._wait_until_drawn()
 
     def eval(self, code: str) -> Any:
         """Return the JSON value of an expression; an exception in it is one here."""

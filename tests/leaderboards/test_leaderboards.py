@@ -1,6 +1,5 @@
-"""Leaderboards are made once and given to every renderer; those of some tasks are cut out of them."""
+"""What a run shows, and leaderboards of some tasks and methods."""
 
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -9,17 +8,11 @@ from bench.cells.outcome import Outcome
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.errors import UsageError
-from bench.leaderboards import table
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.render.html import page
-from bench.leaderboards.statistics import analysis
 from bench.store.store import Store
 from tests.leaderboards.handmade import leaderboards_of, ready, scored, trained
-
-WORK = ((table, "add_cell"), (analysis, "seed_mean"), (analysis, "compare_all"))
-"""What is done for each cell, value and table, whoever asks for it."""
 
 
 @pytest.fixture
@@ -33,51 +26,22 @@ def root(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def done(monkeypatch):
-    """How often each piece of work was done."""
-    counts = Counter()
-
-    def counted(name, work):
-        def count(*given):
-            counts[name] += 1
-            return work(*given)
-
-        return count
-
-    for module, name in WORK:
-        monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
-    return counts
-
-
-ONCE = {"add_cell": 12, "seed_mean": 2 * 3 + 2 * 1, "compare_all": 2}
-
-
 def ran(*tasks):
     """A plan of a run of these tasks."""
     config = {name: SimpleNamespace(task=name, trainer=SimpleNamespace(limit=None)) for name in tasks}
     return SimpleNamespace(cells=[SimpleNamespace(config=config[name], task=name) for name in tasks])
 
 
-def test_what_a_run_shows_is_made_once(root, done, capsys):
+def test_a_run_shows_what_the_report_shows(root, capsys):
     show(ran("logicnlg", "xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
     assert out.startswith(report(root, None, "terminal"))
     assert "page with tables, samples and charts: " in out
-    assert done == {name: 2 * n for name, n in ONCE.items()}  # one for the run, one for the report it is compared with
 
 
-def test_every_format_shows_what_was_made_once(root, done):
-    leaderboards = leaderboards_of(Store(root))
-    texts = [render(leaderboards, form) for form in FORMATS] + [page(board(leaderboards))]
-    assert all("trime" in text for text in texts[:-1])
-    assert done == ONCE
-
-
-def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, done, capsys):
+def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, capsys):
     show(ran("xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
     out = capsys.readouterr().out
-    assert done == ONCE
     assert out.partition("page with")[0] == report(root, ["xsum"], "terminal")
     assert "logicnlg" not in out
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")

@@ -76,25 +76,16 @@ def test_a_snapshot_is_looked_at_where_it_lacks_rows_too(made, bench, tmp_path):
     assert json.loads(ended.out)["tables"][0]["rows"] == made[1]["rows"]
 
 
-@pytest.mark.parametrize(
-    ("address", "label", "n", "said"),
-    [
-        ("histalign/table1", "GPT2-Small", 8, "small-causal of 459,136 parameters from scratch, 300 steps of 64 "
-         "rows, not gpt2; its learning rate is the best of 3 by validation loss after 100 steps of one seed"),
-        ("adadec/table2", "This work (SEQ2SEQ)", 5, "decoding greedy in place of beam=5+gnmt=1.0"),
-        ("f2softmax/table1", "FACE", 3, "50 steps of 16 rows after 300 steps of 16 rows of mle"),
-    ],
-)  # fmt: skip
-def test_kept_runs_fill_a_table_with_what_is_different_about_them(bench, address, label, n, said):
-    ended = bench("reproduce", address, "--no-run", "--json", "--results", "leaderboards/runs/grid")
+def test_kept_runs_fill_a_table_with_what_is_different_about_them(bench):
+    ended = bench("reproduce", "f2softmax/table1", "--no-run", "--json", "--results", "leaderboards/runs/grid")
     assert ended.code == 0, ended.err
     (table,) = json.loads(ended.out)["tables"]
-    row = next(row for row in table["rows"] if row["label"] == label)
+    row = next(row for row in table["rows"] if row["label"] == "FACE")
     filled = [cell for cell in row["cells"] if cell["verdict"] == "other run"]
     assert len(filled) >= 3
     for cell in filled:
-        assert (cell["ours"]["n"], cell["delta"]) == (n, None)
-        assert said in cell["reason"]
+        assert (cell["ours"]["n"], cell["delta"]) == (3, None)
+        assert "50 steps of 16 rows after 300 steps of 16 rows of mle" in cell["reason"]
 
 
 def test_deviations_of_kept_runs_are_real(bench):
@@ -246,14 +237,6 @@ def test_settings_of_other_tasks_and_methods_are_for_those_only(bench, tmp_path)
     assert steps["gigaword", "adadec"] == 7
     assert steps["ambiguous_template", "trime"] == 9
     assert steps["ambiguous_template", "mle"] not in (7, 9)
-
-
-def test_two_cells_of_a_reproduction_differ_in_their_objective_only(made, bench):
-    root, _ = made
-    one, other = (next((root / "ambiguous_template" / name).iterdir()) for name in ("mle", "histalign"))
-    ended = bench("compare", str(one), str(other))
-    assert ended.code == 0, ended.out
-    assert ended.out.endswith("only the objective differs\n")
 
 
 def test_the_papers_samples_come_from_the_same_cells(made, bench):

@@ -6,10 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from bench.base.redaction import one_line
 from bench.commands.report import report
 from bench.errors import MissingError
 from bench.leaderboards.leaderboards import with_statistics
@@ -210,15 +207,6 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     assert not re.search(r"(?<!\\)[#%]", latex)
     assert latex.count(r" \\") == markdown.count("\n| ")
     assert not {c for c in shown if not c.isprintable()} - {"\n"}
-
-
-@settings(max_examples=200)
-@given(st.text(st.characters(codec=None), max_size=30))
-def test_plain_text_has_one_line_and_no_controls(text):
-    found = one_line(text)
-    assert found == one_line(found)
-    assert all(c.isprintable() for c in found)
-    assert len(found.splitlines()) <= 1
 
 
 @pytest.mark.parametrize("form", FORMATS)
