@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
-from bench.leaderboards.patterns import fits, refuse_unknown
 from bench.leaderboards.statistics.analysis import add_statistics
 from bench.leaderboards.statistics.significance import ROUNDS
-from bench.leaderboards.table import LeftOut, Table, notes_of, order_for_readers
+from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers
 
 __all__ = ["Leaderboards", "with_statistics"]
 
@@ -61,32 +62,46 @@ class Leaderboards:
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
         return Leaderboards(kept, left_out, self.damaged, overview(kept))
 
-    def of_methods(self, patterns: Sequence[str]) -> Leaderboards:
-        """Return what is shown of some methods; tests stay those of whole tables, and marks are among what is shown.
+    def filtered(
+        self,
+        tasks: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+    ) -> Leaderboards:
+        """Return what is shown of some tasks, methods and metrics, each given by names or globs; None for all.
 
-        Args:
-            patterns: names or globs of methods.
+        Numbers and tests stay those of whole tables, and marks are among what is shown.
 
         Raises:
-            UsageError: a pattern fits no method of any table.
+            UsageError: a pattern fits nothing; it says what there is.
         """
-        refuse_unknown("method", patterns, {row.method for table in self.tables for row in table.rows})
-        left_out = {task: dict(counts) for task, counts in self.left_out.items()}
-        tables = []
-        for table in self.tables:
-            rows = [row for row in table.rows if fits(row.method, patterns)]
+        if tasks is methods is metrics is None:
+            return self
+        found = [table for table in self.tables if fits(table.task, tasks)]
+        refuse_unknown("task", tasks, {table.task for table in self.tables})
+        refuse_unknown("method", methods, {row.method for table in found for row in table.rows})
+        refuse_unknown("metric", metrics, {metric_name(name) for table in found for name in table.all_columns})
+        left_out = {task: dict(counts) for task, counts in self.left_out.items() if fits(task, tasks)}
+        kept = []
+        for table in found:
+            rows = [row for row in table.rows if fits(row.method, methods)]
             if hidden := len(table.rows) - len(rows):
                 left_out.setdefault(table.task, {})[HIDDEN] = hidden + left_out.get(table.task, {}).get(HIDDEN, 0)
+            columns, human = table.columns, table.human
+            if methods is not None:
+                columns, human = [name for name in columns if any(name in row.values for row in rows)], ()
+            if metrics is not None:
+                columns = [name for name in table.all_columns if fits(metric_name(name), metrics)]
+                rows, human = ([row.with_columns(columns) for row in part] for part in (rows, human))
             if rows:
-                published = [row for row in table.published if fits(row.method, patterns)]
-                columns = [column for column in table.columns if any(column in row.values for row in rows)]
-                tables.append(replace(table, rows=rows, columns=columns, published=published, human=()))
-        return Leaderboards(tables, left_out, self.damaged)
+                published = [row for row in table.published if fits(row.method, methods)]
+                kept.append(replace(table, rows=rows, columns=columns, published=published, human=human))
+        return Leaderboards(kept, left_out, self.damaged)
 
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
         tables = [self.tables[place] for place in order_for_readers(self.tables)]
-        return replace(self, tables=tables, overview=overview(tables))
+        return replace(self, tables=tables, overview=overview(tables) if self.overview.columns else Overview())
 
 
 def with_statistics(
@@ -103,3 +118,21 @@ def with_statistics(
     for table in tables:
         add_statistics(table, rounds)
     return Leaderboards(tables, left_out or {}, damaged, overview(tables))
+
+
+def fits(name: str, patterns: Sequence[str] | None) -> bool:
+    """Whether a name is one of those that are meant; None for all."""
+    return patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def refuse_unknown(what: str, patterns: Sequence[str] | None, names: Collection[str]) -> None:
+    """Refuse a pattern that fits nothing, and no pattern at all: an empty board would look like a finding.
+
+    Raises:
+        UsageError: it does, or there is none.
+    """
+    if patterns is not None and not patterns:
+        raise UsageError(f"no {what} is named; there are: {', '.join(sorted(names))}")
+    for pattern in patterns or ():
+        if not fnmatch.filter(names, pattern):
+            raise UsageError(f"the board has no {what} '{pattern}'{did_you_mean(pattern, sorted(names))}")

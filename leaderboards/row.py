@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +167,10 @@ class TableRow:
     def id(self) -> str:
         """Its method, and a hash of everything else that parts it from other rows of a table."""
         return f"{self.method}-{key_of({'config': self.config, 'decoding': self.decoding})[:6]}"
+
+    def with_columns(self, columns: Collection[str]) -> TableRow:
+        """Return the row with the values of some columns alone."""
+        return replace(self, values={name: value for name, value in self.values.items() if name in columns})
 
     def remember(self, remark: str) -> None:
         """Add a remark that it does not have yet."""

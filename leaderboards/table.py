@@ -92,6 +92,12 @@ class Table:
         return "; ".join(reasons)
 
     @property
+    def all_columns(self) -> list[str]:
+        """The columns as shown, then every other one that has a value."""
+        there = {name for row in self.rows for name, value in row.values.items() if value.by_seed or value.conflict}
+        return [*self.columns, *sorted(there - set(self.columns))]
+
+    @property
     def blocks(self) -> dict[str, list[int]]:
         """The places of the rows that are ranked together, by backbone: its own, and those without a trained model.
 

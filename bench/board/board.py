@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from functools import cached_property, reduce
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
-from bench.board.filters import Filter, Names, filtered, names_of
 from bench.board.read import leaderboards_of
 from bench.errors import MissingError, UsageError, did_you_mean
 from bench.store.store import Store, Stores
@@ -32,7 +31,7 @@ class Board:
     Args:
         store: one store or several.
         leaderboards: of it.
-        filters: applied one after the other; numbers and tests stay those of the whole board.
+        shown: what a filter has left of it; all by default.
         failed: runs that have no number, by label, with the reason.
     """
 
@@ -40,10 +39,10 @@ class Board:
         self,
         store: Store,
         leaderboards: Leaderboards,
-        filters: Sequence[Filter] = (),
+        shown: Leaderboards | None = None,
         failed: Mapping[str, str] | None = None,
     ) -> None:
-        self._store, self._leaderboards, self._filters = store, leaderboards, tuple(filters)
+        self._store, self._leaderboards, self._shown = store, leaderboards, shown or leaderboards
         self.failed = dict(failed or {})
 
     @cached_property
@@ -51,17 +50,21 @@ class Board:
         """Everything in it as plain JSON types, as `bench report --format json` prints it."""
         from bench.leaderboards.render.board import board
 
-        return reduce(filtered, self._filters, board(self._leaderboards))
+        return board(self._shown)
 
-    def filter(self, task: Names = None, method: Names = None, metric: Names = None) -> Board:
+    def filter(
+        self,
+        task: str | Iterable[str] | None = None,
+        method: str | Iterable[str] | None = None,
+        metric: str | Iterable[str] | None = None,
+    ) -> Board:
         """Return a board of some tasks, methods and metrics: names or patterns such as `rouge-*`.
 
         Raises:
             UsageError: a name fits nothing in the board.
         """
-        asked = Filter(names_of(task), names_of(method), names_of(metric))
-        filtered(self.content, asked)  # a name that fits nothing here is refused
-        return Board(self._store, self._leaderboards, (*self._filters, asked), self.failed)
+        shown = self._shown.filtered(_patterns(task), _patterns(method), _patterns(metric))
+        return Board(self._store, self._leaderboards, shown, self.failed)
 
     @property
     def methods(self) -> list[str]:
@@ -135,11 +138,9 @@ class Board:
             UsageError: no table has both methods on the same backbone and decoding.
         """
         from bench.board.frames import comparison_frame
-        from bench.leaderboards.table import table_ids
 
-        ids = {table["id"] for table in self.content["tables"]}
-        tables = self._leaderboards.tables
-        kept = [table for name, table in zip(table_ids(tables), tables, strict=True) if name in ids]
+        tasks = {table.task for table in self._shown.tables}
+        kept = [table for table in self._leaderboards.tables if table.task in tasks]
         frame = comparison_frame(self._store, kept, first, second)
         return frame[frame["metric"].isin(self.metrics)].reset_index(drop=True)
 
@@ -175,9 +176,9 @@ class Board:
         from bench.leaderboards.render.html import write_page
         from bench.page import prompts_of
 
-        shown = self._leaderboards.of_tasks({table["task"] for table in self.content["tables"]}).for_readers()
+        shown = self._shown.for_readers()
         extras = extras_of(self._store, shown.tables, prompts_of(self._store, shown.tables, Tasks(import_own=False).of))
-        write_page(Path(path), reduce(filtered, self._filters, board(shown, extras)))
+        write_page(Path(path), board(shown, extras))
         return Path(path)
 
     def __len__(self) -> int:
@@ -199,6 +200,11 @@ class Board:
         for label, why in self.failed.items():
             parts.append(f"<p>failed: {html.escape(one_line(label))}: {html.escape(one_line(why))}</p>\n")
         return "".join(parts)
+
+
+def _patterns(names: str | Iterable[str] | None) -> list[str] | None:
+    """Return what was asked for as a list of names and patterns; None for all."""
+    return [names] if isinstance(names, str) else None if names is None else list(names)
 
 
 def load(*stores: str | Path) -> Board:

@@ -51,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
         with uncollected():
             found = leaderboards_of(store, tasks, given.columns)
             if given.method:
-                found = found.of_methods(split_names(given.method))
+                found = found.filtered(methods=split_names(given.method))
             write(found, given.format, path, store)
     finally:
         code = say_damaged(store)

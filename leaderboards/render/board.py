@@ -13,7 +13,7 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
 from bench.leaderboards.render.extras import RATIO, SECONDS, SIGNATURES
 from bench.leaderboards.render.footnotes import footnotes, of_marks
-from bench.leaderboards.render.shown import all_columns, deltas, number, printed_values, why_not
+from bench.leaderboards.render.shown import deltas, number, printed_values, why_not
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.constants import MIN_SEEDS
@@ -72,7 +72,7 @@ def schema() -> dict[str, Any]:
 
 def _table(table_id: str, name: str, table: Table) -> dict[str, Any]:
     ids = [row.id for row in table.rows]
-    marks = {column: table.best_and_second(column, MIN_SEEDS) for column in all_columns(table)}
+    marks = {column: table.best_and_second(column, MIN_SEEDS) for column in table.all_columns}
     methods = [_row(row.id, row, place, ids, table, marks) for place, row in enumerate(table.rows)]
     people = zip(_human_ids(table.human), table.human, strict=True)
     return {
@@ -123,7 +123,7 @@ def _columns(table: Table) -> list[dict[str, Any]]:
         directions |= {column: value.higher_is_better for column, value in row.values.items()}
     return [
         {"name": column, "higher_is_better": directions.get(column), "shown": column in table.columns}
-        for column in all_columns(table)
+        for column in table.all_columns
     ]
 
 

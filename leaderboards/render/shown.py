@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.leaderboards.published.papers import Published
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["all_columns", "deltas", "number", "printed_values", "signed", "why_not"]
+__all__ = ["deltas", "number", "printed_values", "signed", "why_not"]
 
 
 def number(value: float | None) -> str:
@@ -26,16 +26,10 @@ def signed(value: float) -> str:
     return f"−{number(-value)}" if value < 0 else f"+{number(value)}"
 
 
-def all_columns(table: Table) -> list[str]:
-    """Return the columns as shown, then every other one that has a value."""
-    there = {name for row in table.rows for name, value in row.values.items() if value.by_seed or value.conflict}
-    return [*table.columns, *sorted(there - set(table.columns))]
-
-
 def printed_values(paper: Published, table: Table) -> dict[str, float]:
     """Return what a paper prints by our columns, so that each value stands below ours."""
-    columns = all_columns(table)
-    return {column: paper.values[metric_name(column)] for column in columns if metric_name(column) in paper.values}
+    named = {column: metric_name(column) for column in table.all_columns}
+    return {column: paper.values[metric] for column, metric in named.items() if metric in paper.values}
 
 
 def why_not(table: Table) -> str:

@@ -63,7 +63,7 @@ def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
 
 def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
     whole = leaderboards_of(Store(root))
-    some = whole.of_methods(["tri*"])
+    some = whole.filtered(methods=["tri*"])
     for one, of_all in zip(some.tables, whole.tables, strict=True):
         assert one.rows == [row for row in of_all.rows if row.method == "trime"]
     values = [value for table in board(some)["tables"] for row in table["methods"] for value in row["values"].values()]
@@ -77,6 +77,6 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
 
 def test_a_method_without_a_row_is_refused(root):
     with pytest.raises(UsageError, match="the board has no method 'trim'; did you mean 'trime'"):
-        leaderboards_of(Store(root)).of_methods(["trim"])
+        leaderboards_of(Store(root)).filtered(methods=["trim"])
     with pytest.raises(UsageError, match="no method is named; there are: "):
-        leaderboards_of(Store(root)).of_methods([])
+        leaderboards_of(Store(root)).filtered(methods=[])
