@@ -136,6 +136,13 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+rouge-{1,2,l}-r/limited",),
         kind="generation",
     ),
+    "exact_match": MetricEntry(
+        "bench.metrics.overlap.exact_match:exact_match_scores",
+        "whether the final answer is that of a reference: what follows the last ####, else the last line",
+        "Cobbe et al. 2021 (GSM8K)",
+        columns=("+exact-match",),
+        kind="generation",
+    ),
     "overlap": MetricEntry(
         "bench.metrics.overlap.bleu_chrf:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",

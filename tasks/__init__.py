@@ -195,6 +195,13 @@ TASKS: dict[str, TaskEntry] = {
         primary="chrf",
         title="Your pairs",
     ),
+    "chat": TaskEntry(
+        "bench.tasks.chat:Chat",
+        "your own conversations, jsonl or parquet, in the model's chat template",
+        columns=("exact-match", "rouge-l", "ppl/word", "ppl/token"),
+        primary="exact-match",
+        title="Your conversations",
+    ),
 }
 
 KNOWN_TEXTS = {

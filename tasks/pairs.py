@@ -153,6 +153,10 @@ class Pairs(Task):
         rows = enumerate(sample_rows("pairs", split))
         return self._examples(split, [TextPair(n, " ".join(row["source"]), " ".join(row["target"])) for n, row in rows])
 
+    def group_of(self, row: TextPair) -> str:
+        """Return the text by which a row is held out; rows of one text stay together."""
+        return row.source
+
     def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
         names = {name: f"task.{name}" for name in self.columns}
         rows: list[TextPair] = []
@@ -167,7 +171,7 @@ class Pairs(Task):
         return rows
 
     def _share(self, rows: Sequence[TextPair], missing: Sequence[str], split: str, origin: str) -> list[TextPair]:
-        chosen = held_out([place(row.source) for row in rows], missing)
+        chosen = held_out([place(self.group_of(row)) for row in rows], missing)
         if chosen is None:
             raise DataError(
                 f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "

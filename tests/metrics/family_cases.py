@@ -159,6 +159,7 @@ CASES: Mapping[str, Case] = {
     "rouge_155": percent_case(named("rouge-{1,2,3,4,l}/1.5.5")),
     "rouge_recall": percent_case(named("rouge-{1,2,l}-r{,/jackknife}")),
     "rouge_limited": percent_case(named("rouge-{1,2,l}-r/limited")),
+    "exact_match": percent_case(("exact-match",)),
     "overlap": percent_case(("bleu", "chrf")),
     "diversity": diversity_case(),
     "frequency_groups": frequency_groups_case(),

@@ -25,6 +25,7 @@ METRICS = {
     "lyrics": {"ppl/word", "kld", "distinct-1"},
     "wikibio": {"ppl/word", "bleu", "chrf", "rouge-1"},
     "pairs": {"ppl/word", "bleu", "chrf", "rouge-1"},
+    "chat": {"ppl/word", "exact-match", "rouge-l"},
 }
 
 Cell = Callable[..., Path]

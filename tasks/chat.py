@@ -1,0 +1,185 @@
+"""Chat: your own conversations; each answer of the assistant is written after all that was said before it.
+
+`bench run --task chat --set task.path=my.jsonl --preset mid`. One instance, a line of a jsonl file; a parquet file has
+a column of the same form:
+
+    {"messages": [{"role": "user", "content": "3 + 4?"}, {"role": "assistant", "content": "3 + 4 is 7. #### 7"}]}
+
+A decoder-only model with a chat template reads the conversation in it, and the loss is on the words of the assistant
+and the token that ends them. Any other model reads plain text with the name of each role.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.errors import DataError, UsageError
+from bench.tasks.core.example import Example
+from bench.tasks.core.mid_recipes import MID
+from bench.tasks.core.news_recipes import SMALL
+from bench.tasks.core.task import TaskInfo
+from bench.tasks.encode.codec import Codec, Encoded, byte_count
+from bench.tasks.files.bad_rows import BadRows
+from bench.tasks.files.records import read_all
+from bench.tasks.pairs import Pairs, TextPair
+
+Messages = list[dict[str, str]]
+
+SAMPLES = {"train": 400, "valid": 100, "test": 100}
+
+
+class Chat(Pairs):
+    """Conversations. A row is one answer of the assistant; its id is `split/number`, counted from 0 through the files.
+
+    Args:
+        path: a file (jsonl or parquet), or a folder with a file for each split, such as `train.jsonl`, or a folder of
+            files that together are one set. Rows are held out from the training rows, 5 % of them for each split that
+            has no file, by a hash of the first message of the user, so that the answers of one conversation stay
+            together. Empty: the folder `chat` of the data folder, else the built-in sample.
+        valid_path: file or folder of the validation split.
+        test_path: file or folder of the test split.
+        title: name of the rows, which tables show in place of `own`; it changes no number and no key.
+    """
+
+    name: str = "chat"
+    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "title"})
+    info: ClassVar[TaskInfo] = TaskInfo(
+        summary="your own conversations",
+        source="",
+        licence="your own",
+        sizes={},
+        evaluations=("likelihood", "generation"),
+        metrics=("perplexity", "exact_match", "rouge", "overlap"),
+        fields=frozenset({"messages"}),
+    )
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "small": {**SMALL, "trainer.max_source": 96, "trainer.max_target": 48, "evaluation.rows": 100},
+        "mid": {**MID, "trainer.steps": 150, "trainer.max_source": 192, "trainer.max_target": 64, "decode": "greedy"},
+    }
+
+    def __init__(self, *, path: str = "", valid_path: str = "", test_path: str = "", title: str = "") -> None:
+        super().__init__(path=path, valid_path=valid_path, test_path=test_path, references="own", title=title)
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse files to evaluate on without one to train on."""
+        if (options["valid_path"] or options["test_path"]) and not options["path"]:
+            raise UsageError("task.valid_path and task.test_path need task.path, the conversations to train on")
+
+    def sample(self, split: str) -> Sequence[Example]:
+        """Sums of two numbers, in words, with the answer at the end; no sum is in two splits."""
+        rows = []
+        for number, (first, second) in enumerate(_sums(split)):
+            answer = f"{first} + {second} is {first + second}. #### {first + second}"
+            asked = [{"role": "user", "content": f"What is {first} + {second}?"}]
+            rows.append(TextPair(number, json.dumps(asked), answer))
+        return self._examples(split, rows)
+
+    def group_of(self, row: TextPair) -> str:
+        """The first message of the user: all answers of a conversation fall to one split."""
+        messages: Messages = json.loads(row.source)
+        return next(message["content"] for message in messages if message["role"] == "user")
+
+    def encode(
+        self,
+        examples: Sequence[Example],
+        codec: Codec,
+        *,
+        prompts: bool = False,
+        exemplars: Mapping[str, str] | None = None,
+    ) -> list[Encoded]:
+        """Turn rows into token ids, in the model's own template where it has one."""
+        if codec.architecture != "decoder-only" or not getattr(codec.tokenizer, "chat_template", None):
+            return super().encode(examples, codec, prompts=prompts, exemplars=exemplars)
+        return [self._in_template(example, codec) for example in examples]
+
+    def _in_template(self, example: Example, codec: Codec) -> Encoded:
+        """Encode one row; where its source is too long, its oldest messages but the system's are left out."""
+        messages: Messages = list(example.fields["messages"])
+        first = 1 if messages[0]["role"] == "system" else 0
+        source, target = _in_tokens(messages, example.target, codec)
+        whole_length = len(source)
+        while len(source) > codec.max_source and len(messages) > first + 1:
+            del messages[first]
+            while messages[first]["role"] == "assistant":  # templates begin with the user
+                del messages[first]
+            source, target = _in_tokens(messages, example.target, codec)
+        return codec.encode(
+            example.id,
+            source[-codec.max_source :],
+            target,
+            ends=False,  # the template has an end of its own
+            truncated=whole_length - min(len(source), codec.max_source),
+            n_words=self.words_of(example.target),
+            n_bytes=byte_count(example.target),
+        )
+
+    def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
+        rows: list[TextPair] = []
+        for path, _, record in read_all(files, bad_rows, columns={}):
+            messages = [dict(message) for message in record.values.get("messages", ()) if isinstance(message, Mapping)]
+            if why := _wrong(messages):
+                bad_rows.add(path, record.row, why)
+                continue
+            for at, message in enumerate(messages):
+                if message["role"] == "assistant":
+                    rows.append(TextPair(len(rows), json.dumps(messages[:at]), message["content"].strip()))
+        if not rows:
+            raise DataError(f"{files[0]}: expected conversations with an answer of the assistant, found none")
+        return rows
+
+    def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:
+        found = []
+        for number, source, target in rows:
+            messages: Messages = json.loads(source)
+            text = "\n".join(f"{message['role']}: {message['content']}" for message in messages) + "\nassistant:"
+            found.append(Example(f"{split}/{number}", text, target, (target,), {"messages": messages}))
+        return found
+
+
+def _in_tokens(messages: Messages, answer: str, codec: Codec) -> tuple[list[int], list[int]]:
+    """Return what is read and what is written in the model's template, without the token that begins every row.
+
+    Raises:
+        DataError: the template writes earlier messages otherwise once an answer follows.
+    """
+    tokenizer = codec.tokenizer
+    source = list(tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+    answered = [*messages, {"role": "assistant", "content": answer}]
+    whole = list(tokenizer.apply_chat_template(answered, return_dict=False))
+    if whole[: len(source)] != source:
+        raise DataError(
+            "the chat template of this model changes earlier messages when an answer follows, so that the loss cannot "
+            "be on the answer alone; take another model"
+        )
+    target = whole[len(source) :]
+    if codec.eos in target:  # what the template puts behind the end is not learned
+        target = target[: target.index(codec.eos) + 1]
+    if source[:1] == [codec.bos]:  # `Codec.encode` puts it there
+        source = source[1:]
+    return source, target
+
+
+def _wrong(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is wrong with a conversation, or nothing."""
+    for message in messages:
+        if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+            return "expected messages with a role and a content, both texts"
+    roles = [message["role"] for message in messages]
+    if "assistant" not in roles:
+        return "expected `messages` with an answer of the role assistant"
+    if "user" not in roles[: roles.index("assistant")]:
+        return "expected a message of the role user before the first answer"
+    return ""
+
+
+def _sums(split: str) -> list[tuple[int, int]]:
+    """Return the two numbers of each row of the built-in sample."""
+    pairs = [(first, second) for first in range(2, 42) for second in range(2, 42)]
+    random.Random(0).shuffle(pairs)
+    start = sum(size for name, size in SAMPLES.items() if list(SAMPLES).index(name) < list(SAMPLES).index(split))
+    return pairs[start : start + SAMPLES[split]]

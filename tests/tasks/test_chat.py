@@ -1,0 +1,142 @@
+"""Chat: rows of conversations in the model's own template, with the loss on the assistant's words alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from bench.errors import DataError
+from bench.metrics.overlap.exact_match import exact_match_scores, final_answer
+from bench.tasks.chat import Chat
+from bench.tasks.encode.codec import Codec
+from bench.tasks.fetch.sources import Source
+
+WORDS = ["<s>", "<end>", "<nl>", "system", "user", "assistant", "be", "brief", "hi", "there", "how", "are", "you",
+         "fine", "thanks", "1", "2", "3"]  # fmt: skip
+TEMPLATE = (
+    "<s> {% for m in messages %}{{ m.role }} {{ m.content }} <end> <nl> {% endfor %}"
+    "{% if add_generation_prompt %}assistant {% endif %}"
+)
+CONVERSATION = [
+    {"role": "system", "content": "be brief"},
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": "hi there"},
+    {"role": "user", "content": "how are you"},
+    {"role": "assistant", "content": "fine thanks"},
+]
+
+
+def tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
+    """Whole words, with a chat template."""
+    backend = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="<nl>"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
+    made = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="<end>", pad_token="<nl>")
+    made.chat_template = template
+    return made
+
+
+def chat(folder: Path, *conversations: Any) -> Chat:
+    file = folder / "my.jsonl"
+    file.write_text("".join(json.dumps({"messages": each}) + "\n" for each in conversations))
+    task = Chat(path=str(file), valid_path=str(file), test_path=str(file))
+    task.load(task.source_from(Source(None, "")))
+    return task
+
+
+def in_words(ids: tuple[int, ...]) -> str:
+    return " ".join(WORDS[token] for token in ids)
+
+
+def test_each_answer_is_a_row_in_the_template(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION)
+    rows = task.encode(task.split("test").examples, Codec(tokenizer(), "decoder-only", 64, 16))
+    assert [(in_words(row.source), in_words(row.target)) for row in rows] == [
+        ("<s> system be brief <end> <nl> user hi <end> <nl> assistant", "hi there <end>"),
+        (
+            "<s> system be brief <end> <nl> user hi <end> <nl> assistant hi there <end> <nl> user how are you <end> "
+            "<nl> assistant",
+            "fine thanks <end>",
+        ),
+    ]
+
+
+def test_the_oldest_messages_are_left_out_first(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION)
+    *_, row = task.encode(task.split("test").examples, Codec(tokenizer(), "decoder-only", 14, 16))
+    assert in_words(row.source) == "<s> system be brief <end> <nl> user how are you <end> <nl> assistant"
+    assert row.truncated == 9
+    *_, row = task.encode(task.split("test").examples, Codec(tokenizer(), "decoder-only", 3, 16))
+    assert in_words(row.source) == "<s> <end> <nl> assistant"
+    assert in_words(row.target) == "fine thanks <end>"
+
+
+@pytest.mark.parametrize("architecture", ["decoder-only", "encoder-decoder"])
+def test_without_a_template_it_is_plain_text(tmp_path: Path, architecture: str) -> None:
+    task = chat(tmp_path, CONVERSATION[1:3])
+    (row,) = task.encode(task.split("test").examples, Codec(tokenizer(None), architecture, 64, 16))
+    assert in_words(row.target).startswith("hi there")
+    assert task.split("test").examples[0].source == "user: hi\nassistant:"
+
+
+def test_a_template_that_rewrites_earlier_messages_is_refused(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION)
+    rewriting = "<s> {{ messages | length }} {{ messages[-1].content }}"
+    with pytest.raises(DataError, match="changes earlier messages"):
+        task.encode(task.split("test").examples, Codec(tokenizer(rewriting), "decoder-only", 64, 16))
+
+
+@pytest.mark.parametrize(
+    ("messages", "why"),
+    [
+        ([{"role": "user", "content": "hi"}], "an answer of the role assistant"),
+        ([{"role": "assistant", "content": "hi"}], "a message of the role user before"),
+        ([{"role": "user", "content": 3}, {"role": "assistant", "content": "hi"}], "both texts"),
+        ("hi", "an answer of the role assistant"),
+    ],
+)
+def test_what_is_no_conversation_is_named_with_its_line(tmp_path: Path, messages: Any, why: str) -> None:
+    with pytest.raises(DataError, match=f"line 2.*{why}"):
+        chat(tmp_path, CONVERSATION, messages).split("train")
+
+
+def test_answers_of_one_conversation_are_held_out_together(tmp_path: Path) -> None:
+    file = tmp_path / "my.jsonl"
+    conversations = [
+        [{**message, "content": f"{message['content']} {number}"} for message in CONVERSATION] for number in range(60)
+    ]
+    file.write_text("".join(json.dumps({"messages": each}) + "\n" for each in conversations))
+    task = Chat(path=str(file))
+    task.load(task.source_from(Source(None, "")))
+    where: dict[str, set[str]] = {}
+    for split in ("train", "valid", "test"):
+        for example in task.split(split).examples:
+            where.setdefault(example.fields["messages"][1]["content"], set()).add(split)
+    assert len(where) == 60
+    assert all(len(splits) == 1 for splits in where.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("16 - 3 is 13. #### 13", "13"),
+        ("#### 1 is wrong. #### $1,013.", "1013"),
+        ("Let me see.\nIt is Paris.", "it is paris"),
+        ("-3.50", "-3.50"),
+        ("1,2", "12"),
+        ("a, b", "a, b"),
+        ("", ""),
+    ],
+)
+def test_final_answers(text: str, answer: str) -> None:
+    assert final_answer(text) == answer
+
+
+def test_exact_match_is_the_share_of_right_answers() -> None:
+    rows = [{"id": "a", "text": "so #### 4"}, {"id": "b", "text": "5"}]
+    gold = {"a": {"references": ["2 + 2 #### 4"]}, "b": {"references": ["6"]}}
+    assert [score.value for score in exact_match_scores(rows, gold)] == [50.0]
