@@ -193,7 +193,7 @@ def test_the_difference_has_its_interval_in_every_form_that_holds_it(tmp_path):
     assert None not in trime
     known = with_statistics([table], rounds=999)
     shown = list(csv.DictReader(io.StringIO(render(known, "csv"))))
-    (line,) = [line for line in shown if line["method"] == "trime" and line["column"] == "bleu-1"]
+    (line,) = [line for line in shown if line["method"] == "trime" and line["metric"] == "bleu-1"]
     assert [float(line[name]) for name in names] == trime
     (rows,) = json.loads(render(known, "json"))["tables"]
     told = {row["method"]: row["values"]["bleu-1"] for row in rows["methods"]}
