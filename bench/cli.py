@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bench.base.lightning import postpone
-from bench.base.own_code import importable
 from bench.base.redaction import guard_process, guarded, printable
+from bench.base.registry import importable
 from bench.base.version import __version__
 from bench.commands import COMMANDS, Command
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean

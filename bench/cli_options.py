@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.entries import expand, split_names
+from bench.base.registry import expand, split_names
 from bench.config.config import parse_sets
 from bench.tasks import TASKS, find_task
 

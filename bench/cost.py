@@ -200,7 +200,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
             if glove:
                 bodies[key].embedding().requires_grad_(False)
         words = bodies[key].tokenizer
-        objective = cell.method.objective(deepcopy(bodies[key], {id(words): words}), **config.method_options)
+        objective = cell.method.objective(deepcopy(bodies[key], {id(words): words}), config.method_options)
     if objective.uses_token_counts:  # as of running text, by Zipf's law
         objective.prepare((1e8 / (torch.arange(objective.backbone.vocabulary_size) + 3)).long())
     return list(objective.parameters())

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.base.entries import Entry, Loaded, find
-from bench.base.own_code import load
+from bench.base.registry import Entry, Resolved, find, load
 from bench.errors import UsageError
 from bench.metrics.faithfulness.spacy_models import MODELS, TAGGER, TAGGER_VARIABLE
 from bench.metrics.requirements import AnyOf, Checkpoint, NamedModel, Package, Requirement, SpacyModel, public_name
@@ -375,7 +374,7 @@ KINDS = ("likelihood", "probe", "spectrum", "generation", "forgetting")
 """Kinds of rows that metrics read."""
 
 
-def find_metric(name: str) -> Loaded:
+def find_metric(name: str) -> Resolved:
     """Return the entry of a metric family: built in, perhaps by a named model, in a user's file, or of a package.
 
     Raises:
@@ -383,13 +382,13 @@ def find_metric(name: str) -> Loaded:
         MissingError: its module or file does not exist.
     """
     if name in METRICS:
-        return Loaded(name, METRICS[name], name, {})
+        return Resolved(name, METRICS[name], name, {})
     family, bracket, model = name.removesuffix("]").partition("[")
     if bracket and name.endswith("]") and family in METRICS:
         if not METRICS[family].by_model or not model:
             named = ", ".join(f"{known}[NAME]" for known, entry in METRICS.items() if entry.by_model)
             raise UsageError(f"'{name}': a model can be named in {named}")
-        return Loaded(name, METRICS[family].with_model(model), name, {})
+        return Resolved(name, METRICS[family].with_model(model), name, {})
     return find(name, METRICS, "metric", check=check_metric)
 
 

@@ -22,7 +22,7 @@ from torch.nn.functional import cross_entropy
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from bench.base.own_code import load
+from bench.base.registry import load
 from bench.metrics import CLASSES, METRICS, MetricClass, MetricEntry
 from bench.metrics.columns import direction_of, expand, is_named
 from bench.metrics.score import Family, Gold, Row, Score

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from bench.base.entries import Entry
+from bench.base.registry import Entry
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.entries import Entry, Loaded, find
-from bench.base.own_code import load
+from bench.base.registry import Entry, Resolved, find, load
 from bench.errors import UsageError
 
 
@@ -210,7 +209,7 @@ KNOWN_TEXTS = {
 """Public texts that were trained on as a user's own, by the SHA-256 of their training rows."""
 
 
-def find_task(name: str) -> Loaded:
+def find_task(name: str) -> Resolved:
     """Return the class of a task: built in, a user's own, or one that a package registered.
 
     Raises:

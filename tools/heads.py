@@ -25,10 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.base.seeds import seed_torch
-from bench.config.reference import reference_of
-from bench.config.resolve import find_method, method_names
+from bench.config.resolve import find_method, method_names, reference_of
 from bench.leaderboards.render.text_table import aligned
 from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step

@@ -25,8 +25,7 @@ from bench.base.autocast import autocast
 from bench.base.seeds import seed_torch
 from bench.cells.build import continue_with
 from bench.config.decoding import parse
-from bench.config.reference import reference_of
-from bench.config.resolve import find_method
+from bench.config.resolve import find_method, reference_of
 from bench.generation.generation import generate
 from bench.leaderboards.render.text_table import aligned
 from bench.models.backbones.causal import Causal

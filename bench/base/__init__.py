@@ -1,1 +1,1 @@
-"""What every folder may use: tables of entries, keys, files written whole, seeds, and whether there is a network."""
+"""What every folder may use: registries, options, keys, files written whole, seeds, and whether there is a network."""

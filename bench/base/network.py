@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 __all__ = ["hub_reachable", "within"]
@@ -21,45 +22,25 @@ _SILENT: dict[str, float] = {}  # endpoint -> monotonic time until which it is n
 
 
 def hub_reachable() -> bool:
-    """Return whether the hub answers at all, so that a closed network costs seconds, not minutes of retries.
+    """Return whether the hub answers at all, if only with an error status.
 
-    A connection is not enough: a proxy, or a server that hangs, accepts one and never answers.
+    So a closed network costs seconds, not minutes of retries. A connection is not enough: a proxy, or a server that
+    hangs, accepts one and never answers.
     """
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         return False
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if time.monotonic() < _SILENT.get(endpoint, 0.0):
         return False
+    from huggingface_hub import get_session
+
     try:
-        return within(ANSWER_S, lambda: _answers(endpoint))
+        within(ANSWER_S, lambda: get_session().head(endpoint, timeout=2 * ANSWER_S))
+        return True
     except TimeoutError:
         _SILENT[endpoint] = time.monotonic() + REMEMBERED_S
         return False
-
-
-def _answers(endpoint: str) -> bool:
-    """Return whether a server answers a request for its first page, if only with an error status.
-
-    Raises:
-        TimeoutError: it is silent.
-    """
-    import ssl
-    from http.client import HTTPException
-    from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
-
-    try:
-        with urlopen(Request(endpoint, method="HEAD"), timeout=ANSWER_S):  # noqa: S310  the user's own endpoint
-            return True
-    except HTTPError:
-        return True
-    except URLError as error:
-        if isinstance(error.reason, TimeoutError):
-            raise error.reason from error
-        return isinstance(error.reason, ssl.SSLCertVerificationError)  # the hub's client has certificates of its own
-    except TimeoutError:
-        raise
-    except (OSError, ValueError, HTTPException):
+    except Exception:  # the connection is refused, or the address is none
         return False
 
 
@@ -71,20 +52,15 @@ def within(seconds: float, act: Callable[[], T]) -> T:
     Raises:
         TimeoutError: it has not ended.
     """
-    outcome: list[T] = []
-    failure: list[BaseException] = []
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
-            outcome.append(act())
+            future.set_result(act())
         except BaseException as error:  # raised below, in the thread that asked
-            failure.append(error)
+            future.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failure:
-        raise failure[0]
-    if not outcome:
+    threading.Thread(target=run, daemon=True).start()
+    if not wait([future], seconds).done:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return outcome[0]
+    return future.result()

@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 import operator
+import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,6 +41,8 @@ EXPECTED = {
     "int": "a whole number",
     "float": "a finite number",
     "finite": "a finite number",
+    "greater": "a finite number",
+    "less": "a finite number",
     "string": "text",
     "list": "a list of values, typed with commas between them",
 }
@@ -141,7 +144,12 @@ def is_omitted_by_default(annotation: Any) -> bool:
 
 
 def read_options(
-    make: Callable[..., Any], values: Mapping[str, Any], where: str, suggest: Suggest = did_you_mean
+    make: Callable[..., Any],
+    values: Mapping[str, Any],
+    where: str,
+    suggest: Suggest = did_you_mean,
+    *,
+    only_known: bool = False,
 ) -> dict[str, Any]:
     """Return every option of a class or factory with its value, for its constructor, for keys and for records.
 
@@ -151,8 +159,9 @@ def read_options(
     Args:
         make: the class or factory; its attribute `check_options`, if any, is its cross-field validator.
         values: by name; where a name is missing, the default holds.
-        where: whose options they are, for messages: `method 'histalign'`, or `trainer.` with a dot.
+        where: whose options they are, for messages: `method 'histalign'`, or `trainer.` with a dot, or nothing.
         suggest: finds what an unknown name may have meant.
+        only_known: ignore values that it has no option for, instead of refusing them.
 
     Raises:
         UsageError: an option is unknown, missing or has a value that its annotation does not allow, or two options
@@ -166,6 +175,8 @@ def read_options(
 
     options = options_of(make)
     defaults = {name: default for name, (_, default) in options.items() if default is not inspect.Parameter.empty}
+    if only_known:
+        values = {name: value for name, value in values.items() if name in options}
     try:
         read = _schema(make).validate_python({**defaults, **values})
     except ValidationError as error:
@@ -211,14 +222,27 @@ def check_constructor(cls: Any, kind: str) -> None:
         cls.__init__ = checked(f"{kind} '{getattr(cls, 'name', cls.__name__)}'", cls.check_options)(cls.__init__)
 
 
-def check_fields(made: Any) -> None:
+def construct(cls: type[R], *args: Any, options: Mapping[str, Any]) -> R:
+    """Return an object of a class with options that `read_options` has returned, which are not read again."""
+    made = cls.__new__(cls)
+    inspect.unwrap(cls.__init__)(made, *args, **options)
+    return made
+
+
+def check_fields(made: Any, where: str | None = None) -> None:
     """Make the fields of a dataclass what their annotations say, or refuse them; for its `__post_init__`.
+
+    Args:
+        made: the dataclass.
+        where: its name in messages, with a dot; by default that of the class.
 
     Raises:
         UsageError: naming the field, what was expected and what came.
     """
-    for name, value in read_options(type(made), vars(made), f"{type(made).__name__}.").items():
-        object.__setattr__(made, name, value)
+    kind = type(made)
+    for name, value in read_options(kind, vars(made), f"{kind.__name__}." if where is None else where).items():
+        is_tuple = typing.get_origin(options_of(kind)[name][0]) is tuple
+        object.__setattr__(made, name, tuple(value) if is_tuple else value)
 
 
 @functools.cache
@@ -241,7 +265,7 @@ def _schema(make: Callable[..., Any]) -> TypeAdapter[dict[str, Any]]:
 
 def _field(annotation: Any) -> Any:
     """Return the type that pydantic reads an annotation as; a type that cannot be typed as text is not checked."""
-    from pydantic import AfterValidator, BeforeValidator, Field
+    from pydantic import AfterValidator, AllowInfNan, BeforeValidator, Field
 
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
@@ -257,7 +281,7 @@ def _field(annotation: Any) -> Any:
             union = Annotated[functools.reduce(operator.or_, kinds), Field(union_mode="left_to_right")]
         return Annotated[union | None, BeforeValidator(_none)] if types.NoneType in inner else union
     if annotation is float:
-        return Annotated[float, AfterValidator(_finite)]
+        return Annotated[float, AllowInfNan(False), Field(ge=-MAX_FLOAT32, le=MAX_FLOAT32)]
     return annotation if annotation in (bool, int, str) else Any
 
 
@@ -281,21 +305,12 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() in NONE_WORDS else value
 
 
-def _finite(value: float) -> float:
-    """Refuse what is infinite in 32 bits, or not a number."""
-    from pydantic_core import PydanticCustomError
-
-    if not abs(value) <= MAX_FLOAT32:
-        raise PydanticCustomError("finite", "a finite number")
-    return value
-
-
 def _message(error: ValidationError, known: Sequence[str], where: str, suggest: Suggest) -> str:
     """Return the first problem as one line: the option, what was expected, what came, and the nearest known name."""
     problems = error.errors(include_url=False)
     problem = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
     kind, name, value, near = problem["type"], str(problem["loc"][0]), problem["input"], None
-    of_section = where.endswith(".")
+    of_section = where.endswith(".") or not where
     option = f"{where}{name}" if of_section else f"{where} option '{name}'"
     if kind == "extra_forbidden":
         return (f"no option '{option}'" if of_section else f"{where} has no option '{name}'") + suggest(name, known)
@@ -304,5 +319,7 @@ def _message(error: ValidationError, known: Sequence[str], where: str, suggest: 
     if kind == "choice":
         near = nearest(str(value), problem["ctx"]["choices"].split(", "))
     expected = EXPECTED.get(kind.partition("_")[0], problem["msg"].removeprefix("Input should be "))
-    shown = value if kind == "range" else f"'{value}'"
+    shown = value if kind == "range" else repr(str(value))
+    if isinstance(value, (list, tuple, dict)):  # of a file, where a short text can stand for a value without end
+        shown = reprlib.repr(value)
     return f"{option} is {expected}, not {shown}" + (f"; did you mean '{near}'?" if near else "")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.board.board import Board
 from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
@@ -93,7 +93,7 @@ def run(
         decode=decode_text(decode),
         limit=limit,
         jobs=jobs,
-        data_dir=None if data_dir is None else str(data_dir),
+        data_dir=str(data_dir or ""),
         results=str(results),
         loggers=tuple(split_names([logger] if isinstance(logger, str) else list(logger))),
     )

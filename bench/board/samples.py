@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import all_names
+from bench.base.registry import all_names
 from bench.errors import BenchError, UsageError, nearest
 from bench.leaderboards.samples import Sample, most_different
 from bench.models import METHODS

@@ -53,7 +53,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
     if "backbone" in config.own:
         check_made(backbone, config, entry.architecture)
     seed_torch(seed_of(config.seed, "method"))
-    objective = cell.method.objective(backbone, **config.method_options)
+    objective = cell.method.objective(backbone, config.method_options)
     codec = Codec(backbone.tokenizer, backbone.architecture, config.trainer.max_source, config.trainer.max_target)
     if objective.backbone.pretrained is not None:
         check_exact(objective.backbone, config.backbone)

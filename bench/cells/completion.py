@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.base.entries import Loaded
+from bench.base.registry import Resolved
 from bench.cells.cell import Cell
 from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric, metrics_of
@@ -17,7 +17,7 @@ from bench.store.store import CellFolder
 __all__ = ["has_only_numbers", "is_from_snapshot", "missing_evaluations", "required_families", "without_weights"]
 
 
-def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Loaded]:
+def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Resolved]:
     """Return the metric families of a run: those of its task, by the models of its preset, and more by name."""
     of_task = metrics_of(cell.task.info.metrics, cell.config.preset)
     if any(what.kind == FORGETTING for what in cell.evaluations.values()):
@@ -85,7 +85,7 @@ def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metr
     return bool(families) and all(any(_is_of(content, family) for content in known) for family in families)
 
 
-def _is_of(content: Mapping[str, Any], family: Loaded) -> bool:
+def _is_of(content: Mapping[str, Any], family: Resolved) -> bool:
     """Return whether stored numbers are those of a family as it is now."""
     is_same = (content["family"], content.get("version", 0)) == (family.name, family.value.version)
     return is_same and dict(content.get("code", {})) == dict(family.code)

@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.cells.cell import Cell, key_or_none, trained_key_of, with_revisions
 from bench.cells.required import required_evaluations, rows_key_of
-from bench.config.config import CellConfig, EvaluationConfig, TrainerConfig
+from bench.config.config import CellConfig, EvaluationConfig, PlugIn, TrainerConfig
 from bench.config.decoding import parse
-from bench.config.resolve import find_method, own_part
+from bench.config.resolve import find_method
 from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
@@ -87,7 +87,7 @@ def config_of(content: dict[str, Any]) -> CellConfig:
     sections: dict[str, Any] = {
         "trainer": TrainerConfig(**content["trainer"]),
         "evaluation": EvaluationConfig(**content["evaluation"]),
-        "own": {part: own_part(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
+        "own": {part: PlugIn.of(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
         "decodings": tuple(decoding for text in content["decodings"] for decoding in parse(text)),
     }
     return CellConfig(**{**content, **sections})

@@ -15,10 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import Entry, installed, unknown
 from bench.base.files import write_atomic
-from bench.base.own_code import load
 from bench.base.redaction import redacted
+from bench.base.registry import Entry, installed, load, unknown
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
 from bench.tasks.core.readable import sources_of

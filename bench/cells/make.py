@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import expand
+from bench.base.registry import expand
 from bench.cells.build import build, start, training_loader
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments, set_texts_of
+from bench.config.config import Preset
 from bench.config.resolve import method_names
 from bench.errors import BlockedError, UsageError
 from bench.models import METHODS
@@ -28,7 +29,7 @@ def make(
     method: str | type[Objective] = "mle",
     *,
     seed: int = 0,
-    preset: str = "small",
+    preset: Preset = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
     limit: int | None = None,
@@ -65,7 +66,7 @@ def make(
         preset=preset,
         sets=set_texts_of(set),
         limit=limit,
-        data_dir=None if data_dir is None else str(data_dir),
+        data_dir=str(data_dir or ""),
         results=str(results),
     )
     cell = cell_of(arguments)

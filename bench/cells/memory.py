@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.cells.cell import Cell
-from bench.config.arguments import AUTO, RunArguments, threads_of
+from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError
 from bench.training.execution import Execution
 
@@ -29,7 +29,7 @@ def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Executi
         accumulate = 1
     elif asked and not cell.method.is_baseline:
         accumulate = max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each process has a row at least
-    threads = threads_of(cell.config.preset, arguments)
+    threads = arguments.threads_of(cell.config.preset)
     return Execution.of(arguments, world=world, accumulate=accumulate, threads=threads)
 
 

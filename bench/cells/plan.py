@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.base.entries import Loaded, expand
+from bench.base.registry import Resolved, expand
 from bench.cells.cell import Cell, make_cell
 from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import check_loggers
 from bench.cells.plan_checks import (
     check_cell,
     check_metrics,
-    check_preset,
     check_training,
     unchoosable,
     undecodable,
@@ -26,8 +25,7 @@ from bench.cells.plan_checks import (
 )
 from bench.cells.required import can_forget
 from bench.config.arguments import RunArguments
-from bench.config.config import PAPER, CellConfig
-from bench.config.reference import checkable, reference_backbone, reference_config, reference_of
+from bench.config.config import PAPER, CellConfig, PlugIn
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -36,7 +34,9 @@ from bench.config.resolve import (
     check_overrides,
     find_method,
     method_names,
-    own_part,
+    reference_backbone,
+    reference_config,
+    reference_of,
 )
 from bench.errors import MissingError, UsageError
 from bench.models.backbones import find_backbone
@@ -131,7 +131,6 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
         MissingError: a module, file or model that was asked for is not there.
     """
     preset = arguments.preset
-    check_preset(preset)
     check_loggers(arguments.loggers)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
     kinds: list[type[Task]] = [task.value for task in tasks]
@@ -146,7 +145,7 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
             asked = reference_backbone(method) or arguments.backbone
             backbones |= dict.fromkeys(backbone_of(kind, reference, asked, preset) for kind in kinds)
             concerned.append(reference)
-    check_overrides(checkable(arguments.overrides, concerned), kinds, concerned, list(backbones))
+    check_overrides(arguments.overrides, kinds, concerned, list(backbones))
     return PlanBuilder(arguments, tasks, methods, say, on_rows)
 
 
@@ -164,7 +163,7 @@ class PlanBuilder:
     def __init__(
         self,
         arguments: RunArguments,
-        found: Sequence[Loaded],
+        found: Sequence[Resolved],
         methods: Sequence[Method],
         say: Callable[[str], None],
         on_rows: OnRows,
@@ -271,7 +270,7 @@ class PlanBuilder:
         asked = self.arguments
         own = {}
         if self.found[kind.name].code:
-            own["task"] = own_part(self.found[kind.name])
+            own["task"] = PlugIn.of(self.found[kind.name])
         return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
 
     def lacks_data(self, kind: type[Task], config: CellConfig) -> str | None:

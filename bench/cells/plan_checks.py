@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.cells.required import decodings_of
 from bench.config.arguments import RunArguments
-from bench.config.config import PAPER, PRESETS, CellConfig
+from bench.config.config import PAPER, CellConfig
 from bench.config.resolve import Method, recipe_of
-from bench.errors import BenchError, StoreError, UsageError, did_you_mean
+from bench.errors import BenchError, StoreError, UsageError
 from bench.models import METHODS
 from bench.models.backbones import is_pretrained
 from bench.models.core.objective import Objective
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "check_cell",
     "check_metrics",
-    "check_preset",
     "check_training",
     "confirm",
     "is_to_do",
@@ -40,12 +39,6 @@ MANY = 50
 """More runs than these are begun only where somebody says so."""
 
 # Of a command -------------------------------------------------------------------------------------------------------
-
-
-def check_preset(preset: str) -> None:
-    """Refuse a preset that there is not."""
-    if preset not in PRESETS:
-        raise UsageError(f"no preset '{preset}'{did_you_mean(preset, PRESETS)}")
 
 
 def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:

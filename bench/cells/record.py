@@ -9,8 +9,8 @@ from bench.base.files import write_atomic
 from bench.base.keys import sha256
 from bench.cells.cell import Cell, described, is_validated
 from bench.config.config import PAPER, joined
-from bench.config.departures import departures_of
-from bench.config.reference import REFERENCE
+from bench.config.deviations import deviations_of
+from bench.config.resolve import REFERENCE
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import save_checkpoint
 from bench.store.provenance import provenance
@@ -51,7 +51,7 @@ def store_trained(
         },
     }
     if cell.config.preset == PAPER:
-        content["departures"] = [departure.as_dict() for departure in departures_of(cell.config, cell.method)]
+        content["deviations"] = [deviation.as_dict() for deviation in deviations_of(cell.config, cell.method)]
     if remarks := objective.remarks():
         content["remarks"] = remarks
     pretrained = objective.backbone.pretrained

@@ -22,7 +22,7 @@ from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
-from bench.config.arguments import RunArguments, threads_of
+from bench.config.arguments import RunArguments
 from bench.errors import BenchError, BlockedError, StoreError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
@@ -45,7 +45,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         KeyboardInterrupt: when the command is interrupted. Whatever else a run raises fails that run only.
     """
     prepare(arguments.results_folder)
-    if threads := threads_of(plan.preset, arguments):
+    if threads := arguments.threads_of(plan.preset):
         import torch
 
         torch.set_num_threads(threads)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import Loaded
 from bench.base.keys import key_of
 from bench.base.options import read_options
+from bench.base.registry import Resolved
 from bench.cells.cell import Cell
 from bench.cells.completion import required_families
 from bench.cells.progress import SCORING
@@ -60,7 +60,7 @@ def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT)
     return contents
 
 
-def score_rows(folder: CellFolder, task: Task, metric: Loaded, stored: StoredRows) -> tuple[dict[str, Any], bool]:
+def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredRows) -> tuple[dict[str, Any], bool]:
     """Return the stored scores of one metric family over one rows file, and whether they were computed now."""
     started, entry = time.monotonic(), metric.value
     gold = gold_of(task, stored, entry.gold)
@@ -93,7 +93,7 @@ def raised(error: Exception) -> str:
     return f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
 
 
-def own_code(metric: Loaded) -> dict[str, Any]:
+def own_code(metric: Resolved) -> dict[str, Any]:
     """Return what keys and records say of a metric of the user's own; nothing of one that is built in."""
     if not metric.code:
         return {}

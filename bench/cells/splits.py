@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.keys import canonical
-from bench.base.options import options_of, read_options
+from bench.base.options import read_options
 from bench.config.config import Override, section_values
-from bench.config.resolve import known
 from bench.errors import MissingError
 from bench.tasks.core.manifest import Split, row_content
 from bench.tasks.core.published_hashes import known_rows
@@ -29,8 +28,8 @@ def where(kind: type[Task], data_dir: Path | None) -> Source:
 
 def opened(kind: type[Task], sets: Sequence[Override], data_dir: Path | None, *, fetch: bool) -> Task:
     """Return a task with its data in reach; nothing is read yet."""
-    given = known(section_values(list(sets), "task", {kind.name}), options_of(kind))
-    task = kind(**read_options(kind, given, f"task '{kind.name}'"))
+    given = section_values(list(sets), "task", {kind.name})
+    task = kind(**read_options(kind, given, f"task '{kind.name}'", only_known=True))
     bring = kind.fetch if fetch and kind.info.hub else None
     task.load(resolve(kind.name, data_dir, bring, kind.info.folders))
     return task

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.cells.cell import Cell
 from bench.cells.required import Evaluation, evaluation_content, kinds_of, required_evaluations
 from bench.config.config import VALIDATED, TrainerConfig

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import all_names, installed, split_names
+from bench.base.registry import all_names, installed, split_names
 from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
 from bench.decodings import DECODINGS
 from bench.errors import UsageError, nearest
@@ -122,7 +122,7 @@ def kind_of(name: str) -> str:
 
 def kind_of_value(asked: str) -> str:
     """Return the kind of `module:Name` or `file.py:Name`; what can be called and is no class makes a backbone."""
-    from bench.base.own_code import load
+    from bench.base.registry import load
     from bench.decodings.core.decoding import Decoding
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task

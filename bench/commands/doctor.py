@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 from bench.base.cores import cores
 from bench.cli_options import json_option
@@ -27,17 +25,6 @@ from bench.tasks.fetch.sources import cache_folder
 DISTRIBUTION = "objective-bench"
 DEVELOPMENT = ("dev", "docs")
 """Extras that no run uses."""
-TRIED = {
-    "torch": "2.13.0",
-    "lightning": "2.6.6",
-    "torchmetrics": "1.9.0",
-    "transformers": "5.24.0",
-    "tokenizers": "0.23.3",
-    "datasets": "5.2.0",
-    "sacrebleu": "2.6.0",
-    "wandb": "0.31.0",
-}
-"""Newest versions that the tests ran with. constraints.txt has them too, and those of everything else."""
 FREE_GIB = 2
 """Least free space on disk."""
 
@@ -63,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the findings; return 0 when a run can start, 3 when something it needs is missing."""
-    findings = list(chain(python(), packages(), device(), data(), hub(), metrics(), wandb_key(), disk()))
+    findings = list(chain(python(), packages(), device(), data(), hub(), metrics(), disk()))
     if given.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=1))
     else:
@@ -104,28 +91,13 @@ def package(needed: Requirement, state: str, how: str) -> Finding:
         state: of a machine that does not have it.
         how: to install it.
     """
-    version = version_of(needed.name)
-    if version is None:
+    try:
+        version = importlib.metadata.version(needed.name)
+    except importlib.metadata.PackageNotFoundError:
         return Finding(state, needed.name, how)
     if not needed.specifier.contains(version, prereleases=True):
         return Finding(state, needed.name, f"{version} is installed, {needed.specifier} is required; {how}")
-    tried = TRIED.get(needed.name)
-    if (
-        tried is not None and Version(version).release > Version(tried).release
-    ):  # `2.13.0+cpu` is no newer than `2.13.0`
-        advice = (
-            f"{version} is newer than any that the tests ran with; if a run fails, pip install '{needed.name}=={tried}'"
-        )
-        return Finding("untried", needed.name, advice)
     return Finding("ok", needed.name, version)
-
-
-def version_of(distribution: str) -> str | None:
-    """Return an installed version; None where the distribution is not installed."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def device() -> Iterator[Finding]:
@@ -171,14 +143,6 @@ def metrics() -> Iterator[Finding]:
             yield Finding("optional", f"metric {name}", f"needs {lacks}")
         elif metric.requires:
             yield Finding("ok", f"metric {name}", describe(metric.requires))
-
-
-def wandb_key() -> Iterator[Finding]:
-    """Check whether W&B has a key."""
-    has_key = bool(os.environ.get("WANDB_API_KEY")) or (Path.home() / ".netrc").exists()
-    mode = os.environ.get("WANDB_MODE", "")
-    detail = "key found" if has_key else "no key: --logger wandb needs one, or WANDB_MODE=offline"
-    yield Finding("ok" if has_key or mode == "offline" else "optional", "wandb", mode or detail)
 
 
 def disk() -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.cli_options import data_options, json_option, positive, say_damaged, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
 from bench.store.store import Store

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import NAME, expand, split_names
 from bench.base.options import read_options
 from bench.base.redaction import one_line
+from bench.base.registry import NAME, expand, split_names
 from bench.cli_options import data_dir_of, data_options, json_option, positive, results_option, set_texts
 from bench.config.config import parse_sets, section_values
 from bench.errors import UsageError

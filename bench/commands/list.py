@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import Entry, installed, package_of, split_names
-from bench.base.entries import expand as expand_names
 from bench.base.redaction import one_line
+from bench.base.registry import Entry, installed, package_of, split_names
+from bench.base.registry import expand as expand_names
 from bench.cli_options import data_dir_of, data_options, json_option, set_texts
 from bench.config.config import parse_sets
 from bench.decodings import DECODINGS

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from bench.base.entries import split_names
+from bench.base.registry import split_names
 from bench.cli_options import json_option
 from bench.errors import BenchError, UsageError
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.entries import split_names
 from bench.base.files import write_atomic
+from bench.base.registry import split_names
 from bench.board.read import leaderboards_of
 from bench.cli_options import say_damaged, store_options, task_names
 from bench.errors import UsageError

@@ -19,10 +19,9 @@ from bench.cli_options import (
     set_option,
     yes_option,
 )
-from bench.config.arguments import RunArguments, whole_numbers
+from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
-from bench.errors import MissingError, UsageError
-from bench.hours import DEVICES, hours_content, hours_text, missing_weights
+from bench.errors import MissingError
 from bench.leaderboards.published.papers import (
     Key,
     Need,
@@ -51,7 +50,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
-    parser.add_argument("--device", choices=list(DEVICES), help="with --dry-run: hours on one such card")
     yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
     limit_option(parser)
@@ -72,8 +70,6 @@ def run(given: argparse.Namespace) -> int:
         else:
             print("\n".join([*(line for table in every for line in lines_of(table)), "", *how_to_read()]))
         return 0
-    if given.device and not given.dry_run:
-        raise UsageError("--device says what a plan takes on a device, and belongs to --dry-run")
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables = chosen(given.tables)
@@ -175,9 +171,10 @@ class Made:
         if need.sampling_seeds:
             sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
         return RunArguments(
-            tasks=(need.task,), methods=need.methods, seeds=whole_numbers(given.seeds.split(",")),
+            tasks=(need.task,), methods=need.methods, seeds=given.seeds,
             backbone=need.backbone or None, preset=given.preset, sets=tuple(sets),
-            decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir, results=given.results,
+            decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir or "",
+            results=given.results,
         )  # fmt: skip
 
     def plan(self, key: Key) -> Plan:
@@ -205,18 +202,18 @@ class Made:
 
     def note_config(self, key: Key, config: CellConfig, method: Any, data: Any) -> None:
         """Note the configuration of a planned run, from which its deviations are computed."""
-        from bench.config.departures import departures_of
+        from bench.config.deviations import deviations_of
 
-        def departures(cell: PublishedCell, row: TableRow | None) -> Any:
+        def deviations(cell: PublishedCell, row: TableRow | None) -> Any:
             if not cell.metric:  # the paper counts or compares, and scores nothing
                 return ()
             if row is None:
-                return departures_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
+                return deviations_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
             decoding = row.decoding if cell.decoding else ""
-            return departures_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
+            return deviations_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
 
         plan = self.plan(key)
-        plan.options, plan.departures = config.method_options, departures
+        plan.options, plan.deviations = config.method_options, deviations
 
     def note(self, need: Need, plan: Any) -> None:
         """Note the keys of a plan, what it costs, and why runs have no number."""
@@ -227,14 +224,11 @@ class Made:
         if self.given.dry_run:
             from bench.cost import cost_content, cost_text, costs_of_plan
 
-            found, device = costs_of_plan(plan), self.given.device
+            found = costs_of_plan(plan)
             cost = {"cost": cost_content(found)}
             if found:
                 texts.append(cost_text(found))
                 texts += dict.fromkeys(filter(None, map(missing_weights, plan.cells)))
-            if found and device:
-                texts.append(hours_text(plan.cells, found, device))
-                cost["hours"] = hours_content(plan.cells, found, device)
         for skip in plan.skips:
             self.plan((need.task, skip.method, need.backbone)).reason = skip.reason
         for cell in plan.cells:
@@ -290,6 +284,17 @@ def data_lines(plan: Any) -> list[str]:
         elif status not in ("official", "own"):
             lines.append(f"  steps and costs are for the {status} rows that are here, not for the {rows}")
     return lines
+
+
+def missing_weights(cell: Any) -> str:
+    """Return that the weights of a run's backbone are not on this machine, and what brings them; empty if they are."""
+    from bench.pretrained.catalogue import catalogue
+
+    name = cell.config.asked("backbone")
+    for model in catalogue().values():
+        if f"backbone {name}" in model.uses and not cell.config.backbone_options.get("path") and not model.is_here:
+            return f"the weights of {name} are not on this machine; {model.get_command} brings them"
+    return ""
 
 
 def why_none(cell: Any) -> str:

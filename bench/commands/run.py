@@ -6,24 +6,26 @@ import argparse
 import json
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bench.base.redaction import one_line
-from bench.cli_options import yes_option
-from bench.config.arguments import RunArguments, collect
+from bench.cli_options import (
+    data_dir_option,
+    json_option,
+    limit_option,
+    positive,
+    results_option,
+    set_option,
+    yes_option,
+)
+from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, Strategy, collect
+from bench.config.config import PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
 from bench.launch.group import current_group, world_of
-from bench.run_options import (
-    TIMED,
-    how_options,
-    refuse_as_member,
-    refuse_options,
-    slurm_option,
-    what_options,
-)
+from bench.tasks.files.bad_rows import OnBadRow
 
 if TYPE_CHECKING:
     from bench.cells.outcome import Outcome
@@ -31,14 +33,136 @@ if TYPE_CHECKING:
     from bench.cells.search.search import Search
     from bench.launch.slurm import Part, SlurmOptions
 
+TIMED = "timed"
+"""The value of `--dry-run` that trains some steps of each run."""
+
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `bench run`: what is run, and how."""
+    """Add the options of `bench run`: what is run, and how. Names after `dest` are fields of `RunArguments`."""
     what_options(parser.add_argument_group("what"))
-    how = parser.add_argument_group("how (never changes a result)")
-    how_options(how)
-    yes_option(how)
-    slurm_option(how)
+    how_options(parser.add_argument_group("how (never changes a result)"))
+
+
+def what_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that are in the keys of results."""
+    own = "module:Name or file.py:Name"
+
+    def names(option: str, dest: str, help: str) -> None:
+        group.add_argument(option, action="append", metavar="NAMES", dest=dest, help=help)
+
+    names("--task", "tasks", f"names with commas, 'all', globs, {own}")
+    names(
+        "--method",
+        "methods",
+        f"names with commas, 'all', 'modern', globs, {own}; default 'papers', those of the papers' tables",
+    )
+    names("--metrics", "metrics", "in addition to those of each task")
+    group.add_argument("--seeds", metavar="N,N", help="default 0")
+    group.add_argument(
+        "--sampling-seeds",
+        metavar="N,N",
+        help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
+    )
+    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
+    group.add_argument(
+        "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
+    )
+    set_option(
+        group,
+        "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50; "
+        "execution.name=value changes speed and no result: " + ", ".join(each.name for each in fields(ExecutionConfig)),
+    )
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        nargs="+",
+        metavar="KEY=V,V",
+        help="train every combination and keep the one with the best validation likelihood, e.g. optim.lr=1e-4,1e-3",
+    )
+    group.add_argument(
+        "--trials",
+        nargs="+",
+        metavar="N",
+        help="try so many learning rates of every method and keep the one with the best validation likelihood; "
+        "3,histalign=18,mle=18 gives some methods their own number, lr=1e-4,1e-3 tries the same rates for all; "
+        "steps=1/3 behind it makes a trial a third of a training (ties are repeated at full length), rows=5000 scores "
+        "it on so many validation rows",
+    )
+    group.add_argument("--decode", metavar="LIST", help="e.g. greedy,topk=3,nucleus=0.95,beam=4")
+    group.add_argument("--config", type=Path, metavar="FILE", help="a YAML file; the command line wins over it")
+    group.add_argument(
+        "--no-controls",
+        action="store_false",
+        dest="controls",
+        help="leave out the rows that 'all' adds to explain gains away",
+    )
+    limit_option(group)
+
+
+def how_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that change speed and place. Rarer ones are settings of the section `execution`."""
+    group.add_argument(
+        "--jobs",
+        type=lambda text: AUTO if text == AUTO else positive(text),
+        default=AUTO,
+        metavar="N",
+        help="runs executed at once on this machine; default auto: as many as its cores and memory have room for, and "
+        "one where there is a GPU",
+    )
+    group.add_argument("--devices", type=positive, metavar="N", help="processes that share a run")
+    group.add_argument(
+        "--threads", type=positive, metavar="N", help="CPU threads of a process; 1 in presets small and mid"
+    )
+    group.add_argument(
+        "--micro-batch",
+        metavar="ROWS",
+        help="most rows of a micro-batch; auto: all rows of a step, in one process halved where memory is too small",
+    )
+    group.add_argument(
+        "--strategy",
+        choices=get_args(Strategy),
+        help="each process has the whole model, or a share of weights, gradients and moments; default ddp",
+    )
+    group.add_argument(
+        "--keep-checkpoints",
+        choices=get_args(KeptCheckpoints),
+        help="of runs that are finished and scored: all, of those that differ in their seed the best one's, or none",
+    )
+    data_dir_option(group)
+    group.add_argument(
+        "--on-bad-row",
+        choices=get_args(OnBadRow),
+        help="whether a training row that cannot be used ends the run or is left out; evaluated splits never skip",
+    )
+    results_option(group)
+    group.add_argument(
+        "--logger",
+        action="append",
+        dest="loggers",
+        metavar="NAMES",
+        help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/loggers.md)",
+    )
+    group.add_argument(
+        "--dry-run",
+        nargs="?",
+        const=True,
+        default=False,
+        choices=[TIMED],
+        help="show the plan, what is skipped and what it costs; timed: seconds and memory of three steps too",
+    )
+    group.add_argument("--quiet", action="store_true", help="warnings and the table only")
+    json_option(group)
+    yes_option(group)
+    group.add_argument(
+        "--slurm",
+        action="append",
+        nargs="+",
+        metavar="KEY=VALUE",
+        default=[],
+        help="submit the runs to Slurm (docs/cluster.md): options of sbatch without '--', e.g. partition=gpu "
+        "time=4:00:00 gpus-per-node=1",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -51,14 +175,37 @@ def run(given: argparse.Namespace) -> int:
     arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
     refuse_options(given, arguments)
     group = current_group()
-    if group is not None and part is None:
-        refuse_as_member(given, arguments)
+    if group is not None and part is None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
+        raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if group is not None and group.rank:
         return group.follow()
     with nullcontext() if group is None else group.led():
         if part is not None:
             return run_part(given, arguments, part)
         return run_here(given, arguments, slurm)
+
+
+def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        UsageError: naming them.
+    """
+    if given.dry_run == TIMED and (given.slurm or arguments.devices > 1):
+        raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
+    if given.grid and given.trials:
+        raise UsageError("--grid and --trials are two ways to search settings; give one of them")
+    if not given.grid and not given.trials:
+        return
+    option = "--grid" if given.grid else "--trials"
+    if given.slurm:
+        raise UsageError(f"--slurm does not go with {option}: what is picked depends on what was tried")
+    kept = arguments.keep_checkpoints
+    if kept != "all":
+        raise UsageError(
+            f"--keep-checkpoints does not go with {option}, which needs the checkpoints of all that was tried to pick "
+            f"from; remove them afterwards: bench store delete all --checkpoints {kept} --yes"
+        )
 
 
 def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None) -> int:

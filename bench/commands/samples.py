@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.base.entries import all_names, split_names, unknown
+from bench.base.registry import all_names, split_names, unknown
 from bench.cli_options import (
     METHOD,
     data_options,

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from bench.base.entries import expand, split_names
+from bench.base.registry import expand, split_names
 from bench.cli_options import cell_folders, rows_options, tasks_of
 from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric, metrics_of

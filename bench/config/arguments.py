@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from bench.base.entries import split_names
-from bench.config.config import Override, parse_sets, read_yaml, section_values, set_text, typed
-from bench.config.execution import ExecutionConfig
-from bench.errors import UsageError, did_you_mean
+from bench.base.options import Positive, Range, check_fields
+from bench.base.registry import split_names
+from bench.config.config import (
+    ExecutionConfig,
+    Override,
+    Preset,
+    parse_sets,
+    read_yaml,
+    section_values,
+    set_text,
+    typed,
+)
+from bench.errors import UsageError
 from bench.tasks.files.bad_rows import OnBadRow
 
 AUTO = "auto"
 """In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
 
-STRATEGIES = ("ddp", "fsdp")
+Strategy = Literal["ddp", "fsdp"]
 """Whether each process of a run has the whole model, or a share of it."""
-
-KEPT_CHECKPOINTS = ("all", "best", "none")
+KeptCheckpoints = Literal["all", "best", "none"]
 """Which checkpoints of finished runs stay."""
 
 
@@ -54,49 +61,44 @@ class RunArguments:
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:
-        UsageError: a seed, the limit, the number of jobs or the rows of a micro-batch is no such number; strategy or
-            keep_checkpoints is none of its choices; an execution setting is unknown or has a value it cannot have; or
-            both execution.accumulate and micro_batch are given.
+        UsageError: a value is not what its annotation says, an execution setting is unknown or has a value it cannot
+            have, or both execution.accumulate and micro_batch are given.
     """
 
     tasks: tuple[str, ...]
-    methods: tuple[str, ...]
+    methods: tuple[str, ...] = ("papers",)
     seeds: tuple[int, ...] = (0,)
     backbone: str | None = None
-    preset: str = "small"
+    preset: Preset = "small"
     sets: tuple[str, ...] = ()
     decode: str | None = None
-    limit: int | None = None
+    limit: Positive | None = None
     controls: bool = True
     kinds: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
 
-    jobs: int | str = 1
-    devices: int = 1
+    jobs: Positive | Literal["auto"] = 1
+    devices: Positive = 1
     micro_batch: str = ""
-    strategy: str = "ddp"
-    keep_checkpoints: str = "all"
-    threads: int = 0
+    strategy: Strategy = "ddp"
+    keep_checkpoints: KeptCheckpoints = "all"
+    threads: Annotated[int, Range(0)] = 0
     on_bad_row: OnBadRow = "fail"
-    data_dir: str | None = None
+    data_dir: str = ""
     results: str = "results"
     loggers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for seed in self.seeds:
-            if not is_whole(seed):
-                raise UsageError(f"seeds are whole numbers, e.g. seeds=[0, 1, 2], not {self.seeds!r}")
-        object.__setattr__(self, "seeds", tuple(map(int, self.seeds)))  # NumPy's too
-        for name in ("limit", "jobs"):
-            number = getattr(self, name)
-            if number is None or (name == "jobs" and number == AUTO):
-                continue
-            if not is_whole(number) or number < 1:
-                raise UsageError(f"{name} is a whole number of at least 1, not {number!r}")
-            object.__setattr__(self, name, int(number))
-        check_choice("strategy", self.strategy, STRATEGIES)
-        check_choice("keep_checkpoints", self.keep_checkpoints, KEPT_CHECKPOINTS)
-        check_micro_batch(self.micro_batch, self.execution.accumulate)
+        check_fields(self, "")
+        object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
+        rows, accumulate = self.micro_batch, self.execution.accumulate
+        if rows not in ("", AUTO) and not (rows.isdecimal() and int(rows)):
+            raise UsageError(f"micro_batch (--micro-batch) is a whole number of at least 1, or {AUTO}, not '{rows}'")
+        if rows and accumulate > 1:
+            raise UsageError(
+                f"--micro-batch {rows} decides how many micro-batches a step has, and so does "
+                f"execution.accumulate={accumulate}; give one of them"
+            )
 
     @cached_property
     def overrides(self) -> list[Override]:
@@ -106,23 +108,11 @@ class RunArguments:
     @cached_property
     def execution(self) -> ExecutionConfig:
         """The settings of the section `execution` in `sets`."""
-        values = section_values(self.overrides, "execution", ())
-        options = [field.name for field in fields(RunArguments)]
-        for name in values:
-            if name in options:
-                raise UsageError(f"execution has no setting '{name}': it is the option --{name.replace('_', '-')}")
-        return typed(ExecutionConfig, values, "execution")
+        return typed(ExecutionConfig, section_values(self.overrides, "execution", ()), "execution")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for a worker process."""
+        """Return plain content for a worker process, which makes equal arguments of it: `RunArguments(**content)`."""
         return asdict(self)
-
-    @staticmethod
-    def from_dict(content: dict[str, Any]) -> RunArguments:
-        """Undo `as_dict`."""
-        lists = ("tasks", "methods", "seeds", "sets", "kinds", "metrics", "loggers")
-        values: dict[str, Any] = {k: tuple(v) if k in lists else v for k, v in content.items()}
-        return RunArguments(**values)
 
     def check_world(self, world: int) -> None:
         """Refuse shares of a model where one process works on a cell.
@@ -139,114 +129,47 @@ class RunArguments:
                 "or --slurm nodes=2, or start several processes by torchrun"
             )
 
+    def threads_of(self, preset: str) -> int:
+        """Return the CPU threads of a process, 0 for torch's own choice.
+
+        One in the presets `small` and `mid`: the last bits of a sum depend on the number of threads, so that machines
+        with more or fewer cores would otherwise not give the same numbers.
+        """
+        return self.threads if self.threads or preset == "paper" else 1
+
     @property
     def results_folder(self) -> Path:
         """Where the store lies."""
         return Path(self.results)
 
 
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number, of Python or of NumPy."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse what is none of the choices.
-
-    Raises:
-        UsageError: naming them.
-    """
-    if value not in choices:
-        near = did_you_mean(str(value), choices)
-        raise UsageError(f"{name} is one of {', '.join(choices)}, not {value!r}{near}")
-
-
-def check_micro_batch(rows: str, accumulate: int) -> None:
-    """Refuse a number of rows for a micro-batch that is none, or that contradicts `accumulate`.
-
-    Args:
-        rows: a number from 1, `auto`, or nothing.
-        accumulate: micro-batches of a step.
-
-    Raises:
-        UsageError: the rows are none of these, or both say how large a micro-batch is.
-    """
-    if not rows:
-        return
-    if rows != AUTO and not (isinstance(rows, str) and rows.isdecimal() and int(rows) > 0):
-        raise UsageError(f"--micro-batch takes a whole number of at least 1, or {AUTO}, not {rows!r}")
-    if accumulate > 1:
-        raise UsageError(
-            f"--micro-batch {rows} decides how many micro-batches a step has, and so does "
-            f"execution.accumulate={accumulate}; give one of them"
-        )
-
-
-def threads_of(preset: str, arguments: RunArguments) -> int:
-    """Return the CPU threads of a process, 0 for torch's own choice.
-
-    One in the presets `small` and `mid`: the last bits of a sum depend on the number of threads, so that machines with
-    more or fewer cores would otherwise not give the same numbers.
-    """
-    if arguments.threads or preset == "paper":
-        return arguments.threads
-    return 1
+NAMES = ("tasks", "methods", "metrics", "loggers")
+"""Names with commas, of which an option may be typed several times."""
 
 
 def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line of `bench run`; the command line wins.
 
+    Args:
+        given: what was typed, by the fields of `RunArguments`; None or nothing for what was not.
+
     Raises:
-        UsageError: no task is named, the file or a list of numbers is malformed, or `RunArguments` refuses.
+        UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.
     """
-    file: dict[str, Any] = {}
-    if given.config:
-        file = read_yaml(given.config)
-    tasks = split_names(given.task) or _listed(file.get("task"))
-    if not tasks:
-        raise UsageError("say what to run: --task NAME (see: bench list tasks)")
-    if given.seeds:
-        seeds = given.seeds.split(",")
-    else:
-        seeds = _listed(file.get("seeds")) or ["0"]
-    sets = [f"{key}={value}" for key, value in (file.get("set") or {}).items()]
+    file = read_yaml(given.config) if given.config else {}
+    sets = [set_text(name, value) for name, value in file.get("set", {}).items()]
     sets += [text for texts in given.sets for text in texts]
     if given.sampling_seeds:
         sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
-    return RunArguments(
-        tasks=tuple(tasks),
-        methods=tuple(split_names(given.method) or _listed(file.get("method")) or ["papers"]),
-        seeds=whole_numbers(seeds),
-        backbone=given.backbone or file.get("backbone") or None,
-        preset=given.preset or file.get("preset") or "small",
-        sets=tuple(sets),
-        decode=given.decode or ",".join(_listed(file.get("decode"))) or None,
-        limit=given.limit,
-        controls=given.controls,
-        metrics=tuple(split_names(given.metrics) or _listed(file.get("metrics"))),
-        jobs=given.jobs,
-        devices=given.devices,
-        micro_batch=given.micro_batch or "",
-        strategy=given.strategy,
-        keep_checkpoints=given.keep_checkpoints,
-        threads=given.threads,
-        on_bad_row=given.on_bad_row,
-        data_dir=given.data_dir,
-        results=given.results,
-        loggers=tuple(split_names(given.logger)),
-    )
-
-
-def whole_numbers(texts: Sequence[str]) -> tuple[int, ...]:
-    """Return seeds, each once.
-
-    >>> whole_numbers(["1", "0", "1"])
-    (1, 0)
-    """
-    try:
-        return tuple(dict.fromkeys(int(text) for text in texts))
-    except ValueError:
-        raise UsageError(f"--seeds takes whole numbers with commas, not '{','.join(texts)}'; e.g. 0,1,2") from None
+    values: dict[str, Any] = {name: file.get(name) for name in ("seeds", "metrics", "backbone", "preset")}
+    values |= {"tasks": file.get("task"), "methods": file.get("method"), "decode": ",".join(file.get("decode", ()))}
+    for name in [field.name for field in fields(RunArguments)]:
+        if typed_in := getattr(given, name, None):
+            values[name] = split_names(typed_in) if name in NAMES else typed_in
+    if not values["tasks"]:
+        raise UsageError("say what to run: --task NAME (see: bench list tasks)")
+    kept = {name: value for name, value in values.items() if value not in (None, "", [])}
+    return RunArguments(**{**kept, "sets": sets, "controls": given.controls})
 
 
 def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -263,10 +186,3 @@ def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
     if not isinstance(given, Mapping):
         raise UsageError(f"set is a dict of options and values, e.g. {{'trainer.lr': 0.001}}, not {given!r:.80}")
     return tuple(set_text(name, value) for name, value in given.items())
-
-
-def _listed(value: list[str] | str | None) -> list[str]:
-    """Return the names of a list, or of a text with commas."""
-    if isinstance(value, list):
-        return split_names(value)
-    return split_names([value or ""])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, read_options
-from bench.config.execution import ExecutionConfig
-from bench.config.suggestions import did_you_mean_option, places_of, suggested
+from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, options_of, read_options
+from bench.base.registry import Entry, Resolved
 from bench.decodings.core.decoding import Decoding
-from bench.errors import UsageError, did_you_mean, nearest
+from bench.errors import UsageError, nearest
+from bench.models import METHODS
+from bench.models.backbones import BACKBONES
+from bench.tasks import TASKS
 
 PAPER = "paper"
-PRESETS = ("small", "mid", PAPER)
+Preset = Literal["small", "mid", "paper"]
+PRESETS = get_args(Preset)
 SECTIONS = ("task", "method", "backbone", "trainer", "evaluation", "execution")
 ALIASES = {
     "task.eval_rows": "evaluation.rows",
@@ -27,16 +30,7 @@ NLL = "nll"
 VALIDATED = (NLL, "ppl", "loss")
 """Columns that every validation has; of each, lower is better. `loss` is the method's own, maybe with penalties."""
 
-SINGLE: tuple[tuple[type, ...], str] = ((str,), "one value")
-MANY: tuple[tuple[type, ...], str] = ((str, list), "one value or a list of them")
-KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("task", "method", "seeds", "decode", "metrics"), MANY),
-    **dict.fromkeys(("backbone", "preset"), SINGLE),
-    "set": ((dict,), "'section.name: value' lines"),
-}
-"""What a configuration file may hold, and in what shape."""
-
-T = TypeVar("T", "TrainerConfig", "EvaluationConfig", ExecutionConfig)
+T = TypeVar("T", "TrainerConfig", "EvaluationConfig", "ExecutionConfig")
 
 
 def steps_of(epochs: float, rows: int, batch_size: int) -> int:
@@ -159,7 +153,33 @@ class EvaluationConfig:
 
 
 @dataclass(frozen=True)
-class OwnPart:
+class ExecutionConfig:
+    """The section `execution`: how fast a run is, and with how much memory. None of it is in a key.
+
+    Settings that most runs choose, such as `--jobs`, are options of their own.
+
+    Args:
+        accumulate: micro-batches of an optimiser step on each process. The rows of the step stay the same.
+        activation_checkpointing: compute activations again in the backward pass: less memory, a second forward pass.
+        compile: compile the body of a model for its training: faster on a GPU after a slow start. The last bits of a
+            loss change, and the record of the run says so.
+        deterministic: use only algorithms that give the same bits each time, where torch has them: slower on a GPU.
+        workers: processes that prepare batches.
+        state_every: seconds from one saved state of a training to the next; 0 saves one after each step.
+        log_dir: the folder of loggers that write files.
+    """
+
+    accumulate: Positive = 1
+    activation_checkpointing: bool = False
+    compile: bool = False
+    deterministic: bool = False
+    workers: Annotated[int, Range(0)] = 0
+    state_every: Amount = 300.0
+    log_dir: str = "logs"
+
+
+@dataclass(frozen=True)
+class PlugIn:
     """A task or backbone that is a plug-in.
 
     Args:
@@ -169,6 +189,11 @@ class OwnPart:
 
     asked: str
     code: Mapping[str, str]
+
+    @staticmethod
+    def of(found: Resolved) -> PlugIn:
+        """Return the plug-in that a name was found to stand for."""
+        return PlugIn(found.asked, found.code)
 
 
 @dataclass(frozen=True)
@@ -191,7 +216,7 @@ class CellConfig:
     task_options: Mapping[str, Any] = field(default_factory=dict)
     method_options: Mapping[str, Any] = field(default_factory=dict)
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
-    own: Mapping[str, OwnPart] = field(default_factory=dict)
+    own: Mapping[str, PlugIn] = field(default_factory=dict)
 
     def asked(self, part: str) -> str:
         """Return what to type to find its `task` or `backbone` again."""
@@ -241,36 +266,16 @@ def override(key: str, value: Any) -> Override:
     """
     scope, _, dotted = key.rpartition(":")
     dotted = ALIASES.get(dotted, dotted)
-    section, dot, name = dotted.partition(".")
-    if not dot or not name:
-        raise UsageError(f"'{key}' is not section.name{_with_section(section, scope)}")
+    section, _, name = dotted.partition(".")
+    if not name:
+        raise UsageError(f"'{key}' is not section.name{suggestion(section)}")
     if section not in SECTIONS:
-        raise UsageError(f"no section '{section}' in '{key}'{_with_section(name, scope, section)}")
+        near = nearest(section, SECTIONS)
+        meant = f"; did you mean '{near}.{name}'?" if near else suggestion(name)
+        raise UsageError(f"no section '{section}' in '{key}'{meant}")
     if scope and section == "execution":
         raise UsageError(f"execution settings hold for the whole run, not for '{scope}' alone: say {dotted}")
     return Override(scope or None, section, name, value)
-
-
-def _with_section(name: str, scope: str, section: str = "") -> str:
-    """Return what was meant by an option whose section is missing, or is none.
-
-    Args:
-        name: of the option.
-        scope: in front of it, or nothing.
-        section: as typed, or nothing.
-    """
-    if name in ("task", "method", "backbone") and not section:
-        return f"; --{name} names one, {name}.* are its options"
-    meant: list[str] = []
-    if near := nearest(section, SECTIONS):
-        meant = [f"{near}.{nearest(name, OPTIONS.get(near, ())) or name}"]
-    elif name not in SECTIONS:
-        meant = places_of(name, OPTIONS)
-    if not meant:
-        return f"; sections are {', '.join(SECTIONS)}"
-    if scope:
-        meant = [f"{scope}:{place}" for place in meant]
-    return suggested(meant)
 
 
 def set_text(name: str, value: Any) -> str:
@@ -311,60 +316,52 @@ def parse_sets(texts: Iterable[str]) -> list[Override]:
     return overrides
 
 
+def config_file(
+    *,
+    task: Sequence[str] = (),
+    method: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    decode: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    backbone: str = "",
+    preset: str = "",
+    set: Any = None,
+) -> None:
+    """What a configuration file may hold: its keys are the options of this function."""
+
+
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a configuration file: strict keys, each once; values stay text, checked by the type of what they set.
+    """Read a configuration file: the options of `config_file`, each once. The values of `set` stay text.
 
     Raises:
-        UsageError: naming file and what is wrong with it.
+        UsageError: naming the file and what is wrong with it.
     """
     import yaml
 
+    class Loader(yaml.BaseLoader):
+        """Leaves every scalar as text (no, 012, 1e-4), and refuses a key that occurs twice."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            names = [key.value for key, _ in node.value]
+            for name in names:
+                if names.count(name) > 1:
+                    raise UsageError(f"'{path}' has the key '{name}' twice")
+            return super().construct_mapping(node, deep)
+
     try:
-        text = path.read_text(encoding="utf-8")
-        root: Any = yaml.compose(text, Loader=yaml.BaseLoader)
-        content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  every scalar stays text: no, 012, 1e-4
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader)  # noqa: S506  it makes text, lists and mappings
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"cannot read the configuration '{path}': {_problem(error)}") from error
+        mark, reason = getattr(error, "problem_mark", None), " ".join(str(error).split())
+        if mark is not None:  # without the line itself, which may hold a secret
+            reason = f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
+        raise UsageError(f"cannot read the configuration '{path}': {reason}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
-    for mapping in (root, *(value for _, value in root.value if value.id == "mapping")):
-        _refuse_repeats(mapping, path)
-    for name, value in content.items():
-        if name not in KEYS:
-            meant = [f"; write it under 'set', as {section}.{name}" for section in OPTIONS if name in OPTIONS[section]]
-            raise UsageError(f"'{path}' has an unknown key '{name}'{''.join(meant) or did_you_mean(name, KEYS)}")
-        _check_shape(name, value, path)
-    return content
-
-
-def _problem(error: Exception) -> str:
-    """Return what is wrong with a file in one line, without the line of the file itself: it may hold a credential."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return " ".join(str(error).split())
-    return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
-
-
-def _refuse_repeats(node: Any, path: Path) -> None:
-    """Refuse a key that stands twice in a mapping; YAML would let the last one win."""
-    names = [key.value for key, _ in node.value]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"'{path}' has the key '{name}' twice")
-
-
-def _check_shape(name: str, value: Any, path: Path) -> None:
-    """Refuse what is nested deeper than its key can hold; nothing at all is the default."""
-    kinds, expected = KEYS[name]
-    inner: list[Any] = []
-    if isinstance(value, dict):
-        inner = list(value.values())
-    elif isinstance(value, list):
-        inner = value
-    if value == "":
-        return
-    if not isinstance(value, kinds) or not all(isinstance(text, str) for text in inner):
-        raise UsageError(f"'{name}' in '{path}' holds {expected}, nothing nested deeper")
+    read = read_options(config_file, {name: value for name, value in content.items() if value != ""}, f"'{path}'")
+    sets = read["set"] or {}
+    if not isinstance(sets, dict) or not all(isinstance(value, str) for value in sets.values()):
+        raise UsageError(f"'set' in '{path}' should hold 'section.name: value' lines")
+    return {**read, "set": sets}
 
 
 def section_values(overrides: Iterable[Override], section: str, scopes: Iterable[str]) -> dict[str, Any]:
@@ -387,14 +384,47 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     """
 
     def suggest(name: str, known: Iterable[str]) -> str:
-        return did_you_mean_option(what, name, known, OPTIONS)
+        return suggestion(name, what, list(known))
 
     return kind(**read_options(kind, values, f"{what}.", suggest))
 
 
-OPTIONS = {
-    "trainer": tuple(each.name for each in fields(TrainerConfig)),
-    "evaluation": tuple(each.name for each in fields(EvaluationConfig)),
-    "execution": tuple(each.name for each in fields(ExecutionConfig)),
-}
-"""Options of the sections that belong to the run, not to a task, method or backbone."""
+# Suggestions, for messages only: every class is imported -------------------------------------------------------------
+
+CONFIGS = {"trainer": TrainerConfig, "evaluation": EvaluationConfig, "execution": ExecutionConfig}
+"""Sections that belong to a run."""
+TABLES: Mapping[str, Mapping[str, Entry]] = {"task": TASKS, "method": METHODS, "backbone": BACKBONES}
+"""Sections whose options depend on a name."""
+
+
+def suggestion(name: str, section: str = "", known: Collection[str] = ()) -> str:
+    """Return the end of a message about an unknown option: which one was meant, or which there are.
+
+    Args:
+        name: as typed, without its section.
+        section: that it was typed with.
+        known: the options of this section.
+    """
+    places: dict[str, list[str]] = {}
+    for each in SECTIONS:
+        for option, owners in owners_of(each).items():
+            places.setdefault(option, []).append(f"'{each}.{option}'{' of ' if owners else ''}{', '.join(owners)}")
+    meant = name if name in places else nearest(name, known) or nearest(name, places)
+    if meant is not None and meant in known:
+        return f"; did you mean '{section}.{meant}'?"
+    if meant is not None:
+        return f"; did you mean {' or '.join(places[meant])}?"
+    if known:
+        return f"; there are: {', '.join(f'{section}.{each}' for each in known)}"
+    return f"; sections are {', '.join(SECTIONS)}"
+
+
+def owners_of(section: str) -> dict[str, list[str]]:
+    """Return the built-in tasks, methods or backbones that have each option of a section; a run has none."""
+    if section in CONFIGS:
+        return {name: [] for name in options_of(CONFIGS[section])}
+    owners: dict[str, list[str]] = {}
+    for owner, entry in TABLES[section].items():
+        for name in options_of(entry.load()):
+            owners.setdefault(name, []).append(owner)
+    return owners

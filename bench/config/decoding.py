@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.base.entries import find, installed
+from bench.base.registry import find, installed
 from bench.decodings import DECODINGS, SYNONYMS
 from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
 from bench.decodings.core.settings import REQUIRED, Setting

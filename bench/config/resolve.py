@@ -5,26 +5,24 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bench.base.entries import NAME, Loaded, expand, find
-from bench.base.options import options_of, read_options
-from bench.base.own_code import load
+from bench.base.options import construct, options_of, read_options
 from bench.base.redaction import secret_in
+from bench.base.registry import NAME, expand, find, load
 from bench.config.config import (
-    OPTIONS,
     CellConfig,
     EvaluationConfig,
     Override,
-    OwnPart,
+    PlugIn,
     TrainerConfig,
     override,
     section_values,
+    suggestion,
     typed,
 )
 from bench.config.decoding import parse
-from bench.config.suggestions import whose
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, GROUPS, METHODS, MethodEntry
@@ -38,21 +36,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME",
+    "REFERENCE",
     "EvaluationVariant",
     "Method",
     "ancestors",
     "backbone_of",
     "cell_config",
-    "check_method",
     "check_overrides",
-    "check_secrets",
     "find_method",
-    "known",
     "method_names",
-    "own_part",
     "recipe_of",
+    "reference_backbone",
+    "reference_config",
+    "reference_of",
     "scopes_of",
 ]
+
+REFERENCE = "reference"
+"""Prefix of an override for the reference model of a method: `--set reference:trainer.steps=50`."""
+
+SCOPES = (REFERENCE, "second")
+"""The prefix, and its name in stored `config.yaml` files of version 0.2."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +133,18 @@ class Method:
             return self.base
         return self.name
 
-    def objective(self, backbone: Backbone, **options: Any) -> Objective:
-        """Build the objective over a backbone, with its settings and these options, which override them."""
+    def objective(self, backbone: Backbone, read: Mapping[str, Any] | None = None, **options: Any) -> Objective:
+        """Build the objective over a backbone.
+
+        Args:
+            backbone: of the objective.
+            read: all options, as the configuration of a run has them; they are not read again.
+            options: where there is no configuration, these override the settings of the method.
+        """
         if not issubclass(self.kind, Objective):
             raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
+        if read is not None:
+            return construct(self.kind, backbone, options=read)
         return self.kind(backbone, **{**self.values("method"), **options})
 
     @property
@@ -264,11 +276,6 @@ def recipe_of(task: type[Task], preset: str) -> Mapping[str, Any]:
     return task.recipes[preset]
 
 
-def own_part(loaded: Loaded) -> OwnPart:
-    """Return the part of a configuration that names a plug-in."""
-    return OwnPart(loaded.asked, loaded.code)
-
-
 def scopes_of(method: Method) -> set[str]:
     """Return the scopes of a method: the words before the colon of an override that applies to it."""
     if method.parent:
@@ -285,7 +292,7 @@ def cell_config(
     given: Sequence[Override],
     decode: str | None,
     limit: int | None,
-    own: Mapping[str, OwnPart] | None = None,
+    own: Mapping[str, PlugIn] | None = None,
 ) -> CellConfig:
     """Resolve one run: constructor and method defaults, then the task's recipe, the method's settings, overrides.
 
@@ -297,7 +304,7 @@ def cell_config(
     found = find_backbone(backbone_of(task, method, backbone, preset))
     name, parts = found.name, dict(own or {})
     if found.code:
-        parts["backbone"] = own_part(found)
+        parts["backbone"] = PlugIn.of(found)
     scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
@@ -306,7 +313,7 @@ def cell_config(
         return {**_section(method.defaults, section), **by_recipe, **method.values(section), **by_user}
 
     def options(section: str, what: str, make: Any) -> dict[str, Any]:
-        return read_options(make, known(values(section), options_of(make)), what)
+        return read_options(make, values(section), what, only_known=True)
 
     training = values("trainer")
     if limit:
@@ -354,11 +361,6 @@ def check_secrets(config: CellConfig) -> None:
         )
 
 
-def known(values: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that a class has options for: `--set method.alpha=...` may be for other methods of the run."""
-    return {name: value for name, value in values.items() if name in options}
-
-
 def check_overrides(
     given: Sequence[Override], tasks: Sequence[type[Task]], methods: Sequence[Method], backbones: Sequence[str]
 ) -> None:
@@ -376,7 +378,7 @@ def check_overrides(
         "backbone": [({found.name}, options_of(found.value.load())) for found in map(find_backbone, backbones)],
     }
     names = {task.name for task in tasks}.union(find_backbone(name).name for name in backbones)
-    scopes = names.union(*map(scopes_of, methods))
+    scopes = names.union(*map(scopes_of, methods), SCOPES if any(map(reference_of, methods)) else ())
     for item in given:
         if item.scope is not None and item.scope not in scopes:
             raise UsageError(
@@ -392,5 +394,79 @@ def check_overrides(
         if item.name not in options:
             raise UsageError(
                 f"no {item.section} in this run has the option '{item.name}'"
-                f"{whose(item.section, item.name, options, OPTIONS)}"
+                f"{suggestion(item.name, item.section, options)}"
             )
+
+
+# Reference models ---------------------------------------------------------------------------------------------------
+
+
+def reference_of(method: Method) -> Method | None:
+    """Return the method whose frozen model another method uses, or None.
+
+    Raises:
+        UsageError: it is no method that is trained from scratch and alone.
+    """
+    name = str(getattr(method.kind, "reference", ""))
+    if not name:
+        return None
+    reference = find_method(name)
+    if reference.is_baseline or reference.only_reads or reference.parent or getattr(reference.kind, "reference", ""):
+        raise UsageError(
+            f"`reference` of method '{method.name}' should name a method that is trained from scratch and needs no "
+            f"other model; '{name}' is none, choose another, e.g. mle"
+        )
+    return reference
+
+
+def reference_backbone(method: Method) -> str:
+    """Return the backbone of a method's reference model; empty if it is the backbone of the method itself."""
+    return str(getattr(method.kind, "reference_settings", {}).get("backbone", ""))
+
+
+def reference_config(
+    task: type[Task],
+    method: Method,
+    reference: Method,
+    config: CellConfig,
+    given: Sequence[Override],
+    decode: str | None,
+) -> CellConfig:
+    """Resolve the run of a method's reference model.
+
+    It is the run of the reference method as it would be trained here, with two changes: the method's
+    `reference_settings` override settings for all methods, and settings with the prefix `reference:` override both.
+
+    Args:
+        task: the task of both.
+        method: the method that uses the reference model.
+        reference: the method that the reference model is trained by.
+        config: the configuration of the method's run.
+        given: the overrides of the run.
+        decode: the value of --decode.
+
+    Raises:
+        UsageError: for an option of the task, which both have in common.
+    """
+    settings = {name: value for name, value in getattr(method.kind, "reference_settings", {}).items() if "." in name}
+    by_method = [override(f"{reference.base}:{name}", value) for name, value in settings.items()]
+    by_user = [replace(item, scope=reference.base) for item in given if item.scope in SCOPES]
+    for item in [*by_method, *by_user]:
+        if item.section == "task":
+            raise UsageError(
+                f"'{item.text}' is an option of the task, which a method and its reference model have in common; set "
+                f"it for both"
+            )
+    for_all = [item for item in given if item.scope not in SCOPES]
+    resolved = cell_config(
+        task,
+        reference,
+        reference_backbone(method) or config.asked("backbone"),
+        config.seed,
+        config.preset,
+        [*for_all, *by_method, *by_user],
+        decode,
+        config.trainer.limit,
+        own={part: own for part, own in config.own.items() if part == "task"},
+    )
+    return replace(resolved, task_options=config.task_options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.base.entries import Entry
+from bench.base.registry import Entry
 
 __all__ = ["DECODINGS", "SYNONYMS"]
 

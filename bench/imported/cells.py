@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import Loaded
 from bench.base.files import hash_of
 from bench.base.keys import key_of
+from bench.base.registry import Resolved
 from bench.cells.cell import without
 from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
@@ -56,7 +56,7 @@ class Import:
 
     system: str
     path: Path
-    kind: Loaded
+    kind: Resolved
     task: Task
     options: Mapping[str, Any]
     rows: int | None = None

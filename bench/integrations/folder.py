@@ -66,8 +66,8 @@ def export_model(run: CellFolder, into: Path) -> str:
 
 def untrained_objective(run: CellFolder, config: dict[str, Any]) -> Objective:
     """Return the objective of a stored run before its weights are loaded; its task's data are not read."""
-    from bench.base.entries import find
     from bench.base.lightning import use_lightning
+    from bench.base.registry import find
     from bench.config.resolve import find_method
     from bench.models.backbones import backbone_factory
     from bench.models.core.rebuild import StoredText

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.base.files import make_scratch, remove_scratch, write_atomic
 from bench.base.keys import canonical
-from bench.base.own_code import importable
+from bench.base.registry import importable
 from bench.cells.job import cell_of
 from bench.cells.loggers import logs_of
 from bench.cells.outcome import Outcome
@@ -85,7 +85,7 @@ def be_run(job: dict[str, Any], rank: Rank) -> None:
 
 def execute_job(job: dict[str, Any], scratch: Path) -> None:
     """Execute a run and write what became of it."""
-    arguments, progress = RunArguments.from_dict(job["arguments"]), LogProgress()
+    arguments, progress = RunArguments(**job["arguments"]), LogProgress()
     try:
         number, of = job["number"]
         progress.cell(number, of, job["label"])

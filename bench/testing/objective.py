@@ -22,8 +22,7 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.cells.make import name_of
 from bench.config.config import parse_sets
 from bench.config.decoding import parse
-from bench.config.reference import checkable, reference_of
-from bench.config.resolve import check_overrides, find_method
+from bench.config.resolve import check_overrides, find_method, reference_of
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation
 from bench.models.backbones import backbone_factory
@@ -466,7 +465,7 @@ def check_objective(
     for name in chosen:
         backbone_factory(name)
     methods = [method, *filter(None, [reference_of(method)])]
-    check_overrides(checkable(parse_sets(sets), methods), [LogicNLG], methods, chosen)
+    check_overrides(parse_sets(sets), [LogicNLG], methods, chosen)
     subjects = [Subject(method, name, seed, tuple(sets)) for name in chosen]
     _ = [subject.config for subject in subjects]  # refuses a value that an option does not take
     results: list[Result] = []

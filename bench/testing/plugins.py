@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from bench.base.entries import Loaded
 from bench.base.options import read_options
+from bench.base.registry import Resolved
 from bench.base.seeds import seed_of
 from bench.config.decoding import parse
 from bench.config.resolve import find_method
@@ -210,7 +210,7 @@ def check_metric(name: str, entry: MetricEntry, on_result: OnResult = silent) ->
 class BackboneSubject:
     """A backbone, made small where it has options for it, over the built-in sample."""
 
-    loaded: Loaded
+    loaded: Resolved
     sets: tuple[str, ...]
 
     @property
@@ -249,7 +249,7 @@ def exact(subject: BackboneSubject) -> str:
     return f"{max(worst, cached):.1e} nats"
 
 
-def check_backbone(loaded: Loaded, sets: tuple[str, ...], quick: bool, on_result: OnResult = silent) -> Report:
+def check_backbone(loaded: Resolved, sets: tuple[str, ...], quick: bool, on_result: OnResult = silent) -> Report:
     """Check a backbone alone, and then as MLE's: it must see no future, mask padding and train on two ranks."""
     with torch.random.fork_rng(devices=[]):
         results = run_checks([seeded, exact], BackboneSubject(loaded, sets), on_result)

@@ -16,8 +16,7 @@ from bench.base.seeds import seed_torch
 from bench.cells.build import build, exemplars_of
 from bench.cells.cell import Cell
 from bench.config.config import CellConfig, Override, override, parse_sets
-from bench.config.reference import reference_config, reference_of
-from bench.config.resolve import Method, cell_config
+from bench.config.resolve import Method, cell_config, reference_config, reference_of
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.hub import architecture

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from bench.config.arguments import RunArguments
-from bench.config.execution import ExecutionConfig
+from bench.config.config import ExecutionConfig
 
 __all__ = ["Execution", "deterministic_algorithms"]
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from bench.base.departure import Departure
 from bench.leaderboards.published.papers import Key, key_of_cell, needs, paper_of
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
 from bench.metrics.columns import is_named
 from bench.models.backbones import is_pretrained
-from bench.tasks.core.stated import as_text
+from bench.tasks.core.stated import Deviation, as_text
 
 if TYPE_CHECKING:
     from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable
@@ -41,13 +40,13 @@ class Plan:
         keys: of the runs, one for each seed; None where nothing was planned, and rows are matched by their names.
         reason: why there may be no number.
         options: of the method; another run that is shown says where its own differ.
-        departures: returns what the planned run, or a stored row in its place, has otherwise than the paper.
+        deviations: returns what the planned run, or a stored row in its place, has otherwise than the paper.
     """
 
     keys: set[str] | None = None
     reason: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    departures: Callable[[PublishedCell, TableRow | None], Sequence[Departure]] = lambda cell, row: ()
+    deviations: Callable[[PublishedCell, TableRow | None], Sequence[Deviation]] = lambda cell, row: ()
 
 
 @dataclass(frozen=True)
@@ -87,13 +86,13 @@ class ReproducedRow:
     Args:
         method: that our numbers are of; for another decoding of it, with the decoding.
         cells: one a column.
-        departures: what our runs have otherwise than the paper or its code.
+        deviations: what our runs have otherwise than the paper or its code.
         other: the other variant or decoding of the method, whose numbers are shown below; None where there is none.
     """
 
     method: str
     cells: tuple[Reproduced, ...]
-    departures: tuple[Departure, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
     other: ReproducedRow | None = None
 
 
@@ -160,24 +159,24 @@ class OurTables:
             other = self.reproduced_row([each.model_copy(update=PLAIN) for each in others])
             if row[0].released_decoding:
                 other = replace(other, method=f"{other.method} by {others[0].decoding.partition('+')[0]}")
-        return ReproducedRow(row[0].method, cells, self.departures_of_row(cells), other)
+        return ReproducedRow(row[0].method, cells, self.deviations_of_row(cells), other)
 
-    def departures_of_row(self, row: Sequence[Reproduced]) -> tuple[Departure, ...]:
+    def deviations_of_row(self, row: Sequence[Reproduced]) -> tuple[Deviation, ...]:
         """Return what our runs of a row have otherwise than the paper, each once: those shown, else the planned.
 
         Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
         """
         tasks = dict.fromkeys(one.cell.task for one in row if one.cell.task and one.cell.method)
-        of_tasks: dict[Departure, dict[str, None]] = {}
+        of_tasks: dict[Deviation, dict[str, None]] = {}
         for one in row:
-            for departure in self.plan(one.cell).departures(one.cell, None if one.is_planned else one.row):
-                of_tasks.setdefault(departure, {})[one.cell.task] = None
+            for deviation in self.plan(one.cell).deviations(one.cell, None if one.is_planned else one.row):
+                of_tasks.setdefault(deviation, {})[one.cell.task] = None
         found = []
-        for departure, where in of_tasks.items():
+        for deviation, where in of_tasks.items():
             if len(where) == len(tasks):
-                found.append(departure)
+                found.append(deviation)
             else:
-                found += [replace(departure, setting=f"{task}:{departure.setting}") for task in where]
+                found += [replace(deviation, setting=f"{task}:{deviation.setting}") for task in where]
         return tuple(found)
 
     def reproduced(self, cell: PublishedCell) -> Reproduced:

@@ -4,7 +4,7 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.base.entries import Entry, Loaded, find
+from bench.base.registry import Entry, Resolved, find
 from bench.errors import UsageError
 
 
@@ -34,7 +34,7 @@ PAGE = "html"
 """The page, which is no function of leaderboards alone: it shows what models wrote, and is always a file."""
 
 
-def find_format(name: str) -> Loaded:
+def find_format(name: str) -> Resolved:
     """Return the entry of a format: built in, or a user's function `(leaderboards) -> str` or `FormatEntry`.
 
     Raises:
@@ -42,7 +42,7 @@ def find_format(name: str) -> Loaded:
         MissingError: its module or file is not there.
     """
     if name in FORMATS:
-        return Loaded(name, FORMATS[name], name, {})
+        return Resolved(name, FORMATS[name], name, {})
     loaded = find(name, FORMATS, "format", check=check_format)
     if isinstance(loaded.value, FormatEntry):
         return loaded

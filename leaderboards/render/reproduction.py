@@ -14,7 +14,6 @@ from typing import Any
 
 from rich.text import Text
 
-from bench.base.departure import Departure
 from bench.base.redaction import one_line
 from bench.leaderboards.published.reproduction import (
     ANOTHER,
@@ -29,6 +28,7 @@ from bench.leaderboards.published.reproduction import (
 from bench.leaderboards.render.markdown_table import escaped, markdown_table
 from bench.leaderboards.render.shown import number
 from bench.leaderboards.render.text_table import TextTable, console_of
+from bench.tasks.core.stated import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}
@@ -91,9 +91,9 @@ def _backbone(reproduction: Reproduction, row: ReproducedRow) -> str:
     return f" ({first.backbone})" if len(backbones) > 1 and first.backbone else ""
 
 
-def _deviations(row: ReproducedRow, number_of: Mapping[Departure, int]) -> list[Line]:
+def _deviations(row: ReproducedRow, number_of: Mapping[Deviation, int]) -> list[Line]:
     """Return the line with the numbers of a row's deviations; no line if none of them has a number."""
-    found = [number_of[departure] for departure in row.departures if departure in number_of]
+    found = [number_of[deviation] for deviation in row.deviations if deviation in number_of]
     return [("", ["deviations", spans(found), *[""] * (len(row.cells) - 1)])] if found else []
 
 
@@ -111,8 +111,8 @@ def notes(reproduction: Reproduction) -> list[str]:
     texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
     number_of = numbers(reproduction)
-    texts += [f"deviation {place}: {departure.text}" for departure, place in number_of.items()]
-    others = [each for each in every_departure(reproduction) if each not in number_of]
+    texts += [f"deviation {place}: {deviation.text}" for deviation, place in number_of.items()]
+    others = [each for each in every_deviation(reproduction) if each not in number_of]
     if of_paper := in_brief([each for each in others if each.is_of_paper]):
         texts.append(f"other sizes and settings (in the paper): {of_paper}")
     if of_code := dict.fromkeys(each.setting for each in others if not each.is_of_paper):
@@ -120,14 +120,14 @@ def notes(reproduction: Reproduction) -> list[str]:
     return texts + list(reproduction.notes)
 
 
-def in_brief(departures: Iterable[Departure]) -> str:
+def in_brief(deviations: Iterable[Deviation]) -> str:
     """Return settings with our values and, in parentheses, those of the paper.
 
-    >>> in_brief([Departure("trainer.lr", "0.004", "0.001"), Departure("trainer.lr", "0.007", "0.001")])
+    >>> in_brief([Deviation("trainer.lr", "0.004", "0.001"), Deviation("trainer.lr", "0.007", "0.001")])
     'trainer.lr 0.004, 0.007 (0.001)'
     """
     ours: dict[tuple[str, str], list[str]] = {}
-    for each in departures:
+    for each in deviations:
         ours.setdefault((each.setting, each.paper), []).append(each.ours)
     return "; ".join(f"{setting} {', '.join(values)} ({paper})" for (setting, paper), values in ours.items())
 
@@ -138,20 +138,20 @@ def letters(reproduction: Reproduction) -> dict[str, str]:
     return {reason: chr(ord("a") + place % 26) * (1 + place // 26) for place, reason in enumerate(found)}
 
 
-def numbers(reproduction: Reproduction) -> dict[Departure, int]:
+def numbers(reproduction: Reproduction) -> dict[Deviation, int]:
     """Return the number of each deviation that is stated in full; at `small` those of methods and decodings alone."""
     stated = [
         each
-        for each in every_departure(reproduction)
+        for each in every_deviation(reproduction)
         if reproduction.preset != "small" or (each.is_of_paper and each.section.rpartition(":")[2] in DETAILED_AT_SMALL)
     ]
-    return {departure: place for place, departure in enumerate(stated, 1)}
+    return {deviation: place for place, deviation in enumerate(stated, 1)}
 
 
-def every_departure(reproduction: Reproduction) -> dict[Departure, None]:
+def every_deviation(reproduction: Reproduction) -> dict[Deviation, None]:
     """Return the deviations of all rows and of their variants, each once."""
     rows = [each for row in reproduction.rows for each in (row, row.other) if each is not None]
-    return dict.fromkeys(departure for row in rows for departure in row.departures)
+    return dict.fromkeys(deviation for row in rows for deviation in row.deviations)
 
 
 def spans(found: Sequence[int]) -> str:
@@ -229,7 +229,7 @@ def _row(row: ReproducedRow) -> Iterator[tuple[str, Any]]:
     published = row.cells[0].cell
     yield from [("part", published.part), ("label", published.row), ("method", row.method)]
     yield from [("backbone", published.backbone), ("cells", list(map(_cell, row.cells)))]
-    yield "departures", [departure.as_dict() for departure in row.departures]
+    yield "deviations", [deviation.as_dict() for deviation in row.deviations]
     if row.other is not None:
         yield "beside", dict(_row(row.other))
 

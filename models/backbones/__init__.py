@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.base.entries import Entry, Loaded, find
+from bench.base.registry import Entry, Resolved, find
 from bench.errors import UsageError
 
 NEEDED = ("name", "texts", "seed")
@@ -89,7 +89,7 @@ BACKBONES: dict[str, BackboneEntry] = {
 }
 
 
-def find_backbone(name: str) -> Loaded:
+def find_backbone(name: str) -> Resolved:
     """Return the entry of a backbone: built in, a user's own, one that a package registered, a hub id or a folder.
 
     A user's function `(name, texts, seed, **options) -> Backbone` stands for a decoder-only backbone; a
@@ -100,9 +100,9 @@ def find_backbone(name: str) -> Loaded:
         MissingError: its module or file is not there.
     """
     if name in BACKBONES:
-        return Loaded(name, BACKBONES[name], name, {})
+        return Resolved(name, BACKBONES[name], name, {})
     if ":" not in name and ("/" in name or Path(name).is_dir()):
-        return Loaded(name, BackboneEntry(HUB, "a pretrained model", architecture="", hub=name), name, {})
+        return Resolved(name, BackboneEntry(HUB, "a pretrained model", architecture="", hub=name), name, {})
     loaded = find(name, BACKBONES, "backbone", check=check_backbone, also="a hub id or a folder")
     if isinstance(loaded.value, BackboneEntry):
         return loaded

@@ -1,7 +1,7 @@
 """Stated: what papers say of their training and decoding, and what their released code does (`tasks/papers/*.toml`).
 
 A file has `paper`, `code` and `[[setting]]`. A setting has a `name` as typed after --set, or one of the facts that
-`bench.config.departures` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if not all; and
+`bench.config.deviations` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if not all; and
 `paper` or `code`, or both: a value, or a list of which each is as stated, where `*` stands for any text. `where` is the
 place in the paper, `words` say values in words, `how` says what to do. `given = true` is for files, such as word
 vectors: any value will do.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
@@ -19,7 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
-__all__ = ["Stated", "as_text", "stated", "unstated"]
+__all__ = ["Deviation", "Stated", "as_text", "stated", "unstated"]
 
 
 def as_text(value: Any) -> str:
@@ -85,6 +86,61 @@ class Stated(BaseModel, frozen=True, extra="forbid"):
         if self.given and values:
             return bool(value)
         return not values or any(fnmatchcase(value, stated) for stated in values)
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One setting that deviates from the paper, from the released code, or from both.
+
+    Args:
+        setting: its name, `section.name`.
+        ours: its value here, in words where `tasks/papers` has some.
+        paper: what the paper states; empty where it says nothing.
+        code: what the released code does; empty where that is not known.
+        where: place of the paper's statement.
+        how: how to get the stated value; empty where that is impossible, or one option.
+    """
+
+    setting: str
+    ours: str
+    paper: str = ""
+    code: str = ""
+    where: str = ""
+    how: str = ""
+
+    @property
+    def section(self) -> str:
+        """What its name begins with: `trainer`, `method`, ..."""
+        return self.setting.partition(".")[0]
+
+    @property
+    def is_of_paper(self) -> bool:
+        """Whether the paper states another value, and not its code alone."""
+        return self.paper not in ("", self.ours)
+
+    @property
+    def text(self) -> str:
+        """As a sentence.
+
+        >>> Deviation("method.reduction", "pair_mean", "sum", "authors", "eq. 5").text
+        'method.reduction: ours pair_mean; paper: sum (eq. 5); code: authors'
+        >>> Deviation("trainer.schedule", "linear", "linear", "constant", "A").text
+        'trainer.schedule: ours linear; paper: the same (A); code: constant'
+        >>> Deviation("trainer.precision", "32-true", code="16-mixed").text
+        'trainer.precision: ours 32-true; paper: not stated; code: 16-mixed'
+        """
+        same = {self.ours: "the same"}
+        paper = same.get(self.paper, self.paper) or "not stated"
+        if self.where:
+            paper += f" ({self.where})"
+        parts = [f"{self.setting}: ours {self.ours}", f"paper: {paper}"]
+        if self.code:
+            parts.append(f"code: {same.get(self.code, self.code)}")
+        return ". ".join(filter(None, ["; ".join(parts), self.how]))
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Return it as plain content, without what is empty."""
+        return {name: value for name, value in asdict(self).items() if value}
 
 
 @cache

@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.base.entries import all_names
 from bench.base.options import read_options
+from bench.base.registry import all_names
 from bench.config.resolve import find_method
 from bench.errors import UsageError
 from bench.models import METHODS, one_gradient

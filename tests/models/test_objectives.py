@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.base.entries import expand
-from bench.config.reference import reference_of
-from bench.config.resolve import EvaluationVariant, find_method
+from bench.base.registry import expand
+from bench.config.resolve import EvaluationVariant, find_method, reference_of
 from bench.models import METHODS
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.small import small_causal, small_encdec

@@ -40,7 +40,7 @@ PUBLIC = (
     "bench.decodings.core.decoding",
     "bench.decodings.core.sampler",
     "bench.decodings.core.settings",
-    "bench.base.entries",
+    "bench.base.registry",
     "bench.base.options",
     "bench.testing",
     "bench.errors",

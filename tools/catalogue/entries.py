@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.base.own_code import load
+from bench.base.registry import load
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.sampler import Sampler

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.entries import all_names
+from bench.base.registry import all_names
 from bench.config.resolve import find_method
 from bench.models import METHODS
 from tests.e2e.resume import Case, differing

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from bench.config.execution import ExecutionConfig
+from bench.config.config import ExecutionConfig
 from bench.store.state_files import StateFiles, read_state, write_state
 from bench.training.state_keeper import StateIO
 

@@ -18,8 +18,7 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.config.config import VALIDATED, CellConfig, override, parse_sets
-from bench.config.reference import reference_of
-from bench.config.resolve import Method, ancestors, find_method
+from bench.config.resolve import Method, ancestors, find_method, reference_of
 from bench.errors import UsageError, did_you_mean
 
 __all__ = ["Search", "learning_rates", "method_options", "read_grid", "read_trials"]

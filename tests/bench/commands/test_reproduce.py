@@ -126,12 +126,12 @@ def test_a_plan_samples_the_texts_of_one_training_as_often_as_the_paper(bench, t
     assert "data of writingprompts is not here: the number of steps is not known" in ended.out
 
 
-def test_a_plan_says_what_data_it_has_which_weights_are_missing_and_the_hours_on_a_device(bench, tmp_path):
+def test_a_plan_says_what_data_it_has_and_which_weights_are_missing(bench, tmp_path):
     folder = tmp_path / "data" / "wikitext103"
     folder.mkdir(parents=True)
     for split in ("train", "valid", "test"):
         (folder / f"wiki.{split}.tokens").write_text(" = One = \n" + " word" * 300 + " \n")
-    where = ("--dry-run", "--preset", "paper", "--results", str(tmp_path / "none"), "--device", "h100")
+    where = ("--dry-run", "--preset", "paper", "--results", str(tmp_path / "none"))
     ended = bench("reproduce", "f2softmax/table2", "--data-dir", str(tmp_path / "data"), *where)
     assert ended.code == 0, ended.err
     assert "data of wikitext103: train 1 (subset), test 1 (subset); " in ended.out
@@ -141,11 +141,8 @@ def test_a_plan_says_what_data_it_has_which_weights_are_missing_and_the_hours_on
     assert ended.code == 0, ended.err
     assert "data of logicnlg is not here: steps and costs are for its 28,450 published rows" in ended.out
     assert "the weights of bart-large are not on this machine; bench models get bart-large brings them\n" in ended.out
-    assert "no hours: its weights are not here; HistAlign A.4: 2 h on 2 A100 (80 GB)" in ended.out
     plan = json.loads(bench("reproduce", "histalign/table7", *where, "--json").out)[0]
     assert plan["data"][0].startswith("logicnlg: train ")
-    assert [found["hours"] for found in plan["hours"].values()] == [None] * 4
-    assert bench("reproduce", "histalign/table7", "--device", "h100").code == 2
 
 
 def test_a_failed_cell_is_not_run_with_its_reason(made, bench, tmp_path, monkeypatch):
@@ -218,7 +215,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
         (("histalign/tabel1",), "did you mean 'histalign/table1'"),
         (("histaling",), "did you mean 'histalign'"),
         (("f2softmax/table11",), "bench samples f2softmax/table11 shows ours"),
-        (("histalign/table1", "--seeds", "x"), "--seeds takes whole numbers"),
+        (("histalign/table1", "--seeds", "x"), "seeds is a whole number"),
         (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'trainer.steps'"),
     ],
 )

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench.cells.plan import make_plan
 from bench.cli import parser
-from bench.config.arguments import RunArguments, collect, threads_of
-from bench.config.execution import ExecutionConfig
+from bench.config.arguments import RunArguments, collect
+from bench.config.config import ExecutionConfig
 from bench.errors import UsageError
 
 
@@ -21,18 +22,20 @@ from bench.errors import UsageError
         ({"strategy": "fsd"}, "strategy is one of ddp, fsdp, not 'fsd'; did you mean 'fsdp'?"),
         ({"strategy": ""}, "strategy is one of ddp, fsdp, not ''"),
         ({"keep_checkpoints": "bets"}, "keep_checkpoints is one of all, best, none, not 'bets'; did you mean 'best'?"),
-        ({"micro_batch": "0"}, "--micro-batch takes a whole number of at least 1, or auto, not '0'"),
-        ({"micro_batch": "many"}, "--micro-batch takes a whole number of at least 1, or auto, not 'many'"),
-        ({"micro_batch": 8}, "--micro-batch takes a whole number of at least 1, or auto, not 8"),
+        ({"micro_batch": "0"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not '0'"),
+        ({"micro_batch": "many"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not 'many'"),
+        ({"seeds": "0,x"}, "seeds is a whole number, not 'x'"),
+        ({"seeds": [0.5]}, "seeds is a whole number, not '0.5'"),
+        ({"limit": 0}, "limit is at least 1, not 0"),
+        ({"limit": 2.5}, "limit is a whole number, not '2.5'"),
+        ({"jobs": "many"}, "jobs is a whole number, not 'many'"),
+        ({"jobs": 0}, "jobs is at least 1, not 0"),
+        ({"preset": "smal"}, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
         ({"micro_batch": "auto", "sets": ("execution.accumulate=2",)}, "--micro-batch auto decides how many micro-"),
         ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'execution.accumulate'?"),
         ({"sets": ("execution.lr=2",)}, "no option 'execution.lr'; did you mean 'trainer.lr'?"),
         ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
         ({"sets": ("execution.compile=maybe",)}, "execution.compile is true or false, not 'maybe'"),
-        (
-            {"sets": ("execution.micro_batch=8",)},
-            "execution has no setting 'micro_batch': it is the option --",
-        ),
         ({"sets": ("mle:execution.compile=yes",)}, "execution settings hold for the whole run, not for 'mle' alone"),
     ],
 )
@@ -46,6 +49,8 @@ def test_what_is_not() -> None:
     RunArguments(("text",), ("mle",), micro_batch="8", strategy="fsdp", keep_checkpoints="none")
     RunArguments(("text",), ("mle",), micro_batch="auto")
     RunArguments(("text",), ("mle",), sets=("execution.accumulate=2",))
+    assert RunArguments(("text",), ("mle",), seeds="1,0,1").seeds == (1, 0)
+    assert RunArguments(("text",), ("mle",), seeds=np.arange(2), limit=np.int64(5), jobs="auto").limit == 5
 
 
 def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
@@ -65,9 +70,9 @@ def test_arguments_reach_a_worker_as_they_are() -> None:
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.workers=1",), "topk=3", 5,
                          False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "best",
                          data_dir="d", results="r", loggers=("csv",))  # fmt: skip
-    assert RunArguments.from_dict(json.loads(json.dumps(given.as_dict()))) == given
+    assert RunArguments(**json.loads(json.dumps(given.as_dict()))) == given
 
 
 @pytest.mark.parametrize(("preset", "asked", "right"), [("small", 0, 1), ("small", 4, 4), ("paper", 0, 0)])
 def test_small_models_use_one_thread_unless_asked(preset: str, asked: int, right: int) -> None:
-    assert threads_of(preset, RunArguments(("a",), ("b",), threads=asked)) == right
+    assert RunArguments(("a",), ("b",), threads=asked).threads_of(preset) == right

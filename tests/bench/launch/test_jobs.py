@@ -94,5 +94,5 @@ def test_other_words_are_refused(bench: Callable[..., Ended], tmp_path: Path, nu
     ended = bench(*stores.arguments(tmp_path / "results", "--jobs", number))
     assert ended.code == 2
     assert re.search("--jobs", ended.err)
-    with pytest.raises(UsageError, match="jobs is a whole number of at least 1"):
+    with pytest.raises(UsageError, match="jobs is at least 1"):
         RunArguments(("logicnlg",), ("mle",), jobs=0)

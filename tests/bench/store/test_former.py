@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.base.entries import all_names
+from bench.base.registry import all_names
 from bench.board.board import load
 from bench.cells.required import rows_key_of
 from bench.config.resolve import find_method

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.base.entries import all_names
+from bench.base.registry import all_names
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from bench.base.entries import all_names
+from bench.base.registry import all_names
 from bench.config.decoding import parse
 from bench.errors import DataError, UsageError
 from bench.leaderboards.published.paper_files import UNSURE, read

@@ -2,7 +2,6 @@
 
 import pytest
 
-from bench.base.departure import Departure
 from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.leaderboards.published.paper_files import read
@@ -21,6 +20,7 @@ from bench.leaderboards.render.reproduction import content, markdown, terminal
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from bench.tasks import TASKS
+from bench.tasks.core.stated import Deviation
 from tests.leaderboards.handmade import manifest, scored, trained
 
 PAPER = """
@@ -203,10 +203,10 @@ def test_a_run_of_another_preset_says_its_size_and_sampled_texts_stand_in_for_no
 def test_deviations_are_those_of_the_stored_run_that_is_shown(tmp_path):
     shown = []
     store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
-    reproduced(tmp_path, keys=set(), departures=lambda cell, row: shown.append(row and row.backbone) or ())
+    reproduced(tmp_path, keys=set(), deviations=lambda cell, row: shown.append(row and row.backbone) or ())
     assert shown[0] == "small-encdec"
     store(tmp_path, "mle", {0: 30.0})
-    reproduced(tmp_path, departures=lambda cell, row: shown.append(row) or ())
+    reproduced(tmp_path, deviations=lambda cell, row: shown.append(row) or ())
     assert shown[-1] is None, "of the planned run there is no row to name"
 
 
@@ -294,13 +294,13 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     assert told["rows"][2]["cells"][0]["ours"] is None
 
 
-REDUCTION = Departure("method.reduction", "pair_mean", "sum", "authors", "eq. 5")
-LENGTH = Departure("trainer.length", "300 steps", "10 epochs")
-AS_CODED = Departure("method.reduction", "authors", "sum", "authors", "eq. 5")
+REDUCTION = Deviation("method.reduction", "pair_mean", "sum", "authors", "eq. 5")
+LENGTH = Deviation("trainer.length", "300 steps", "10 epochs")
+AS_CODED = Deviation("method.reduction", "authors", "sum", "authors", "eq. 5")
 
 
 PLANS = {
-    ("logicnlg", method, "bart-large"): Plan(departures=lambda cell, row, found=found: found)
+    ("logicnlg", method, "bart-large"): Plan(deviations=lambda cell, row, found=found: found)
     for method, found in {
         "histalign": (REDUCTION, LENGTH),
         "histalign.released": (AS_CODED, LENGTH),
@@ -318,11 +318,11 @@ def with_released(root, preset):
     return reproduce(table, tables(Store(root), None, "all", False)[0], preset, plans)
 
 
-def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_path):
+def test_deviations_stand_under_their_row_and_the_released_form_beside_it(tmp_path):
     store(tmp_path, "histalign", {0: 32.0})
     store(tmp_path, "histalign.released", {0: 35.5})
     found = with_released(tmp_path, "paper")
-    assert [row.departures for row in found.rows] == [(LENGTH,), (), (REDUCTION, LENGTH), ()]
+    assert [row.deviations for row in found.rows] == [(LENGTH,), (), (REDUCTION, LENGTH), ()]
     page = markdown([found])
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| ")]
     at = next(place for place, row in enumerate(rows) if row[0] == "HISTALIGN")
@@ -337,10 +337,10 @@ def test_departures_stand_under_their_row_and_the_released_form_beside_it(tmp_pa
         assert "deviation 2: method.reduction: ours pair_mean; paper: sum (eq. 5); code: authors" in said
         assert "deviation 3: method.reduction: ours authors; paper: sum (eq. 5); code: the same" in said
     row = content(found)["rows"][2]
-    assert row["departures"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
+    assert row["deviations"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
     assert (row["beside"]["method"], row["beside"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
-    assert row["beside"]["departures"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
-    assert content(found)["rows"][1]["departures"] == []
+    assert row["beside"]["deviations"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
+    assert content(found)["rows"][1]["deviations"] == []
     assert found.count() == reproduced(tmp_path).count()
 
 
@@ -361,7 +361,7 @@ def test_at_small_scale_sizes_are_named_and_the_objective_is_said(tmp_path):
     said = terminal([found], 150)
     assert "deviation 1: method.reduction: ours pair_mean" in said
     assert "other sizes and settings (in the paper): trainer.length 300 steps (10 epochs)" in said
-    assert LENGTH.as_dict() in content(found)["rows"][0]["departures"]
+    assert LENGTH.as_dict() in content(found)["rows"][0]["deviations"]
 
 
 def test_where_a_paper_contradicts_itself_stands_under_the_table():
@@ -370,11 +370,11 @@ def test_where_a_paper_contradicts_itself_stands_under_the_table():
     assert note.endswith("with tied weights it would be 73.9: printed 76.5, computed 78.98")
 
 
-def test_departures_of_one_task_of_several_say_which():
+def test_deviations_of_one_task_of_several_say_which():
     found = {"xsum": (LENGTH, REDUCTION), "cnndm": (REDUCTION,)}
-    plans = {(task, "mle", "bart-large"): Plan(departures=lambda cell, row: found[cell.task]) for task in found}
+    plans = {(task, "mle", "bart-large"): Plan(deviations=lambda cell, row: found[cell.task]) for task in found}
     first_row = reproduce(paper_table("histalign/table5"), [], "paper", plans).rows[0]
-    assert [one.setting for one in first_row.departures] == ["xsum:trainer.length", "method.reduction"]
+    assert [one.setting for one in first_row.deviations] == ["xsum:trainer.length", "method.reduction"]
 
 
 def test_what_is_not_comparable_has_no_difference_in_any_form(tmp_path):

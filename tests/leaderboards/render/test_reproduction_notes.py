@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.base.departure import Departure
 from bench.leaderboards.published.paper_files import PublishedCell
 from bench.leaderboards.published.papers import key_of_cell, paper_table
 from bench.leaderboards.published.reproduction import Plan, Reproduction, reproduce
 from bench.leaderboards.render.reproduction import content, markdown, notes, terminal
 from bench.leaderboards.row import TableRow
+from bench.tasks.core.stated import Deviation
 
-LENGTH, PRECISION = Departure("trainer.length", "300 steps", "10 epochs"), Departure("trainer.precision", "32-true")
-REDUCTION, BASE = Departure("method.reduction", "pair_mean", "sum"), Departure("method.base", "CE", code="TRIME")
-DEPARTURES = {
+LENGTH, PRECISION = Deviation("trainer.length", "300 steps", "10 epochs"), Deviation("trainer.precision", "32-true")
+REDUCTION, BASE = Deviation("method.reduction", "pair_mean", "sum"), Deviation("method.base", "CE", code="TRIME")
+DEVIATIONS = {
     "mle": (LENGTH, PRECISION),
     "histalign": (LENGTH, REDUCTION, BASE, PRECISION),
     "histalign.released": (LENGTH, REDUCTION, PRECISION),
@@ -23,12 +23,12 @@ DEPARTURES = {
 
 
 def shown(address: str = "histalign/table1", preset: str = "small") -> Reproduction:
-    def departures(cell: PublishedCell, row: TableRow | None) -> Sequence[Departure]:
-        return DEPARTURES.get(cell.method, ())
+    def deviations(cell: PublishedCell, row: TableRow | None) -> Sequence[Deviation]:
+        return DEVIATIONS.get(cell.method, ())
 
     cells = [cell for row in paper_table(address).rows for cell in row]
-    plans = {key_of_cell(cell, preset): Plan(departures=departures) for cell in cells}
-    plans |= {key_of_cell(cell.other, preset): Plan(departures=departures) for cell in cells if cell.other}
+    plans = {key_of_cell(cell, preset): Plan(deviations=deviations) for cell in cells}
+    plans |= {key_of_cell(cell.other, preset): Plan(deviations=deviations) for cell in cells if cell.other}
     return reproduce(paper_table(address), [], preset, plans)
 
 

@@ -9,8 +9,7 @@ from unittest import mock
 import pytest
 import torch
 
-from bench.config.reference import reference_of
-from bench.config.resolve import find_method, method_names
+from bench.config.resolve import find_method, method_names, reference_of
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.cpu_copy import kept_arrays, moved
 from bench.models.core.objective import Objective

@@ -4,7 +4,7 @@ import pytest
 
 from bench.cells.completion import required_families
 from bench.cells.plan import make_plan
-from bench.config.arguments import RunArguments, threads_of
+from bench.config.arguments import RunArguments
 from bench.errors import UsageError
 from bench.metrics import find_metric
 from bench.metrics.requirements import describe
@@ -45,7 +45,7 @@ def test_a_method_that_trains_its_own_backbone_is_skipped():
 
 def test_threads_are_fixed_so_that_bits_do_not_depend_on_the_machine():
     arguments = RunArguments(tasks=("gigaword",), methods=("mle",), preset="mid")
-    assert threads_of("mid", arguments) == 1
+    assert arguments.threads_of("mid") == 1
 
 
 def test_a_task_without_such_a_recipe_says_which_it_has():

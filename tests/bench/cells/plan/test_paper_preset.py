@@ -83,13 +83,13 @@ def trained_by(tmp_path, preset):
 
 
 def test_the_record_of_a_papers_recipe_says_what_of_it_is_other(tmp_path):
-    departures = {one["setting"]: one for one in trained_by(tmp_path, "paper")["departures"]}
-    assert departures["trainer.length"] == {
+    deviations = {one["setting"]: one for one in trained_by(tmp_path, "paper")["deviations"]}
+    assert deviations["trainer.length"] == {
         "setting": "trainer.length", "ours": "1 steps", "paper": "20 epochs", "where": "A.1",
     }  # fmt: skip
-    assert {"backbone.width", "trainer.batch_size", "optimizer.decays"} <= set(departures)
-    assert not {"decode", "backbone.layers", "trainer.lr"} & set(departures)
+    assert {"backbone.width", "trainer.batch_size", "optimizer.decays"} <= set(deviations)
+    assert not {"decode", "backbone.layers", "trainer.lr"} & set(deviations)
 
 
 def test_a_small_recipe_is_no_papers_and_its_record_stays(tmp_path):
-    assert "departures" not in trained_by(tmp_path, "small")
+    assert "deviations" not in trained_by(tmp_path, "small")

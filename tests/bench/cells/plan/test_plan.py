@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
         ({"task": "logicnl"}, UsageError, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ({"task": "my.tasks:Mine"}, MissingError, "cannot import 'my.tasks' for 'my.tasks:Mine': No module"),
         ({"method": "histaling"}, UsageError, "no method 'histaling'; did you mean 'histalign'?"),
-        ({"preset": "smal"}, UsageError, "no preset 'smal'; did you mean 'small'?"),
+        ({"preset": "smal"}, UsageError, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
         ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
         ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
         ({"decode": "topp=0.9"}, UsageError, "there is no decoding 'topp'; did you mean 'nucleus'?"),

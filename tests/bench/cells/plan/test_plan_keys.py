@@ -4,8 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from bench.config.config import EvaluationConfig, TrainerConfig
-from bench.config.execution import ExecutionConfig
+from bench.config.config import EvaluationConfig, ExecutionConfig, TrainerConfig
 from bench.models.f2softmax import F2Softmax
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate

@@ -1,4 +1,4 @@
-"""Departures: what of a run is other than its paper, or the code of the paper, states.
+"""Deviations: what of a run is other than its paper, or the code of the paper, states.
 
 Nothing here is typed twice: the settings are those of the run's configuration, and the statements are data
 (`tasks/papers`). So a recipe that is changed departs from then on, and says so.
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from bench.base.departure import Departure
 from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.models.core.objective import Objective
 from bench.tasks import find_task
-from bench.tasks.core.stated import Stated, as_text, stated
+from bench.tasks.core.stated import Deviation, Stated, as_text, stated
 
-__all__ = ["departures_of", "settings_in_effect"]
+__all__ = ["deviations_of", "settings_in_effect"]
 
 OFFICIAL = "official"
 """Status of a split that has the published rows."""
@@ -24,17 +23,17 @@ ROW_LENGTHS = ("max_source", "max_target")
 """Settings of the trainer that rows are cut to in an evaluation too."""
 
 
-def departures_of(
+def deviations_of(
     config: CellConfig,
     method: Method,
     *,
     decoding: str = "",
     backbone: str = "",
     data: Mapping[str, str] | None = None,
-) -> list[Departure]:
+) -> list[Deviation]:
     """Return what of a run differs from its paper or the code of it, in the order of the statements.
 
-    A run that takes no step has no departures in how it is trained.
+    A run that takes no step has no deviations in how it is trained.
 
     Args:
         config: of the cell.
@@ -52,11 +51,11 @@ def departures_of(
             continue
         if statement.name == "backbone" and backbone:
             statement = statement.model_copy(update={"paper": (backbone,)})
-        if departure := _departure(statement, settings[statement.name]):
-            found.append(departure)
+        if deviation := _deviation(statement, settings[statement.name]):
+            found.append(deviation)
     for split, status in (data or {}).items():
         if status != OFFICIAL:
-            found.append(Departure(f"data.{split}", status, paper="the published rows"))
+            found.append(Deviation(f"data.{split}", status, paper="the published rows"))
     return found
 
 
@@ -66,8 +65,8 @@ def is_of_training(setting: str) -> bool:
     return section == "optimizer" or (section == "trainer" and name not in ROW_LENGTHS)
 
 
-def _departure(statement: Stated, value: str) -> Departure | None:
-    """Return the departure of a value from a statement, or None."""
+def _deviation(statement: Stated, value: str) -> Deviation | None:
+    """Return the deviation of a value from a statement, or None."""
     as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
     if as_in_paper and as_in_code:
         return None
@@ -75,7 +74,7 @@ def _departure(statement: Stated, value: str) -> Departure | None:
     paper = statement.said(statement.paper)
     if statement.paper and as_in_paper:
         paper = ours
-    return Departure(statement.name, ours, paper, statement.said(statement.code), statement.where, statement.how)
+    return Deviation(statement.name, ours, paper, statement.said(statement.code), statement.where, statement.how)
 
 
 def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Departures: every statement of a paper is of a setting there is, and a recipe that is changed says so."""
+"""Deviations: every statement of a paper is of a setting there is, and a recipe that is changed says so."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from bench.base.departure import Departure
 from bench.config.config import parse_sets
-from bench.config.departures import departures_of, settings_in_effect
+from bench.config.deviations import deviations_of, settings_in_effect
 from bench.config.resolve import cell_config, find_method
 from bench.leaderboards.published.papers import papers
 from bench.models import METHODS
 from bench.models.backbones.recurrent.glove import HOW_TO_GET
 from bench.models.core import trainable
 from bench.tasks import TASKS, find_task
-from bench.tasks.core.stated import Stated, as_text, stated, unstated
+from bench.tasks.core.stated import Deviation, Stated, as_text, stated, unstated
 
 STATED_TASKS = sorted({task for statement in stated() for task in statement.tasks})
 FACTS = {"backbone", "decode", "trainer.length", "optimizer.name", "optimizer.decays", "data.unit"}
@@ -36,11 +35,11 @@ def configured(task: str, method: str, *sets: str, backbone: str | None = None, 
     return cell_config(find_task(task).value, found, backbone, 0, preset, parse_sets(sets), None, None), found
 
 
-def departing(task: str, method: str, *sets: str, **options: Any) -> dict[str, Departure]:
+def deviating(task: str, method: str, *sets: str, **options: Any) -> dict[str, Deviation]:
     """By setting, what a cell has otherwise."""
     config, found = configured(task, method, *sets, **options)
     decoding = config.decodings[0].text
-    return {departure.setting: departure for departure in departures_of(config, found, decoding=decoding)}
+    return {deviation.setting: deviation for deviation in deviations_of(config, found, decoding=decoding)}
 
 
 def one_of(statement: Stated, task: str) -> str:
@@ -120,14 +119,14 @@ def test_values_are_compared_as_typed(value: Any, text: str) -> None:
     assert as_text(value) == text
 
 
-# Departures -------------------------------------------------------------------------------------------------------
+# Deviations -------------------------------------------------------------------------------------------------------
 
 
 def kept(statement: Stated, task: str) -> bool:
     """Whether a recipe has what the paper states, in one option."""
     if not statement.paper or statement.given or statement.name in FACTS:
         return False
-    setting = departing(task, one_of(statement, task), backbone=(*statement.backbones, None)[0]).get(statement.name)
+    setting = deviating(task, one_of(statement, task), backbone=(*statement.backbones, None)[0]).get(statement.name)
     return setting is None or setting.ours == setting.paper
 
 
@@ -139,7 +138,7 @@ def test_a_value_that_leaves_the_paper_appears(statement: Stated, task: str) -> 
     """Change any value that a paper states, and the row says so."""
     method, backbone = one_of(statement, task), (*statement.backbones, None)[0]
     changed = other(statement.name, statement.paper[0])
-    found = departing(task, method, f"{task}:{statement.name}={changed}", backbone=backbone)
+    found = deviating(task, method, f"{task}:{statement.name}={changed}", backbone=backbone)
     assert found[statement.name].ours != found[statement.name].paper
     assert found[statement.name].paper == statement.said(statement.paper)
 
@@ -159,68 +158,68 @@ def test_most_of_what_papers_state_is_kept() -> None:
     ],
 )
 def test_another_length_appears(task: str, method: str, sets: list[str], setting: str) -> None:
-    assert setting not in departing(task, method)
-    assert setting in departing(task, method, *sets)
+    assert setting not in deviating(task, method)
+    assert setting in deviating(task, method, *sets)
 
 
 def test_another_backbone_appears() -> None:
-    assert "backbone" not in departing("ambiguous_template", "mle", backbone="gpt2-large")
-    assert departing("ambiguous_template", "mle", backbone="gpt2-scratch")["backbone"].ours == "gpt2-scratch"
+    assert "backbone" not in deviating("ambiguous_template", "mle", backbone="gpt2-large")
+    assert deviating("ambiguous_template", "mle", backbone="gpt2-scratch")["backbone"].ours == "gpt2-scratch"
     config, method = configured("ambiguous_template", "mle", backbone="gpt2")
-    (found,) = [one for one in departures_of(config, method, backbone="gpt2-large") if one.setting == "backbone"]
+    (found,) = [one for one in deviations_of(config, method, backbone="gpt2-large") if one.setting == "backbone"]
     assert (found.ours, found.paper) == ("gpt2", "gpt2-large")
 
 
 def test_another_decoding_appears() -> None:
     config, method = configured("gigaword", "adadec")
-    (found,) = [one for one in departures_of(config, method, decoding="beam=5") if one.setting == "decode"]
+    (found,) = [one for one in deviations_of(config, method, decoding="beam=5") if one.setting == "decode"]
     assert (found.ours, found.paper, found.code) == (
         "beam=5",
         "beam=5+gnmt=1.0",
         "beam=10+gnmt=1.0+unrepeated_ngram=3",
     )
-    assert not [one for one in departures_of(config, method) if one.setting == "decode"]
+    assert not [one for one in deviations_of(config, method) if one.setting == "decode"]
 
 
 def test_other_optimisers_appear(monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts come from the code that trains."""
-    assert departing("gigaword", "adadec")["optimizer.decays"].ours == "matrices"
+    assert deviating("gigaword", "adadec")["optimizer.decays"].ours == "matrices"
     monkeypatch.setattr(trainable, "DECAYED_DIMENSIONS", 0)
-    assert "optimizer.decays" not in departing("gigaword", "adadec")
-    assert departing("xsum", "mle")["optimizer.decays"].ours == "all tensors"
+    assert "optimizer.decays" not in deviating("gigaword", "adadec")
+    assert deviating("xsum", "mle")["optimizer.decays"].ours == "all tensors"
 
 
 def test_rows_that_are_not_the_published_ones_appear() -> None:
     config, method = configured("xsum", "mle")
-    found = departures_of(config, method, data={"train": "subset", "test": "official"})
+    found = deviations_of(config, method, data={"train": "subset", "test": "official"})
     assert [one.setting for one in found if one.section == "data"] == ["data.train"]
 
 
 def test_histalign_says_what_its_objective_is() -> None:
     """The paper's equations, the code's TRIME and mean of means, and our own mean over pairs."""
-    found = departing("logicnlg", "histalign")
+    found = deviating("logicnlg", "histalign")
     assert found["method.base"].text == (
         "method.base: ours cross-entropy (CE); paper: the same (eq. 6); code: the TRIME loss"
     )
     assert "the sum over pairs; paper: the same (eq. 5); code: a mean for each" in found["method.reduction"].text
-    mean = departing("logicnlg", "histalign.mean")["method.reduction"].text
+    mean = deviating("logicnlg", "histalign.mean")["method.reduction"].text
     assert "(pair mean); paper: the sum over pairs (eq. 5); code: a mean for each" in mean
-    released = departing("logicnlg", "histalign.released")
+    released = deviating("logicnlg", "histalign.released")
     for setting in ("method.base", "method.reduction", "method.rank_scope"):
         assert released[setting].ours == released[setting].code != released[setting].paper
     assert found["method.reduction"].ours == found["method.reduction"].paper
 
 
-def test_word_vectors_are_a_departure_until_they_are_given(tmp_path: Any) -> None:
-    found = departing("wikibio", "adadec")["backbone.glove"]
+def test_word_vectors_are_a_deviation_until_they_are_given(tmp_path: Any) -> None:
+    found = deviating("wikibio", "adadec")["backbone.glove"]
     assert found.how == HOW_TO_GET
-    assert "backbone.glove" not in departing("wikibio", "adadec", f"backbone.glove={tmp_path / 'vectors.txt'}")
+    assert "backbone.glove" not in deviating("wikibio", "adadec", f"backbone.glove={tmp_path / 'vectors.txt'}")
 
 
 def test_a_method_of_ones_own_departs_by_what_is_stated_of_all_methods() -> None:
     config, method = configured("xsum", "mle")
     own = replace(method, name="focal", settings={})
-    names = {departure.setting for departure in departures_of(replace(config, method="focal"), own)}
+    names = {deviation.setting for deviation in deviations_of(replace(config, method="focal"), own)}
     assert "trainer.schedule" in names
     assert not {name for name in names if name.startswith("method.")}
 
@@ -229,10 +228,10 @@ def test_a_method_of_ones_own_departs_by_what_is_stated_of_all_methods() -> None
 @pytest.mark.parametrize("method", ["mle.cache", "mle.penalty"])
 def test_what_takes_no_step_does_not_depart_in_its_training(task: str, method: str) -> None:
     """Its recipe has scopes of fine-tuned methods; the weights are those of its parent."""
-    of_parent, found = departing(task, "mle"), departing(task, method)
+    of_parent, found = deviating(task, "mle"), deviating(task, method)
     assert not {setting for setting in found if setting.startswith(("trainer.", "optimizer."))} - set(of_parent)
     assert not {"trainer.length", "trainer.lr", "trainer.batch_size", "trainer.clip", "optimizer.name"} & set(found)
 
 
 def test_rows_are_cut_as_stated_where_nothing_is_trained() -> None:
-    assert "trainer.max_target" in departing("xsum", "mle.cache", "trainer.max_target=7")
+    assert "trainer.max_target" in deviating("xsum", "mle.cache", "trainer.max_target=7")
