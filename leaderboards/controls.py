@@ -23,16 +23,6 @@ def controlled_by(method: str) -> list[str]:
     return [name for name, entry in METHODS.items() if method in entry.controls]
 
 
-def reads_exemplars(method: str) -> bool:
-    """Return whether a method reads exemplars: a copied one would explain its gain away.
-
-    >>> reads_exemplars("adadec.swapped"), reads_exemplars("seq2seq"), reads_exemplars("my own")
-    (True, False, False)
-    """
-    entry = METHODS.get(method.partition(".")[0])
-    return entry is not None and "copy_exemplar" in entry.controls
-
-
 def matched_method(row: TableRow) -> str:
     """Return the method whose diversity a row is to meet, or nothing."""
     base, _, variant = row.method.partition(".")

@@ -145,9 +145,9 @@ class _Filing:
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
         """Put the values of one score, and those of what people wrote, into their rows."""
         row, of = self.row(group, score["of"]), score["of"]
-        losses, repeated = losses_of(self.searched, "tried"), losses_of(self.searched, "play_off")
-        if (len(losses), len(repeated)) > (row.tried, len(row.tie_break_losses)):
-            row.tried, row.trial_losses, row.tie_break_losses = len(losses), losses, repeated
+        tried, tied = (len(self.searched.get(part, ())) for part in ("tried", "play_off"))
+        if (tried, tied) > (row.tried, row.tied):
+            row.tried, row.tied = tried, tied
             row.picked, row.trial_steps = picked_text(self.searched), str(self.searched.get("steps") or "")
         seed, with_sums = self.trained["config"]["seed"], set(score.get("sums", ()))
         for value in score["values"]:
@@ -167,11 +167,6 @@ class _Filing:
 def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the search that a cell was picked from; of several that of most combinations, of those one to the end."""
     return max(grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
-
-
-def losses_of(search: Mapping[str, Any], part: str) -> tuple[float | None, ...]:
-    """Return the validation NLL of each combination that was tried, or that was repeated to break a tie."""
-    return tuple(combination.get("nll") for combination in search.get(part, ()))
 
 
 def picked_text(search: Mapping[str, Any]) -> str:

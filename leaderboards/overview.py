@@ -10,7 +10,7 @@ model that the first words of the source beat says nothing of the method. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.leaderboards.controls import Gate, gate
@@ -172,7 +172,12 @@ def overview(tables: Sequence[Table]) -> Overview:
     columns = _columns(tables)
     if not columns:
         return Overview()
-    rows = [_row(method, marks, columns, tables) for method, marks in _methods(tables, columns).items()]
+    rows_of: dict[str, list[TableRow]] = {}
+    for column in columns:
+        for row in tables[column.place].rows:
+            if row.method in column.cells:
+                rows_of.setdefault(row.method, []).append(row)
+    rows = [_row(method, of_method, columns) for method, of_method in rows_of.items()]
     rows.sort(key=_order)
     return Overview(columns, rows, _notes(tables, columns))
 
@@ -200,15 +205,13 @@ def _column(place: int, table: Table) -> OverviewColumn | None:
     value = base.values[column]
     if value.higher_is_better is None or value.mean is None:
         return None
-    beside = [row for row in (*rows_beside(table, base), *_untrained(table, base)) if column in row.values]
-    chosen = choices(beside, base, column)
+    untrained = [row for row in table.rows if not row.backbone and row.decoding == base.decoding]
+    chosen = choices([*rows_beside(table, base), *untrained], base, column)
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     for method, choice in chosen.items():
-        row = choice.row
-        if row is None:
-            cells[method] = OverviewCell(None, 0, why=choice.why)
-            continue
-        cells[method] = _cell(row, row.values[column], value)
+        cells[method] = OverviewCell(None, 0, why=choice.why)
+        if choice.row is not None:
+            cells[method] = _cell(choice.row, choice.row.values[column], value)
     for row in table.rows:
         if row.diverged and not row.values and row.backbone == base.backbone and row.method not in cells:
             cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value)
@@ -239,13 +242,6 @@ def _texts_of(chosen: Mapping[str, Choice]) -> dict[str, str]:
     return texts
 
 
-def _untrained(table: Table, base: TableRow) -> Iterator[TableRow]:
-    """Yield the rows without a trained model that write as the baseline does: controls that any method should beat."""
-    for row in table.rows:
-        if not row.backbone and row.decoding == base.decoding:
-            yield row
-
-
 def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
     """Return the cell of a row."""
     if value.mean is None or base.mean is None:
@@ -262,27 +258,17 @@ def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
     return OverviewCell(value.mean, value.n, sign * difference, None if value.p is None else value.differs)
 
 
-def _methods(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> dict[str, Sequence[str]]:
-    """Return the marks of every method of the columns."""
-    names = set[str]().union(*(column.cells for column in columns))
-    marks: dict[str, Sequence[str]] = {}
-    for column in columns:
-        for row in tables[column.place].rows:
-            if row.method in names and row.method not in marks:
-                marks[row.method] = [mark for mark in row.marks if mark != "untuned"]
-    return marks
-
-
-def _row(method: str, marks: Sequence[str], columns: Sequence[OverviewColumn], tables: Sequence[Table]) -> OverviewRow:
-    there = [column for column in columns if method in column.cells]
-    trained = any(row.method == method and row.backbone for column in there for row in tables[column.place].rows)
-    n_tasks = sum(column.cells[method].mean is not None for column in there)
-    tested = [column for column in there if column.gate.passed and column.cells[method].differs is not None]
+def _row(method: str, rows: Sequence[TableRow], columns: Sequence[OverviewColumn]) -> OverviewRow:
+    """Return one method over all columns; its rows are given."""
+    cells = [(column, column.cells[method]) for column in columns if method in column.cells]
+    about = (method, [mark for mark in rows[0].marks if mark != "untuned"], any(row.backbone for row in rows))
+    n_tasks = sum(cell.mean is not None for _, cell in cells)
+    tested = [(column, cell) for column, cell in cells if column.gate.passed and cell.differs is not None]
     if len(tested) < MIN_TASKS:
-        return OverviewRow(method, marks, trained, n_tasks)
-    signs = [column.cells[method].difference or 0.0 for column in tested if column.cells[method].differs]
+        return OverviewRow(*about, n_tasks)
+    signs = [cell.difference or 0.0 for _, cell in tested if cell.differs]
     better, worse = sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs)
-    return OverviewRow(method, marks, trained, n_tasks, [column.title for column in tested], better, worse)
+    return OverviewRow(*about, n_tasks, [column.title for column, _ in tested], better, worse)
 
 
 def _order(row: OverviewRow) -> tuple[bool, bool, int, int, str]:

@@ -134,8 +134,7 @@ class TableRow:
         tried: combinations of settings it was picked from.
         picked: which settings these were, how many, and by what one was picked, for people; empty without a search.
         trial_steps: of each combination, as was typed: a number or a share of the steps; empty for all of them.
-        trial_losses: the validation NLL of each combination, nats per token; None for one that has none.
-        tie_break_losses: the same of those that tied and were repeated at full length; none where one was clearly best.
+        tied: how many of these were so near to each other that they were repeated at full length.
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
@@ -155,8 +154,7 @@ class TableRow:
     tried: int = 0
     picked: str = ""
     trial_steps: str = ""
-    trial_losses: tuple[float | None, ...] = ()
-    tie_break_losses: tuple[float | None, ...] = ()
+    tied: int = 0
     controls: tuple[str, ...] = ()
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)

@@ -183,20 +183,17 @@ def tables_and_left_out(
     Damaged files are passed over and noted in the store.
     """
     groups: dict[str, Group] = {}
-    left_out: dict[str, Counter[str]] = defaultdict(Counter)
+    left_out: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))  # keys by task and reason
     diverged, imported, searched = [], [], set[str]()
-    wanted = None
-    if tasks is not None:
-        wanted = set(tasks)
-    for cell in read_cells(store, wanted):
+    for cell in read_cells(store, None if tasks is None else set(tasks)):
         record = cell.trained or cell.failed
         if record is None:  # damaged
             continue
-        task = record["config"]["task"]
+        reasons, key = left_out[record["config"]["task"]], cell.folder.path.name
         searched |= tried_keys(cell.grids)
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
-                left_out[task]["cells run with --limit are left out"] += 1
+                reasons["cells run with --limit are left out"].add(key)
         elif is_imported(record):
             imported.append((record, cell))
         elif record["status"] == "ok":
@@ -204,27 +201,23 @@ def tables_and_left_out(
         elif record["status"] == "diverged":
             diverged.append(record)
         else:
-            left_out[task]["cells failed and have no number"] += 1
+            reasons["cells failed and have no number"].add(key)
     for record in diverged:
         add_diverged(groups, record)
     for record, cell in imported:
         add_imported(groups, record, cell)
-    tried: dict[str, set[str]] = defaultdict(set)  # a cell may be scored on some validation rows and on all
-    for key, group in list(groups.items()):
+    for name, group in list(groups.items()):
+        reasons = left_out[group.shared["task"]]
         if is_of_search(group, searched):
-            tried[group.shared["task"]] |= keys_of(group)
-            del groups[key]
-    for task, keys in tried.items():
-        left_out[task]["cells that a search has tried are left out"] += len(keys)
-    older: dict[tuple[str, str], set[str]] = defaultdict(set)  # a cell may be in several tables of its task
-    for group in groups.values():
+            reasons["cells that a search has tried are left out"] |= keys_of(group)
+            del groups[name]
+            continue
         for reason, keys in leave_out_superseded(group).items():
-            older[group.shared["task"], reason] |= keys
-    for (task, reason), keys in older.items():
-        left_out[task][reason] += len(keys)
+            reasons[reason] |= keys
     with_values(groups.values())
     built = [_table(group, columns) for _, group in sorted(groups.items())]
-    return sorted((table for table in built if table.rows), key=_order), left_out
+    counts = {task: {why: len(keys) for why, keys in reasons.items()} for task, reasons in left_out.items() if reasons}
+    return sorted((table for table in built if table.rows), key=_order), counts
 
 
 def with_values(groups: Collection[Group]) -> None:

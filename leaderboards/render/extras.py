@@ -40,22 +40,12 @@ def extras_of(store: Store, tables: Sequence[Table], prompts: Prompts | None = N
 
 def samples_of(store: Store, table: Table, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
     """Return texts side by side, the same ids for every row that has texts, each of its first seed with any."""
-    texts: dict[str, dict[str, str]] = {}
-    for row in table.rows:
-        written = texts_of(store, table, row)
-        if written:
-            texts[row.id] = written
+    texts = {row.id: written for row in table.rows if (written := texts_of(store, table, row))}
     content = []
     for name in _shared_ids(list(texts.values())):
         prompt, reference = prompts.get(name, ("", ""))
-        content.append(
-            {
-                "id": name,
-                "prompt": _end(prompt),
-                "reference": _start(reference),
-                "texts": {row: _start(written[name]) for row, written in texts.items()},
-            }
-        )
+        of_methods = {row: _start(written[name]) for row, written in texts.items()}
+        content.append({"id": name, "prompt": _end(prompt), "reference": _start(reference), "texts": of_methods})
     return content
 
 
@@ -102,15 +92,11 @@ def _cells(store: Store, table: Table, row: TableRow) -> list[tuple[Mapping[str,
 
 
 def _start(text: str) -> str:
-    if len(text) <= LONGEST:
-        return text
-    return text[: LONGEST - 1] + "…"
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def _end(text: str) -> str:
-    if len(text) <= LONGEST:
-        return text
-    return "…" + text[1 - LONGEST :]
+    return text if len(text) <= LONGEST else "…" + text[1 - LONGEST :]
 
 
 # Training costs ------------------------------------------------------------------------------------------------------
@@ -153,18 +139,11 @@ def costs_of(store: Store, table: Table) -> dict[str, dict[str, dict[int, float]
 
 
 def _times(store: Store, table: Table, row: TableRow) -> list[tuple[Conditions, int, float]]:
-    """Return conditions, seed and seconds of a row's own trained cells."""
+    """Return conditions, seed and seconds of a row's own trainings; a row that reads another method's has none."""
     found: list[tuple[Conditions, int, float]] = []
-    if row.method != row.config.get("method"):
-        return found  # it reads or decodes what another method has trained
-    for key in sorted(row.keys):
-        cell = store.cell(table.task, row.method, key)
-        record = readable(store, cell.trained)
-        if record is None or record["status"] != "ok" or not record.get("train", {}).get("steps"):
-            continue
+    for record, cell in _cells(store, table, row) if row.method == row.config.get("method") else ():
         provenance = cell.provenance()
-        seconds = provenance.get("wall_s")
-        if seconds:
+        if (seconds := provenance.get("wall_s")) and record.get("train", {}).get("steps"):
             found.append((tuple(shared(record, provenance)), int(record["config"]["seed"]), float(seconds)))
     return found
 
@@ -172,17 +151,8 @@ def _times(store: Store, table: Table, row: TableRow) -> list[tuple[Conditions, 
 def shared(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Any]:
     """Yield what two trainings have to share for their seconds to be compared; task and backbone first."""
     config, environment = record["config"], provenance.get("environment", {})
-    trainer = config["trainer"]
-    yield config["task"]
-    yield config["backbone"]
-    yield config["preset"]
-    yield config["seed"]
-    yield record["data"]["train"]["sha256"]
-    for name in ("batch_size", "precision", "max_source", "max_target", "limit"):
-        yield trainer[name]
-    yield record["train"]["steps"]
-    yield provenance.get("host")
-    for name in ("world", "accumulate"):
-        yield provenance.get(name)
-    for name in SAME_MACHINE:
-        yield environment.get(name)
+    yield from (config[name] for name in ("task", "backbone", "preset", "seed"))
+    yield from (config["trainer"][name] for name in ("batch_size", "precision", "max_source", "max_target", "limit"))
+    yield from (record["data"]["train"]["sha256"], record["train"]["steps"])
+    yield from (provenance.get(name) for name in ("host", "world", "accumulate"))
+    yield from (environment.get(name) for name in SAME_MACHINE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.table import Table
 
-__all__ = ["expected_best", "footnotes", "of_marks", "tuning", "under_table"]
+__all__ = ["footnotes", "of_marks", "tuning", "under_table"]
 
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
@@ -98,17 +97,17 @@ def _controls(rows: Sequence[TableRow]) -> Iterator[str]:
 
 
 def tuning(table: Table) -> list[str]:
-    """Return how the settings of methods were picked, the expected result of fewer trials, and what was not tuned."""
+    """Return how the settings of methods were picked, and what was not tuned."""
     tuned = sorted((row for row in table.rows if row.tried), key=lambda row: -row.tried)
     lines = []
     for text in dict.fromkeys(row.picked for row in tuned):
         lines.append(f"{text}: {', '.join(dict.fromkeys(row.method for row in tuned if row.picked == text))}")
-    repeated = {row.method: len(row.tie_break_losses) for row in table.rows if row.tie_break_losses}
+    repeated = {row.method: row.tied for row in table.rows if row.tied}
     lines += [
         f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
         for n, methods in by_number(repeated)
     ]
-    lines += [*_expected_best(table.rows), *_more_tuned(table)]
+    lines += _more_tuned(table)
     if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
         lines.append(
             f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
@@ -125,49 +124,6 @@ def by_number(number_of: Mapping[str, int]) -> Iterator[tuple[int, str]]:
     """
     for number in sorted(set(number_of.values()), reverse=True):
         yield number, ", ".join(method for method, n in number_of.items() if n == number)
-
-
-def _expected_best(rows: Sequence[TableRow]) -> Iterator[str]:
-    """Yield the expected best of 1 to n trials of each method of a backbone: how it does under a smaller budget."""
-    for backbone in dict.fromkeys(row.backbone for row in rows):
-        trials = {row.label: row.trial_losses for row in rows if row.backbone == backbone and _is_tuned(row)}
-        most = max(map(len, trials.values()), default=0)
-        if most < 2:
-            continue
-        where = f"on {backbone}" if backbone else "without a backbone"
-        curves = []
-        for method, losses in trials.items():
-            best = [expected_best(losses, k) for k in range(1, len(losses) + 1)]
-            curves.append(f"{method} {' '.join('-' if math.isinf(loss) else f'{loss:.3f}' for loss in best)}")
-        yield (
-            f"expected best validation NLL of 1 to {most} trials {where} (nats per token; Dodge et al. 2019): "
-            f"{'; '.join(curves)}"
-        )
-
-
-def expected_best(losses: Sequence[float | None], k: int) -> float:
-    """Return the expected lowest of k losses that are drawn, with replacement, from those of n trials.
-
-    sum over i of loss_(i) * (((n - i + 1) / n)^k - ((n - i) / n)^k), with loss_(1) <= ... <= loss_(n): Dodge,
-    Gururangan, Card, Schwartz and Smith 2019, eq. 7, for a loss in place of a score.
-
-    Args:
-        losses: validation NLL of each trial; None for one that diverged or failed, which is infinitely bad.
-        k: how many are drawn, 1 or more.
-
-    >>> expected_best([3.0, 1.0], 1), expected_best([3.0, 1.0], 2)
-    (2.0, 1.5)
-    """
-    ordered = sorted(math.inf if loss is None else loss for loss in losses)
-    n, total = len(ordered), 0.0
-    for place, loss in enumerate(ordered):
-        total += loss * (((n - place) / n) ** k - ((n - place - 1) / n) ** k)
-    return total
-
-
-def _is_tuned(row: TableRow) -> bool:
-    """Return whether settings were tried and make a difference: those of a bigram do not."""
-    return len(row.trial_losses) == 1 or len(set(row.trial_losses)) > 1
 
 
 def _more_tuned(table: Table) -> list[str]:

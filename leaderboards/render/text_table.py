@@ -17,8 +17,6 @@ from rich.text import Text
 
 NARROWEST = 60
 """Characters that a table is laid out for at least."""
-NARROWEST_LABEL = 10
-"""Characters that a column of labels has at least."""
 WIDE = 200
 """Characters of a line where there is no terminal and COLUMNS is not set."""
 LONG = 9
@@ -147,26 +145,12 @@ class TextTable:
         return widths
 
     def narrowed(self, width: int) -> list[int]:
-        """Return the characters of each column where the table is wider than the line.
+        """Return the characters of each column where the table is wider than the line: labels have a third of it.
 
-        A column of labels has a third of the line, or more where a piece that is not broken, such as a method's name,
-        is longer; but never more than half, nor more than is left beside the labels and the widest value that stand in
-        one part with it.
-
-        Args:
-            width: of the line.
+        Where two labels are in every part, each has a quarter. A longer word of a label is folded.
         """
-        widths = list(self.natural)
-        for place in range(self.labels):
-            pieces = [piece for row in self.rows for piece in broken(row[place].plain, 0).split("\n")]
-            longest = max(map(cell_len, [self.headings[place], *pieces]))
-            widths[place] = min(widths[place], max(longest, width // 3), width // 2)
-        left = width - self.total(self.columns[: self.repeated + 1], [0] * len(widths))
-        repeated = self.columns[: self.repeated]
-        fit(widths, repeated, left - max(widths[self.labels :], default=0))
-        for place in range(self.repeated, self.labels):
-            fit(widths, [place], left - sum(widths[: self.repeated]))
-        return widths
+        most = width // (2 + self.repeated)
+        return [min(each, most) if place < self.labels else each for place, each in enumerate(self.natural)]
 
     def parts(self, width: int, widths: Sequence[int]) -> list[list[int]]:
         """Return the columns of each part: the repeated ones, and as many others as the line has room for."""
@@ -208,20 +192,6 @@ class TextTable:
                 cells.append(cell)
             table.add_row(*cells, end_section=number in self.underlined)
         return table
-
-
-def fit(widths: list[int], places: Sequence[int], room: int) -> None:
-    """Make columns so narrow that they have room together, the widest first; none narrower than `NARROWEST_LABEL`.
-
-    >>> widths = [27, 12, 30]
-    >>> fit(widths, [0, 1, 2], 60)
-    >>> widths
-    [24, 12, 24]
-    """
-    for done, place in enumerate(sorted(places, key=lambda place: widths[place])):
-        share = room // (len(places) - done)
-        widths[place] = min(widths[place], max(share, NARROWEST_LABEL))
-        room -= widths[place]
 
 
 def aligned(

@@ -274,7 +274,7 @@ def test_a_search_of_two_methods_and_a_child(bench: Bench, tmp_path: Path) -> No
             assert trial["config"]["evaluation"]["rows"] == 8
     parent, child = found["mle", 1][1], found["mle.continued", 1][1]
     assert child["start"]["config"]["trainer"]["lr"] == parent["config"]["trainer"]["lr"], "the parent is tuned first"
-    assert "expected best validation NLL of 1 to 3 trials" in ended.out
+    assert "picked from 3 combinations by validation NLL" in ended.out
     before = files(results)
     assert bench(*command).code == 0
     assert files(results) == before

@@ -85,9 +85,7 @@ def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width
             assert [cell for cell in cells if cell] == [value for value in values if value]
         for heading, cells in columns:
             if heading == "method":
-                joined = " ".join(cells)
-                assert all(row["label"].split()[0] in joined.split() for row in ours(board))
-                left = joined.replace(" ", "")
+                left = "".join(cells).replace(" ", "")
                 for row in ours(board):
                     label = row["label"].replace(" ", "")
                     assert label in left
