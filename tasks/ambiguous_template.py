@@ -27,8 +27,15 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.mid_recipes import MID
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
-from bench.tasks.files.ambiguous_template import Numbered, expand, read_templates
-from bench.tasks.files.analogies import read, read_lists, split_list, word_pairs
+from bench.tasks.files.ambiguous_template import (
+    Numbered,
+    expand,
+    read,
+    read_lists,
+    read_templates,
+    split_list,
+    word_pairs,
+)
 from bench.tasks.samples import sample_lines
 
 SAMPLE_SEED = 42
@@ -40,7 +47,7 @@ class AmbiguousTemplate(Task):
 
     Args:
         split: `paper` splits five lists independently, as published, with its leak; `clean` splits the three location
-            lists as one, and drops repeated rows; `folder` reads the data folder's own `split_0.5`.
+            lists as one, and drops repeated rows.
         split_seed: shuffles word pairs before they are halved; the authors' own order is not known.
     """
 
@@ -98,7 +105,7 @@ class AmbiguousTemplate(Task):
         },
     }
 
-    def __init__(self, *, split: Literal["paper", "clean", "folder"] = "paper", split_seed: int = 42) -> None:
+    def __init__(self, *, split: Literal["paper", "clean"] = "paper", split_seed: int = 42) -> None:
         super().__init__()
         self.variant, self.split_seed = split, split_seed
 

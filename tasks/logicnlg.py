@@ -20,7 +20,7 @@ from bench.tasks.core.news_recipes import BART
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.logicnlg import Train, missing_files, read_split
+from bench.tasks.files.logicnlg import Train, has_only_the_proxy, read_split
 from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
 
@@ -116,7 +116,7 @@ class LogicNLG(Task):
     def proxy(self, folder: Path) -> bool:
         """Return whether other statements about the same tables stand in for the training split."""
         if self.train_from == "auto":
-            return bool(missing_files(folder)["train"]) and not missing_files(folder, "proxy")["train"]
+            return has_only_the_proxy(folder)
         return self.train_from == "proxy"
 
     def sample(self, split: str) -> Sequence[Example]:

@@ -20,18 +20,22 @@ from typing import Any, ClassVar
 from bench.base.options import Positive
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.stream_recipes import f2_korean, small
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
-from bench.tasks.files.lyrics import read_songs
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.lines import lines
+from bench.tasks.files.published import NAMES, split_files
+from bench.tasks.files.records import read_all
 from bench.tasks.samples import sample_rows
 
 
 class Lyrics(Task):
-    """Songs as one running text; see `bench.tasks.files.lyrics` for the files.
+    """Songs as one running text.
 
-    Indexed songs are decoded, and then tokenised like all text, by a BPE trained on the training songs: the paper's has
-    40,000 tokens too.
+    Files: `train.txt`, `valid.txt` and `test.txt` (.gz too), a song a line in which a tab ends a line of the song, as
+    in F2-Softmax's code; or .jsonl or .parquet with a column `text`.
 
     Args:
         prefix: tokens a generation starts from.
@@ -62,8 +66,14 @@ class Lyrics(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the songs of a split."""
         bad_rows = self.bad_rows(split)
-        path, rows = read_songs(folder, split, bad_rows, "the authors have not released them")
-        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in rows]
+        path = find(folder, [f"{name}.txt" for name in NAMES[split]])
+        if path is not None:
+            songs = ((n - 1, text.replace("\t", "\n")) for n, text in lines(path, bad_rows) if not is_blank(text))
+        else:
+            files = split_files(folder, split, "the authors have not released them")
+            rows = read_all(files, bad_rows, columns={"text": "text"})
+            path, songs = files[0], ((number, row.texts["text"]) for _, number, row in rows)
+        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in songs]
         return Split(split, examples, self.status_of(split, len(examples)), str(path), bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:

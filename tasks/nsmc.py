@@ -11,28 +11,50 @@ stands between spaces (eojeol).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from bench.base.options import Positive
+from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
+from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.stream_recipes import f2_korean, small
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.nsmc import read_films
+from bench.tasks.files.bad_rows import BadRow, BadRows, Skipped
+from bench.tasks.files.expected_files import find
+from bench.tasks.files.lines import lines
+from bench.tasks.files.published import split_files
+from bench.tasks.files.records import checked_text, read_records
 from bench.tasks.samples import sample_rows
+
+SPLITS = ("train", "valid", "test")
+N_REVIEWS = {"train": 150_000, "test": 50_000}
+"""Reviews of the publisher's tables."""
+HEADER = ["id", "document", "label"]
+
+
+class Film(NamedTuple):
+    """A film, or one review without its film: where it stands, its id, what decides its split, and its reviews."""
+
+    file: Path
+    row: str
+    id: str
+    place: str
+    reviews: Sequence[str]
 
 
 class NSMC(Task):
     """Films as one running text.
 
-    Read are films, split by file (`train.jsonl`, ...) or, from the publisher's folder `raw`, by a hash of the film's
-    number (90/5/5); or the publisher's reviews without films, `ratings_train.txt` and `ratings_test.txt`, where each
-    review is a document of its own and 5 % of those for training are for validation. Nobody has published a split by
-    film: all films are `own`, fewer `subset`.
+    Files: `train.jsonl`, `valid.jsonl` and `test.jsonl` (.gz or .parquet too), whose rows have `movie_id` and
+    `reviews`, or `id` and `document` as on the hub; or the publisher's reviews without films, `ratings_train.txt` and
+    `ratings_test.txt`, where each review is a document of its own. Without a file for validation, 5 % of the training
+    rows are held out for it. Nobody has published a split by film.
 
     Args:
         prefix: tokens a generation starts from.
@@ -62,11 +84,44 @@ class NSMC(Task):
         self.stream = Stream(prefix, continuation, columns)
 
     def read(self, folder: Path, split: str) -> Split:
-        """Read the films or reviews of a split."""
+        """Read the films or reviews of a split; what has no word is left out by rule."""
         bad_rows = self.bad_rows(split)
-        films = read_films(folder, split, bad_rows, f"get raw/ from {self.info.source}")
-        examples = [Example(f"{split}/{film.id}", "", text_of(film.reviews)) for film in films.films]
-        return Split(split, examples, films.status, films.origin, (*bad_rows.closed(), *films.left_out))
+        is_table = find(folder, ["ratings_train.txt"]) is not None
+        by_split = {name: self._files(folder, name, is_table) for name in SPLITS}
+        is_held_out = split != "test" and not by_split["valid"]
+        files = by_split["train"] if is_held_out else by_split[split]
+        if not files:
+            raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
+        read_as = BadRows("train", bad_rows.policy) if is_held_out and split == "valid" else bad_rows
+        films = list(_ratings(files, read_as) if is_table else _records(files, read_as))
+        status, origin = "subset", str(files[0])
+        if is_held_out:
+            chosen = held_out([place(film.place) for film in films], ["valid"])
+            if chosen is None:
+                raise DataError(f"{origin}: expected at least 2 different rows, to hold out one for valid")
+            films = [film for number, film in enumerate(films) if chosen.get(number, "train") == split]
+            origin += "; valid held out"
+        elif is_table and len(films) == N_REVIEWS.get(split):
+            status = "official"
+        examples, left_out = [], []
+        for film in films:
+            if all(map(is_blank, film.reviews)):
+                left_out.append(Skipped(film.file.name, film.row, "has no word"))
+            else:
+                examples.append(Example(f"{split}/{film.id}", "", text_of(film.reviews)))
+        return Split(split, examples, status, origin, (*bad_rows.closed(), *left_out))
+
+    def _files(self, folder: Path, split: str, is_table: bool) -> Sequence[Path]:
+        """Return the files of a split; only those of training must be there."""
+        if is_table:
+            path = find(folder, [f"ratings_{split}.txt"])
+            return () if path is None else (path,)
+        try:
+            return split_files(folder, split, f"get {self.info.source}")
+        except MissingError:
+            if split == "train":
+                raise
+            return ()
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated reviews of films there are not."""
@@ -85,3 +140,59 @@ def text_of(lines: Sequence[str]) -> str:
     """
     kept = [" ".join(line.splitlines()).strip() for line in lines]
     return "".join(f"{line}\n" for line in kept if line) + "\n"
+
+
+def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
+    """Yield the rows of JSON lines or parquet: a film with its reviews, or a review alone."""
+    seen: set[str] = set()
+    for path in files:
+        for record in read_records(path, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
+            film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
+            try:
+                if "reviews" not in record.values and "document" not in record.values:
+                    raise BadRow("expected the fields movie_id and reviews, or id and document")
+                texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
+                _check_name(name, seen)
+            except BadRow as problem:
+                bad_rows.add(path, record.row, str(problem))
+                continue
+            seen.add(name)
+            yield Film(path, record.row, name, film or " ".join(texts), texts)
+
+
+def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
+    """Yield the rows of a table without quoting: id, document and label between tabs."""
+    seen: set[str] = set()
+    for path in files:
+        for number, line in lines(path, bad_rows):
+            cells = line.rstrip("\r\n").split("\t")
+            if number == 1 and cells == HEADER:
+                continue
+            try:
+                if len(cells) != len(HEADER):
+                    raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
+                _check_name(cells[0], seen)
+            except BadRow as problem:
+                bad_rows.add(path, f"line {number}", str(problem))
+                continue
+            seen.add(cells[0])
+            yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))
+
+
+def _check_name(name: str, seen: Iterable[str]) -> None:
+    if not name or len(name) > 100:
+        raise BadRow(f"expected an id of 1 to 100 characters, found '{name:.40}'")
+    if name in seen:
+        raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
+
+
+def _reviews(reviews: Any) -> Sequence[str]:
+    """Return the texts of reviews.
+
+    >>> _reviews([{"rating": 9, "review": "좋아요"}, "굿"])
+    ['좋아요', '굿']
+    """
+    if not isinstance(reviews, list):
+        raise BadRow(f"expected a list of reviews, found {repr(reviews):.60}")
+    texts = [review.get("review") if isinstance(review, dict) else review for review in reviews]
+    return [checked_text(text, "review", may_be_empty=True) for text in texts]

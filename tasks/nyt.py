@@ -24,8 +24,7 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.gigaword_form import gigaword_form
-from bench.tasks.files.nitf import Article, parse
-from bench.tasks.files.nyt import File, Rule, files_of, read_rule
+from bench.tasks.files.nyt import Article, File, Rule, files_of, parse, read_rule
 from bench.tasks.samples import sample_rows
 
 LONG = 50

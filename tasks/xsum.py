@@ -9,8 +9,6 @@ and in our own words; the sentence is not in the article:
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +22,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
-from bench.tasks.files.lines import LONGEST_LINE, unpacked
+from bench.tasks.files.lines import read_json
 from bench.tasks.files.published import MADE, evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
 
@@ -81,7 +79,7 @@ class XSum(Task):
     def _shared(self, folder: Path, examples: Sequence[Example]) -> int:
         """Return how many training rows are test rows too."""
         test = self._rows(folder, "test", BadRows("test"))[1]
-        return evaluated_too(examples, {row.id for row in test} | {row.source for row in test})
+        return evaluated_too(examples, test)
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
@@ -100,26 +98,11 @@ def official_splits(folder: Path) -> Mapping[str, str]:
     path = find(folder, [OFFICIAL])
     if path is None:
         return {}
+    listed = read_json(path)
     try:
-        with unpacked(path) as stream:
-            content = stream.read(LONGEST_LINE + 1)
-        if len(content) > LONGEST_LINE:
-            raise ValueError(f"more than {LONGEST_LINE:,} bytes")
-        listed = json.loads(content)
-        if not isinstance(listed, dict) or set(listed) != set(SPLITS):
-            raise ValueError(f"expected ids under {', '.join(SPLITS)}")
-        return _split_of_ids(listed)
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as problem:
-        raise DataError(f"{path}: is not the publisher's list of ids ({problem!s:.150}); get it again") from None
-
-
-def _split_of_ids(listed: Mapping[str, Any]) -> dict[str, str]:
-    split_of: dict[str, str] = {}
-    for name, ids in listed.items():
-        if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-            raise ValueError("expected lists of ids as text")
-        split_of |= dict.fromkeys(ids, SPLITS[name])
-    return split_of
+        return {str(id): SPLITS[name] for name, ids in listed.items() for id in ids}
+    except (AttributeError, LookupError, TypeError):
+        raise DataError(f"{path}: is not the publisher's list of ids; get it again") from None
 
 
 def strangers(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.errors import DataError, MissingError
 from bench.tasks.files.bad_rows import BadRow, BadRows
-from bench.tasks.files.lines import LONGEST_LINE, decoded, lines, unpacked
+from bench.tasks.files.lines import decoded, lines, unpacked
 from bench.tasks.files.records import read_records
 
 
@@ -81,7 +81,7 @@ def _object(path: Path) -> list[tuple[str, Any]]:
     """Return the names and values of a JSON object, in order, repeated names included."""
     try:
         with unpacked(path) as stream:
-            content = decoded(stream.read(LONGEST_LINE + 1), LONGEST_LINE, first=True)
+            content = decoded(stream.read(), first=True)
         loaded = json.loads(content, object_pairs_hook=lambda pairs: pairs)
         if not content.lstrip().startswith("{"):
             raise BadRow("it is no object")

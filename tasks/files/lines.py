@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 
-__all__ = ["LONGEST_LINE", "aligned", "line_feeds", "lines"]
+__all__ = ["REFUSING", "aligned", "decoded", "lines", "numbered", "read_json", "unpacked"]
 
-LONGEST_LINE = 1 << 26  # bytes after unpacking: an archive that promises more is broken or hostile
-CHUNK = 1 << 20
 REFUSING = BadRows("test")
 """For files of which no row may be left out; no option can say otherwise, and so none is named."""
 
 
-def lines(path: Path, bad_rows: BadRows = REFUSING, *, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+def lines(path: Path, bad_rows: BadRows = REFUSING) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that can be used, numbered from 1, with their line ends.
-
-    A line feed ends a line, or in a file without any a carriage return. At most one line is in memory, and of one that
-    is too long only its beginning; a file of carriage returns is in memory whole, and may be as long as a line.
 
     Args:
         path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
-        bad_rows: told about lines that are no text or too long; refuses them by default.
-        longest: most bytes of a line.
+        bad_rows: told about lines that are no text; refuses them by default.
 
     Raises:
         MissingError: the file cannot be opened.
         DataError: it is damaged, or a line may not be skipped; the message names file and line.
     """
-    for number, line in numbered(path, longest):
+    for number, line in numbered(path):
         bad_rows.reached(number)
         try:
-            text = decoded(line, longest, first=number == 1)
+            text = decoded(line, first=number == 1)
         except BadRow as problem:
             bad_rows.add(path, f"line {number}", str(problem))
             continue
@@ -52,12 +47,17 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
     Raises:
         DataError: one file has more lines than the other, or a line may not be skipped.
     """
-    for number, pair in enumerate(_line_pairs(sources, targets), 1):
+    for number, (source, target) in enumerate(zip_longest(numbered(sources), numbered(targets)), 1):
         bad_rows.reached(number)
+        if source is None or target is None:
+            raise DataError(
+                f"{sources} and {targets}: expected as many lines in both; one ends after line {number - 1}; get them "
+                "again"
+            )
         texts = []
-        for path, line in zip((sources, targets), pair, strict=True):
+        for path, line in ((sources, source), (targets, target)):
             try:
-                texts.append(decoded(line, LONGEST_LINE, first=number == 1).strip())
+                texts.append(decoded(line[1], first=number == 1).strip())
                 if is_blank(texts[-1]):
                     raise BadRow("is empty; expected a text")
             except BadRow as problem:
@@ -67,30 +67,13 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
             yield number, texts[0], texts[1]
 
 
-def _line_pairs(sources: Path, targets: Path) -> Iterator[tuple[bytes, bytes]]:
-    both = zip_longest(numbered(sources, LONGEST_LINE), numbered(targets, LONGEST_LINE))
-    for row, (source, target) in enumerate(both):
-        if source is None or target is None:
-            raise DataError(
-                f"{sources} and {targets}: expected as many lines in both; one ends after line {row}; get them again"
-            )
-        yield source[1], target[1]
-
-
-def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file as bytes; one that is too long is cut to one byte more than allowed."""
+def numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file as bytes, numbered from 1."""
     number = 0
     try:
         with unpacked(path) as stream:
-            while line := stream.readline(longest + 1):
-                if number == 0 and b"\n" not in line and len(line) <= longest:  # the whole file
-                    yield from enumerate(line_feeds(line).splitlines(keepends=True), 1)
-                    return
-                number += 1
+            for number, line in enumerate(stream, 1):
                 yield number, line
-                if len(line) > longest and not line.endswith(b"\n"):
-                    while (rest := stream.readline(CHUNK)) and not rest.endswith(b"\n"):
-                        pass
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise DataError(
             f"{path}, line {number + 1}: the packed file is damaged or cut ({problem!s:.100}); get it again"
@@ -99,15 +82,20 @@ def numbered(path: Path, longest: int) -> Iterator[tuple[int, bytes]]:
         raise MissingError(f"{path}, line {number + 1}: cannot be read ({problem.strerror or problem})") from None
 
 
-def line_feeds(content: bytes) -> bytes:
-    r"""Return the content of a file in which line feeds end lines: where there is none, carriage returns may.
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file, packed with gzip or not.
 
-    >>> line_feeds(b"a\rb\r"), line_feeds(b"a\rb\r\n")
-    (b'a\nb\n', b'a\rb\r\n')
+    Raises:
+        MissingError: the file cannot be opened.
+        DataError: it is damaged, or no JSON in UTF-8.
     """
-    if b"\n" in content:
-        return content
-    return content.replace(b"\r", b"\n")
+    try:
+        with unpacked(path) as stream:
+            return json.loads(stream.read().decode("utf-8-sig"))
+    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as problem:
+        raise DataError(f"{path}: expected JSON in UTF-8, found: {problem!s:.150}; get it again") from None
+    except OSError as problem:
+        raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
 
 
 def unpacked(path: Path) -> IO[bytes] | gzip.GzipFile:
@@ -119,22 +107,16 @@ def unpacked(path: Path) -> IO[bytes] | gzip.GzipFile:
     return path.open("rb")
 
 
-def decoded(line: bytes, longest: int, *, first: bool) -> str:
+def decoded(line: bytes, *, first: bool) -> str:
     """Return a line as text.
 
     Args:
         line: with its line end.
-        longest: most bytes.
         first: whether a byte order mark may stand before it.
 
     Raises:
         BadRow: what is wrong with it.
     """
-    if len(line) > longest:
-        advice = "break it into several"
-        if b"\r" in line:
-            advice += ", each ended by a line feed"
-        raise BadRow(f"is longer than {longest:,} bytes; {advice}")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as problem:

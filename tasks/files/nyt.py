@@ -1,8 +1,11 @@
-"""NYT's files: articles of LDC2008T19 by day, unpacked or in the archives of a month, and which split each is in."""
+"""NYT's files: articles of LDC2008T19 by day, unpacked or in the archives of a month, and which split each is in.
+
+Of an article are read the day (`pubdata`), the summary (`abstract`) and the paragraphs of the block `full_text`, in the
+News Industry Text Format 3.3 as LDC2008T19 uses it. Nothing outside a file is ever loaded.
+"""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 import tarfile
@@ -10,14 +13,15 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 from bench.errors import DataError, MissingError
+from bench.tasks.files.bad_rows import BadRow
 from bench.tasks.files.expected_files import find
-from bench.tasks.files.lines import CHUNK, lines, unpacked
-from bench.tasks.files.nitf import LARGEST
+from bench.tasks.files.lines import lines
 
-__all__ = ["File", "Rule", "files_of", "read_rule"]
+__all__ = ["Article", "File", "Rule", "files_of", "parse", "read_rule"]
 
 FIRST_TEST_DAY = "20070101"
 VALID = 9000
@@ -87,30 +91,22 @@ def _place(id: str) -> float:
 
 
 def read_rule(folder: Path, first_year: int) -> Rule:
-    """Read the lists of ids there are: `train_ids.txt`, `valid_ids.txt`, `test_ids.txt`, one id a line; or the folders
-    `train_abstracts_standoff` and `eval_abstracts_standoff` of Durrett et al., whose files are named by ids.
+    """Read the lists of ids there are: `train_ids.txt`, `valid_ids.txt` and `test_ids.txt`, one id a line.
+
+    Durrett et al. 2016 released ids as the names of files: `ls train_abstracts_standoff > train_ids.txt`.
 
     Raises:
         DataError: a list is empty, or an id is in two.
     """
     lists: dict[str, frozenset[str]] = {}
-    for split, standoff in (("train", "train_abstracts_standoff"), ("valid", ""), ("test", "eval_abstracts_standoff")):
+    for split in ("train", "valid", "test"):
         path = find(folder, [f"{split}_ids.txt"])
-        if path is not None:
-            ids = frozenset(line.strip().removesuffix(".xml") for _, line in lines(path) if line.strip())
-        elif standoff and (folder / standoff).is_dir():
-            path = folder / standoff
-            ids = frozenset(file.name for file in path.iterdir())
-        else:
+        if path is None:
             continue
-        if not ids:
-            raise DataError(f"{path}: expected ids of articles, found none")
-        for other_split, other_ids in lists.items():
-            if both := sorted(ids & other_ids):
-                raise DataError(
-                    f"{path}: expected each id in one split, found {both[0]:.40} in the {other_split} split too, "
-                    f"{len(both):,} such ids; correct the lists"
-                )
+        ids = frozenset(line.strip().removesuffix(".xml") for _, line in lines(path) if line.strip())
+        both = sorted(ids.intersection(frozenset().union(*lists.values())))
+        if not ids or both:
+            raise DataError(f"{path}: expected ids of articles, each in one split, found {both[:3] or 'none'}")
         lists[split] = ids
     if "train" in lists and "valid" not in lists:
         held = frozenset(sorted(lists["train"], key=_place)[: round(len(lists["train"]) * VALID / TRAIN_AND_VALID)])
@@ -151,37 +147,71 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
 def _unpacked(month: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
     for path in sorted(month.glob("[0-9][0-9]/*.xml")):
         day = f"{year}{month.name}{path.parent.name}"
-        if rule.split_of(path.stem, day) != split:
-            continue
-        try:
-            with path.open("rb") as stream:
-                content = stream.read(LARGEST + 1)
-        except OSError as problem:
-            raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
-        yield File(path, f"article {path.stem}", day, path.stem, content)
+        if rule.split_of(path.stem, day) == split:
+            yield File(path, f"article {path.stem}", day, path.stem, path.read_bytes())
 
 
 def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
-    """Read the members of a month, forward only; nothing is unpacked to the disk."""
+    """Read the members of a month; nothing is unpacked to the disk."""
     try:
-        with unpacked(archive) as stream, tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as members:
+        with tarfile.open(archive) as members:
             for member in members:
                 name = MEMBER.fullmatch(member.name)
-                if name is None or not member.isreg() or member.issparse():
+                if name is None or not member.isreg():
                     continue
                 id, day = name[3], f"{year}{name[1]}{name[2]}"
                 if rule.split_of(id, day) == split and (data := members.extractfile(member)) is not None:
-                    content = data.read(LARGEST + 1)
-                    if len(content) < min(member.size, LARGEST):
-                        raise EOFError(f"member {name[3]} is cut short")
-                    yield File(archive, f"article {id}", day, id, content)
-            rest = cast("IO[bytes]", members.fileobj)
-            while block := rest.read(CHUNK):  # to the check sum
-                if block.strip(b"\0"):
-                    raise EOFError("what follows is neither a member nor the end")
-            if stream.tell() < members.offset + tarfile.BLOCKSIZE:  # tarfile takes a cut for the end
-                raise EOFError("it has no end")
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError) as problem:
+                    yield File(archive, f"article {id}", day, id, data.read())
+    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as problem:
         raise DataError(f"{archive}: is damaged or cut short ({problem!s:.100}); get it again") from None
-    except OSError as problem:
-        raise MissingError(f"{archive}: cannot be read ({problem.strerror or problem})") from None
+
+
+class Article(NamedTuple):
+    """What an article says of itself: its day as `YYYYMMDD` (empty if it does not), summary and paragraphs."""
+
+    day: str
+    abstract: str
+    paragraphs: tuple[str, ...]
+
+
+def parse(content: bytes) -> Article:
+    """Read one file. White space becomes one space; summary and paragraphs are empty where there are none.
+
+    Raises:
+        BadRow: it is no XML, or no article.
+
+    >>> parse(b'<nitf><head><pubdata date.publication="20060102T000000"/></head><body><body.head><abstract><p>Bridge'
+    ... b' closes (S)</p></abstract></body.head><body.content><block class="full_text"><p>The  bridge</p><p>It</p>'
+    ... b'</block></body.content></body></nitf>')
+    Article(day='20060102', abstract='Bridge closes (S)', paragraphs=('The bridge', 'It'))
+    """
+    if b"<!ENTITY" in content:
+        raise BadRow("declares entities, which no article of the corpus does")
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as problem:
+        raise BadRow(f"is no well-formed XML ({problem!s:.100}); get it again") from None
+    if root.tag != "nitf":
+        raise BadRow(f"expected an article, <nitf>, found <{root.tag!s:.40}>")
+    abstract = ""
+    if (element := root.find("./body/body.head/abstract")) is not None:
+        abstract = _text(element)
+    paragraphs: list[str] = []
+    if (block := root.find("./body/body.content/block[@class='full_text']")) is not None:
+        paragraphs = [_text(paragraph) for paragraph in block.iter("p")]
+    return Article(_day(root), abstract, tuple(filter(None, paragraphs)))
+
+
+def _day(root: ElementTree.Element) -> str:
+    published = root.find("./head/pubdata")
+    if published is None:
+        return ""
+    match = re.match(r"\d{8}", published.get("date.publication", ""))
+    return match[0] if match else ""
+
+
+def _text(element: ElementTree.Element) -> str:
+    """Return the words of an element; paragraphs in it are apart."""
+    parts = element.findall("p") or [element]
+    words = " ".join("".join(part.itertext()) for part in parts).split()
+    return " ".join(words)

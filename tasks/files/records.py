@@ -21,12 +21,11 @@ from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.saved import saved_rows
 
-__all__ = ["FORMATS", "FileRecord", "read_all", "read_records"]
+__all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_all", "read_records"]
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 """What a file name says of its form; all but parquet may end with .gz too."""
 
-LARGEST_CELL = 1 << 26  # characters
 BATCH = 1024  # rows of a parquet file in memory
 
 
@@ -71,18 +70,14 @@ def read_records(
         DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
         UsageError: a saved data set has no such column.
     """
-    if path.is_dir():
-        rows = _saved(path, columns, options)
-    else:
-        rows = _rows(path, bad_rows)
-    for number, row, values in rows:
+    for number, row, values in _rows(path, bad_rows, columns, options):
         bad_rows.reached(number + 1)
         try:
             texts = {}
             for name, column in columns.items():
                 if column not in values:
                     raise BadRow(_absent(values, column, (options or {}).get(name)))
-                texts[name] = _text(values[column], column, may_be_empty)
+                texts[name] = checked_text(values[column], column, may_be_empty=may_be_empty)
             for name, column in (optional or {}).items():
                 texts[name] = _optional_text(values.get(column), column)
         except BadRow as problem:
@@ -110,25 +105,21 @@ def read_all(
         start += last + 1
 
 
-def _rows(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _rows(
+    path: Path, bad_rows: BadRows, columns: Mapping[str, str], options: Mapping[str, str] | None
+) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield number, place and content of each row."""
     form = path.name.lower().removesuffix(".gz")
+    if path.is_dir():
+        saved = enumerate(saved_rows(path, columns, options))
+        return ((number, f"row {number + 1}", values) for number, values in saved)
     if form.endswith((".jsonl", ".ndjson", ".json")):
         return _json_lines(path, bad_rows)
-    if form.endswith(".csv"):
-        return _table(path, bad_rows, ",")
-    if form.endswith(".tsv"):
-        return _table(path, bad_rows, "\t")
+    if form.endswith((".csv", ".tsv")):
+        return _table(path, bad_rows, "\t" if form.endswith(".tsv") else ",")
     if form.endswith(".parquet"):
         return _parquet(path)
     raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
-
-
-def _saved(
-    folder: Path, columns: Mapping[str, str], options: Mapping[str, str] | None
-) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    for number, values in enumerate(saved_rows(folder, columns, options)):
-        yield number, f"row {number + 1}", values
 
 
 def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
@@ -150,7 +141,7 @@ def _object(line: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits, thousands of brackets
         raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
     if not isinstance(record, dict):
-        raise BadRow(f"expected a JSON object with named fields, found {_kind(record)}")
+        raise BadRow(f"expected a JSON object with named fields, found {described(record)}")
     return record
 
 
@@ -164,31 +155,26 @@ def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int,
             last = number
             yield line
 
-    limit = csv.field_size_limit(LARGEST_CELL)
-    try:
-        reader = csv.reader(counted(), delimiter=delimiter, strict=True)
-        header = _header(reader, path)
-        number = 0
-        while True:
-            first = last + 1
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as problem:
-                bad_rows.add(path, f"line {first}", f"expected csv cells, found: {problem}")
-                number += 1
-                continue
-            if not cells:
-                continue
-            if len(cells) == len(header):
-                yield number, f"line {first}", dict(zip(header, cells, strict=True))
-            else:
-                reason = f"expected {len(header)} cells, as the header has, found {len(cells)}"
-                bad_rows.add(path, f"line {first}", reason)
+    csv.field_size_limit(1 << 30)  # a text may be longer than the module's 131,072 characters
+    reader = csv.reader(counted(), delimiter=delimiter, strict=True)
+    header = _header(reader, path)
+    number = 0
+    while True:
+        first = last + 1
+        try:
+            cells = next(reader)
+            if cells and len(cells) != len(header):
+                raise BadRow(f"expected {len(header)} cells, as the header has, found {len(cells)}")
+        except StopIteration:
+            return
+        except (csv.Error, BadRow) as problem:
+            expected = "expected csv cells, found: " if isinstance(problem, csv.Error) else ""
+            bad_rows.add(path, f"line {first}", f"{expected}{problem}")
             number += 1
-    finally:
-        csv.field_size_limit(limit)
+            continue
+        if cells:
+            yield number, f"line {first}", dict(zip(header, cells, strict=True))
+            number += 1
 
 
 def _header(reader: Iterator[list[str]], path: Path) -> list[str]:
@@ -222,15 +208,23 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
         raise MissingError(f"{path}, row {number + 1}: cannot be read ({said:.150})") from None
 
 
-def _text(text: Any, column: str, may_be_empty: bool) -> str:
+def checked_text(text: Any, name: str, *, may_be_empty: bool = False) -> str:
+    """Return a value that is a text.
+
+    Args:
+        text: any value.
+        name: of its field, for messages.
+        may_be_empty: whether nothing of the text need show.
+
+    Raises:
+        BadRow: it is something else, or has a character that no text has.
+    """
     if not isinstance(text, str):
-        raise BadRow(f"expected text in the field '{column}', found {_kind(text)}")
+        raise BadRow(f"expected text in the field '{name}', found {described(text)}")
     if bad := re.search("[\0\ud800-\udfff]", text):
-        raise BadRow(f"the field '{column}' has the character {bad[0]!r}, which is no text")
-    if len(text) > LARGEST_CELL:
-        raise BadRow(f"the field '{column}' has {len(text):,} characters; break it into several")
+        raise BadRow(f"the field '{name}' has the character {bad[0]!r}, which is no text")
     if not may_be_empty and is_blank(text):
-        raise BadRow(f"the field '{column}' is empty; expected a text")
+        raise BadRow(f"the field '{name}' is empty; expected a text")
     return text
 
 
@@ -240,7 +234,7 @@ def _optional_text(value: Any, column: str) -> str:
         return ""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    return _text(value, column, may_be_empty=True)
+    return checked_text(value, column, may_be_empty=True)
 
 
 def _absent(values: Mapping[str, Any], column: str, option: str | None) -> str:
@@ -251,10 +245,10 @@ def _absent(values: Mapping[str, Any], column: str, option: str | None) -> str:
     return f"has no field '{column:.40}'; {advice}: {names}"
 
 
-def _kind(value: Any) -> str:
+def described(value: Any) -> str:
     """Name a JSON value for a message without printing a megabyte.
 
-    >>> _kind([1, 2]), _kind(None)
+    >>> described([1, 2]), described(None)
     ('list [1, 2]', 'nothing (null)')
     """
     if value is None:

@@ -23,7 +23,6 @@ _NAMES = ("table", "caption", "cell", "col_header", "row_idx", "max_rank", "min_
 MARKERS: tuple[str, ...] = tuple(f"<{slash}{name}>" for name in _NAMES for slash in ("", "/"))
 """What `plog` writes around the parts of a table."""
 
-LONGEST_TEXT = 500  # characters of a cell, name or title; the longest of LogicNLG's 636,559 cells has 67
 _LONGEST_NUMBER = 100  # characters searched for a number: any more would be no number, and float() must stay finite
 
 _DIGITS = r"\d++(?:[.,:]\d++)*+(?:(?=st\b|nd\b|rd\b|th\b)|\b)"  # possessive: one pass over a hostile cell
@@ -46,7 +45,7 @@ class Table:
 
 
 class Linearised(NamedTuple):
-    """A table as text, and how many of its linked cells (or their names, or the title) are missing or cut short."""
+    """A table as text, and the number of its linked cells that are missing, and 1 more where the title is cut."""
 
     text: str
     n_dropped: int
@@ -195,29 +194,24 @@ def linearise(
     columns: Sequence[int] | None = None,
     *,
     style: Style = "plog",
-    ranks: bool | None = None,
     cost: Callable[[str], int] | None = None,
     budget: int | None = None,
-    entities: Sequence[str] = (),
 ) -> Linearised:
     """Write the linked columns of a table as text that fits the budget.
 
     What does not fit is left out by rule: the title comes first, then aggregates while they take no more than half of
-    the room, then rows that mention an entity, then the other rows, each from the top; the first cell that does not fit
-    ends it. Cells are kept or left out whole and stand in the table's order. A cell, name or title over 500 characters
-    is cut there before anything else.
+    the room, then rows from the top; the first cell that does not fit ends it. Cells are kept or left out whole and
+    stand in the table's order.
 
     Args:
         table: the table.
         title: its caption.
         columns: indices of the linked columns in the order they are written; None or empty means all.
-        style: `plog` puts markers around everything (see `MARKERS`) and capitalises the words of cells; `compact` is
-            short: `title : name is cell ; name is cell | name is cell ; ...`, one part per row.
-        ranks: write ranks, in `plog` also sums and averages; as a rule `plog` does and `compact` does not.
+        style: `plog` puts markers around everything (see `MARKERS`), writes ranks, sums and averages, and capitalises
+            the words of cells; `compact` is short: `title : name is cell ; name is cell | name is cell ; ...`, one part
+            per row.
         cost: number of tokens of a text, at least 1 for text that is not empty.
         budget: most tokens of the result; None writes everything.
-        entities: what to keep rows for when not all fit. They must be known before the target is: entities found in
-            the target would tell the model what to write.
 
     Raises:
         UsageError: when the budget does not even hold an empty table.
@@ -233,9 +227,7 @@ def linearise(
     if any(not 0 <= column < len(table.header) for column in linked):
         raise ValueError(f"linked columns {linked} must lie between 0 and {len(table.header) - 1}")
     names = tuple(_clean(table.header[column]) or f"column {column + 1}" for column in linked)
-    if ranks is None:
-        ranks = style == "plog"
-    page = _Page(table, title, linked, names, style, ranks)
+    page = _Page(table, title, linked, names, style)
     if budget is None:
         return page.whole()
     if cost is None:
@@ -244,7 +236,7 @@ def linearise(
         whole = page.whole()
         if cost(whole.text) <= budget:
             return whole
-    return _fit(page, cost, budget, entities)
+    return _fit(page, cost, budget)
 
 
 class _Piece(NamedTuple):
@@ -262,12 +254,11 @@ class _Page:
     linked: tuple[int, ...]
     names: tuple[str, ...]
     style: Style
-    ranks: bool
     facts: dict[int, ColumnFacts] = field(default_factory=dict)
 
     def aggregates(self) -> Iterator[_Piece]:
         """Yield sum and average of each linked column that has numbers."""
-        if not self.ranks or self.style != "plog":
+        if self.style != "plog":
             return
         for place, column in enumerate(self.linked):
             text = _aggregates(self._facts(column), self.names[place])
@@ -285,12 +276,9 @@ class _Page:
         return self.result([*self.aggregates(), *self.cells(range(len(self.table.rows)))])
 
     def result(self, kept: list[_Piece]) -> Linearised:
-        """Put pieces in the table's order and count the cells that are not among them, or not in full."""
-        cells = [piece for piece in kept if piece.row >= 0]
-        texts = [self.title, *(self.table.header[column] for column in self.linked)]
-        texts += [self.table.rows[piece.row][self.linked[piece.place]] for piece in cells]
-        missing = len(self.linked) * len(self.table.rows) - len(cells)
-        return Linearised(self.text(kept), missing + sum(len(text) > LONGEST_TEXT for text in texts))
+        """Put pieces in the table's order and count the cells that are not among them."""
+        n_cells = sum(piece.row >= 0 for piece in kept)
+        return Linearised(self.text(kept), len(self.linked) * len(self.table.rows) - n_cells)
 
     def text(self, kept: list[_Piece]) -> str:
         """Put pieces in the table's order, between title and end."""
@@ -304,23 +292,14 @@ class _Page:
         return f"{title} : " + " | ".join(" ; ".join(cells) for cells in rows.values())
 
     def _cell(self, row: int, column: int, name: str) -> str:
-        text, rank = _clean(self.table.rows[row][column]), self._rank(row, column)
+        text = _clean(self.table.rows[row][column])
         if self.style == "compact":
-            return f"{name} is {text}{rank}"
+            return f"{name} is {text}"
         words = " ".join(word.capitalize() for word in text.split(" "))
+        rank, facts = "", self._facts(column)
+        if facts.max_ranks and facts.min_ranks:
+            rank = f" <max_rank> {facts.max_ranks[row]} </max_rank> <min_rank> {facts.min_ranks[row]} </min_rank>"
         return f"<cell> {words} <col_header> {name} </col_header> <row_idx> {row} </row_idx>{rank} </cell>"
-
-    def _rank(self, row: int, column: int) -> str:
-        """Return how a cell's rank is written, nothing where it has none."""
-        if not self.ranks:
-            return ""
-        facts = self._facts(column)
-        if not facts.max_ranks or not facts.min_ranks:
-            return ""
-        largest, smallest = facts.max_ranks[row], facts.min_ranks[row]
-        if self.style == "compact":
-            return f" , rank {largest}"
-        return f" <max_rank> {largest} </max_rank> <min_rank> {smallest} </min_rank>"
 
     def _facts(self, column: int) -> ColumnFacts:
         if column not in self.facts:
@@ -328,7 +307,7 @@ class _Page:
         return self.facts[column]
 
 
-def _fit(page: _Page, cost: Callable[[str], int], budget: int, entities: Sequence[str]) -> Linearised:
+def _fit(page: _Page, cost: Callable[[str], int], budget: int) -> Linearised:
     """Take pieces in order of importance until one does not fit."""
     cut = _shorten_title(page, cost, budget)
     room = budget - cost(page.text([]))
@@ -337,7 +316,7 @@ def _fit(page: _Page, cost: Callable[[str], int], budget: int, entities: Sequenc
     separator = ""
     if page.style == "compact":
         separator = " ;"
-    kept += _affordable(page.cells(_row_order(page.table, entities)), cost, room - price, separator)[0]
+    kept += _affordable(page.cells(range(len(page.table.rows))), cost, room - price, separator)[0]
     while kept and cost(page.text(kept)) > budget:  # tokens of the whole need not be the sum over its pieces
         kept.pop()
     text, n_dropped = page.result(kept)
@@ -370,21 +349,6 @@ def _shorten_title(page: _Page, cost: Callable[[str], int], budget: int) -> bool
     return len(words) < n_words
 
 
-def _row_order(table: Table, entities: Sequence[str]) -> Sequence[int]:
-    """Return the numbers of the rows, those that mention an entity before the others."""
-    wanted = [f" {entity.lower().strip()} " for entity in entities if entity.strip()]
-    if not wanted:
-        return range(len(table.rows))
-    first, rest = list[int](), list[int]()
-    for number, row in enumerate(table.rows):
-        text = f" {' '.join(row)} "
-        if any(entity in text for entity in wanted):
-            first.append(number)
-        else:
-            rest.append(number)
-    return first + rest
-
-
 def _aggregates(facts: ColumnFacts, name: str) -> str:
     if facts.total is None or facts.average is None:
         return ""
@@ -404,8 +368,8 @@ def _rounded(value: float) -> str:
 
 
 def _clean(text: str) -> str:
-    """Cut, straighten the white space, and let no text pass for one of our markers."""
-    short = " ".join(text[:LONGEST_TEXT].split())
+    """Straighten the white space, and let no text pass for one of our markers."""
+    short = " ".join(text.split())
     if "<" in short and any(marker in short for marker in MARKERS):
         return short.replace("<", "< ")
     return short

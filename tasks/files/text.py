@@ -19,7 +19,6 @@ __all__ = ["Document", "Unit", "held_out", "read_documents"]
 
 Unit = Literal["line", "blank_line", "file"]
 
-LONGEST_LINE = 1 << 29  # bytes after unpacking: an archive that promises more is broken or hostile
 _RECORDS = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?|\.parquet$", re.IGNORECASE)
 
 
@@ -77,7 +76,7 @@ def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
     """Join lines where a document has several; a blank one ends a document for `blank_line`."""
     held: list[str] = []
     first = 0
-    for number, line in lines(path, bad_rows, longest=LONGEST_LINE):
+    for number, line in lines(path, bad_rows):
         blank = is_blank(line)
         if unit == "line" and not blank:
             yield Document(path, f"line {number}", line)

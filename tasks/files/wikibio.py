@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -11,7 +12,7 @@ from bench.errors import DataError
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
-from bench.tasks.files.lines import LONGEST_LINE, decoded, numbered
+from bench.tasks.files.lines import decoded, numbered
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_all
 
@@ -20,7 +21,6 @@ __all__ = ["Fields", "Person", "fields_of", "read_people"]
 EMPTY = "<none>"
 """What a field without a value has."""
 
-MOST_SENTENCES = 10_000  # of one biography's introduction
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -52,7 +52,7 @@ def read_people(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tup
         files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
         return files[0], _hub_people(files, bad_rows)
     if summaries := find(folder, _names(split, "summary")):
-        return boxes, _people(boxes, summaries, numbered(summaries, LONGEST_LINE), bad_rows)
+        return boxes, _people(boxes, summaries, numbered(summaries), bad_rows)
     counts, sentences = (needed(folder, _names(split, end), advice) for end in ("nb", "sent"))
     return boxes, _people(boxes, sentences, _first_sentences(counts, sentences), bad_rows)
 
@@ -87,7 +87,7 @@ def _people(
     boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]], bad_rows: BadRows
 ) -> Iterator[Person]:
     """Yield the rows of files that go together; a sentence comes with the number of its line."""
-    both = zip_longest(numbered(boxes, LONGEST_LINE), sentence_lines)
+    both = zip_longest(numbered(boxes), sentence_lines)
     for row, (box, sentence) in enumerate(both):
         if box is None or sentence is None:
             raise DataError(
@@ -95,9 +95,9 @@ def _people(
             )
         path, (number, line) = boxes, box
         try:
-            fields = fields_of(decoded(line, LONGEST_LINE, first=number == 1))
+            fields = fields_of(decoded(line, first=number == 1))
             path, (number, line) = sentences, sentence
-            text = " ".join(decoded(line, LONGEST_LINE, first=number == 1).split())
+            text = " ".join(decoded(line, first=number == 1).split())
             if is_blank(text):
                 raise BadRow("is empty; expected a sentence")
         except BadRow as problem:
@@ -108,19 +108,14 @@ def _people(
 
 def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the first of each person's sentences; there is no next person to find once a count is wrong."""
-    lines = numbered(sentences, LONGEST_LINE)
-    for number, line in numbered(counts, LONGEST_LINE):
+    lines = numbered(sentences)
+    for number, line in numbered(counts):
         text = line.decode("utf-8", "replace").strip()
-        if not (text.isdecimal() and 1 <= int(text[:9]) <= MOST_SENTENCES):
+        mine = list(islice(lines, int(text))) if re.fullmatch("[1-9][0-9]{0,4}", text) else []
+        if not mine or len(mine) < int(text):
             raise DataError(
-                f"{counts}, line {number}: expected a number of sentences from 1 to {MOST_SENTENCES:,}, found "
-                f"'{text:.40}'; get it again"
-            )
-        mine = list(islice(lines, int(text)))
-        if len(mine) < int(text):
-            raise DataError(
-                f"{counts}, line {number}: expected {text} sentences more, and {sentences} has {len(mine)}; get them "
-                "again"
+                f"{counts}, line {number}: expected how many sentences of {sentences} are a person's, found "
+                f"'{text:.40}', and {len(mine)} sentences; get both again"
             )
         yield mine[0]
     if (rest := next(lines, None)) is not None:
@@ -145,22 +140,9 @@ def _table(values: Mapping[str, Any]) -> Fields:
     >>> _table({"input_text": {"table": {"column_header": ["name", "image"], "content": ["tova lind", "<none>"]}}})
     (('name', 'tova lind'),)
     """
-    table = _part(_part(values, "input_text"), "table")
-    names, texts = _part(table, "column_header"), _part(table, "content")
-    if not _are_texts(names) or not _are_texts(texts):
-        raise BadRow("expected input_text.table with column_header and content, two lists of texts")
-    if len(names) != len(texts):
-        raise BadRow(f"expected as many texts as names in input_text.table, found {len(texts)} and {len(names)}")
-    cells = [(name.strip(), " ".join(text.split())) for name, text in zip(names, texts, strict=True)]
-    return tuple((name, text) for name, text in cells if name and text not in ("", EMPTY))
-
-
-def _part(record: Any, name: str) -> Any:
-    """Return a part of what should be a record, None where it is none."""
-    if isinstance(record, Mapping):
-        return record.get(name)
-    return None
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+    match values.get("input_text"):
+        case {"table": {"column_header": list(names), "content": list(texts)}} if len(names) == len(texts):
+            cells = [(str(name).strip(), " ".join(str(text).split())) for name, text in zip(names, texts, strict=True)]
+            return tuple((name, text) for name, text in cells if name and text not in ("", EMPTY))
+        case _:
+            raise BadRow("expected input_text.table with column_header and content, two lists of as many texts")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ from typing import Any
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
+from bench.tasks import nsmc as nsmc_module
 from bench.tasks.encode.codec import Codec
-from bench.tasks.files import nsmc as nsmc_files
 from bench.tasks.nsmc import NSMC
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 
@@ -42,26 +40,6 @@ def test_films_of_split_files(tmp_path: Path, form: str) -> None:
     assert {task.split(split).status for split in ("train", "valid", "test")} == {"subset"}
 
 
-@pytest.mark.parametrize("below", ["", "raw"])
-def test_the_publishers_folder_is_split_by_film(tmp_path: Path, below: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for film, reviews in FILMS.items():
-        content = json.dumps([{"movie_id": film, **review(one)} for one in reviews], ensure_ascii=False)
-        path = tmp_path / below / f"{film}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    task = loaded(NSMC, tmp_path)
-    found = {
-        split: {id.split("/")[1]: row for id, _, row in contents(task, split)} for split in ("train", "valid", "test")
-    }
-    assert {film: row for rows in found.values() for film, row in rows.items()} == {
-        film: text(reviews) for film, reviews in FILMS.items()
-    }
-    assert [len(rows) >= 1 for rows in found.values()] == [True] * 3
-    assert task.split("train").status == "subset"
-    monkeypatch.setattr(nsmc_files, "N_FILMS", 60)
-    assert loaded(NSMC, tmp_path).split("train").status == "own"
-
-
 def ratings(rows: Sequence[str]) -> list[str]:
     return ["id\tdocument\tlabel", *(f"{at}\t{row}\t1" for at, row in enumerate(rows))]
 
@@ -77,7 +55,7 @@ def test_reviews_without_films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert task.split("test").skipped == (("ratings_test.txt", "line 4", "has no word"),)
     assert task.split("train").skipped == (("ratings_train.txt", "line 62", "has no word"),)
     assert (task.split("test").status, task.split("valid").status) == ("subset", "subset")
-    monkeypatch.setattr(nsmc_files, "N_REVIEWS", {"train": 61, "test": 3})
+    monkeypatch.setattr(nsmc_module, "N_REVIEWS", {"train": 61, "test": 3})
     again = loaded(NSMC, tmp_path)
     assert [again.split(split).status for split in ("train", "valid", "test")] == ["subset", "subset", "official"]
 
@@ -112,36 +90,13 @@ def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) ->
         NSMC(columns=0)
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"[", "expected JSON, found"),
-        (b"{}", "expected a list of reviews"),
-        (b'["\xff"]', "byte 3 is not UTF-8"),
-        (b"[" * 99_999, "expected JSON, found"),
-        (b"\x1f\x8b\x08", "cannot be read"),
-    ],
-)
-def test_a_bad_file_of_the_publishers_folder(tmp_path: Path, content: bytes, says: str) -> None:
-    for film in FILMS:
-        (tmp_path / f"{film}.json").write_bytes(content)
-    with pytest.raises(DataError, match=rf"\d+\.json, the whole file: .*{re.escape(says)}") as found:
-        loaded(NSMC, tmp_path).split("train")
-    assert "\n" not in str(found.value)
-    task = loaded(NSMC, tmp_path, "skip")
-    assert len(task.split("train").skipped) == 60 - sum(
-        len(nsmc_files.held_out([nsmc_files.place(film) for film in FILMS], [split]) or ())
-        for split in ("valid", "test")
-    )
-
-
 def test_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*; get raw/ from https"):
+    with pytest.raises(MissingError, match=r"expected train\.jsonl.*; get https"):
         loaded(NSMC, tmp_path).split("train")
     write(tmp_path / "train.jsonl", [record("1", ["a"])])
-    with pytest.raises(MissingError, match=r"has no file for the test split; get raw/"):
+    with pytest.raises(MissingError, match=r"has no file for the test split; get https"):
         loaded(NSMC, tmp_path).split("test")
-    with pytest.raises(DataError, match=r"train\.jsonl: expected more than 1 different rows, to hold out one"):
+    with pytest.raises(DataError, match=r"train\.jsonl: expected at least 2 different rows, to hold out one"):
         loaded(NSMC, tmp_path).split("train")
 
 

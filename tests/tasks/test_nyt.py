@@ -13,10 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files import nitf
 from bench.tasks.files.bad_rows import BadRow
-from bench.tasks.files.nitf import parse
-from bench.tasks.files.nyt import Rule, read_rule
+from bench.tasks.files.nyt import Rule, parse, read_rule
 from bench.tasks.nyt import NYT
 from tests.tasks.news_files import contents, loaded
 
@@ -143,24 +141,13 @@ def test_lists_of_ids_decide_where_there_are_any(tmp_path: Path) -> None:
     assert "by ids" in task.split("test").origin
 
 
-def test_the_released_annotations_are_lists_by_their_names(tmp_path: Path) -> None:
-    for folder, names in (("train_abstracts_standoff", range(100, 200)), ("eval_abstracts_standoff", [1])):
-        (tmp_path / folder).mkdir()
-        for name in names:
-            (tmp_path / folder / str(name)).touch()
-    rule = read_rule(tmp_path, 2003)
-    assert {split: len(found) for split, found in rule.lists.items()} == {"train": 91, "test": 1, "valid": 9}
-    assert rule.lists["valid"] == {str(name) for name in range(100, 109)}, "those with the smallest hash"
-    assert rule.split_of("16", "20070101") == "", "the day does not matter then"
-
-
 def test_lists_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "train_ids.txt").write_text("1\n2\n")
     (tmp_path / "test_ids.txt").write_text("2\n")
-    with pytest.raises(DataError, match=r"test_ids\.txt: expected each id in one split, found 2 in the train split"):
+    with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, each in one split, found .'2'."):
         read_rule(tmp_path, 2003)
     (tmp_path / "test_ids.txt").write_text("\n")
-    with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, found none"):
+    with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, each in one split, found none"):
         read_rule(tmp_path, 2003)
 
 
@@ -206,12 +193,6 @@ def test_an_article_is_read_once(tmp_path: Path) -> None:
         loaded(NYT, laid(tmp_path, files, "folders")).split("train")
 
 
-def test_a_file_without_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nitf, "LARGEST", 100)
-    with pytest.raises(BadRow, match="has more than 100 bytes"):
-        parse(article("20030101"))
-
-
 def packed(place: Path, content: bytes) -> Path:
     path = place / "data" / "2006" / "12.tgz"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +204,7 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     whole = tar({f"12/31/{n}.xml": article("20061231") for n in range(20, 30)})
     broken = bytearray(whole)
     broken[len(whole) // 3 // 512 * 512 : len(whole) // 3 // 512 * 512 + 4096] = b"\x01" * 4096
-    cuts = [1536 * 4, 1536 * 4 + 100, 1536 * 4 + 512, 1536 * 4 + 1000, 1536 * 10]
+    cuts = [1536 * 4 + 100, 1536 * 4 + 1000]
     damaged = [gzip.compress(whole)[:-9], gzip.compress(whole)[:300], *(gzip.compress(whole[:cut]) for cut in cuts),
                gzip.compress(b"no archive"), b"no gzip", gzip.compress(whole)[:-8] + b"12345678"]  # fmt: skip
     for content in damaged:

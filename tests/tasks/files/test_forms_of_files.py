@@ -17,10 +17,9 @@ from bench.errors import BenchError, DataError
 from bench.tasks import TASKS
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.sources import Source
-from bench.tasks.files.lines import lines
 from tests.tasks.files.test_mutated_files import FILES
 
-LINE_ENDS = {"LF": b"\n", "CRLF": b"\r\n", "CR": b"\r"}
+LINE_ENDS = {"LF": b"\n", "CRLF": b"\r\n"}
 MARK = b"\xef\xbb\xbf"
 NOT_PACKED = ("questions-words.txt", "templates.json", "all_csv/1-1.csv", ".xml")
 """What publishers have plain or in an archive, and no reader takes packed by itself."""
@@ -138,31 +137,3 @@ def test_an_id_that_is_there_twice_is_named_with_file_and_row(tmp_path: Path, ta
     folder = written(tmp_path, {**FILES[task], name: changed}.items())
     with pytest.raises(DataError, match=r"train\.jsonl, line 2: has the id '0'.*expected each id once"):
         rows(folder, task)
-
-
-def test_two_rows_of_one_id_are_refused_whatever_reader_made_them(tmp_path: Path) -> None:
-    (tmp_path / "raw").mkdir()
-    for name in ("7.json", "8.json", "9.json"):
-        (tmp_path / "raw" / name).write_text(json.dumps([{"review": f"좋아요 {name}"}]), encoding="utf-8")
-    packed = gzip.compress((tmp_path / "raw" / "7.json").read_bytes())
-    (tmp_path / "raw" / "7.json.gz").write_bytes(packed)
-    problems = []
-    for split in ("train", "valid", "test"):
-        try:
-            rows(tmp_path, "nsmc", split)
-        except DataError as problem:
-            problems.append(str(problem))
-    (said,) = problems
-    assert "have the id" in said
-    assert "/7'; expected each id once" in said
-
-
-@pytest.mark.parametrize("end", LINE_ENDS)
-def test_lines_are_numbered_alike_whatever_ends_them(tmp_path: Path, end: str) -> None:
-    (tmp_path / "x").write_bytes(b"a\n\nb".replace(b"\n", LINE_ENDS[end]))
-    assert [(number, line.strip()) for number, line in lines(tmp_path / "x")] == [(1, "a"), (2, ""), (3, "b")]
-
-
-def test_a_carriage_return_within_a_line_ends_none(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"a\rb\nc\n")
-    assert list(lines(tmp_path / "x")) == [(1, "a\rb\n"), (2, "c\n")]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,12 @@ from hypothesis import strategies as st
 
 from bench.errors import BenchError, DataError
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.lines import LONGEST_LINE, aligned, lines
+from bench.tasks.files.lines import aligned, lines
 from bench.tasks.files.records import FileRecord, read_records
 
 COLUMNS = {"source": "source", "target": "target"}
 ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-LONG_FUZZ = settings(FUZZ, max_examples=1000)
 
 
 def jsonl(rows: list[dict[str, Any]]) -> bytes:
@@ -89,18 +87,6 @@ mutated = given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), 
 def test_a_mutated_file_gives_rows_or_says_where_and_why(
     tmp_path: Path, name: str, what: str, place: float, packed: bool
 ) -> None:
-    read_mutated(tmp_path, name, what, place, packed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMS)
-@LONG_FUZZ
-@mutated
-def test_so_do_a_thousand(tmp_path: Path, name: str, what: str, place: float, packed: bool) -> None:
-    read_mutated(tmp_path, name, what, place, packed)
-
-
-def read_mutated(tmp_path: Path, name: str, what: str, place: float, packed: bool) -> None:
     """Read a form with one mutation, of what is packed or of the packed file."""
     make = FORMS[name.removesuffix(".gz")]
     raw = make(ROWS)
@@ -150,23 +136,6 @@ def test_a_bad_row_is_refused_or_counted(tmp_path: Path, row: Any, reason: str) 
     for split in ("valid", "test"):
         with pytest.raises(DataError, match=f"a {split} split never skips rows"):
             read(tmp_path / "x.jsonl", content, "skip", split)
-
-
-def test_a_line_of_100_mb_is_named_without_being_held(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    with gzip.open(path, "wb", compresslevel=1) as stream:
-        stream.write(jsonl(ROWS[:1]) + b'{"source": "')
-        for _ in range(100):
-            stream.write(b"a" * 2**20)
-        stream.write(b'"}\n' + jsonl(ROWS[1:2]))
-    bad_rows = BadRows("train", "skip")
-    tracemalloc.start()
-    found = list(read_records(path, bad_rows, columns=COLUMNS))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert [record.number for record in found] == [0, 2]
-    assert bad_rows.skipped[0][1:] == ("line 2", f"is longer than {LONGEST_LINE:,} bytes; break it into several")
-    assert peak < 4 * LONGEST_LINE
 
 
 def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(tmp_path: Path) -> None:

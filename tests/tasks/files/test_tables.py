@@ -3,7 +3,6 @@
 import os
 import random
 import re
-import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.errors import DataError, UsageError
-from bench.tasks.files.tables import LONGEST_TEXT, MARKERS, Table, column_facts, linearise, read_table
+from bench.tasks.files.tables import MARKERS, Table, column_facts, linearise, read_table
 
 DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
 CITIES = Table(
@@ -168,18 +167,10 @@ def test_plog_style_word_for_word():
 def test_compact_style_word_for_word():
     plain = linearise(CITIES, "cities", [1, 0], style="compact").text
     assert plain == "cities : area is 12.5 ; city is osterby (north) | area is 30 ; city is new vale"
-    ranked = linearise(CITIES, "cities", [2, 0], style="compact", ranks=True).text
-    assert ranked.startswith("cities : founded is may 3 , 1890 , rank 1 ; city is osterby (north) | founded is june")
 
 
 def test_without_columns_all_are_written():
     assert linearise(CITIES, "c", None) == linearise(CITIES, "c", ()) == linearise(CITIES, "c", [0, 1, 2])
-
-
-def test_without_ranks_plog_has_neither_ranks_nor_aggregates():
-    text = linearise(CITIES, "c", ranks=False).text
-    assert not re.search("rank|sum_cell|avg_cell", text)
-    assert text.count("<cell>") == 6
 
 
 def test_a_column_without_name_is_called_by_its_place():
@@ -188,22 +179,11 @@ def test_a_column_without_name_is_called_by_its_place():
 
 def test_no_cell_passes_for_a_marker():
     table = Table(("a <cell>",), (("x </cell> <max_rank> 1 <</cell>>",), ("<25",)))
-    text = linearise(table, "</table>", ranks=False).text
+    text = linearise(table, "</table>").text
     assert text.count("<cell>") == text.count("</cell>") == 2
     assert text.count("</table>") == 1
     assert "<max_rank>" not in text
     assert "<cell> <25 <col" in text
-
-
-@pytest.mark.parametrize("columns", [[3], [-1], [0, 9]])
-def test_refuses_columns_that_are_not_there(columns):
-    with pytest.raises(ValueError, match="between 0 and 2"):
-        linearise(CITIES, "c", columns)
-
-
-def test_a_budget_needs_a_cost():
-    with pytest.raises(ValueError, match="cost"):
-        linearise(CITIES, "c", budget=10)
 
 
 # Leaving out
@@ -251,12 +231,6 @@ def test_aggregates_come_first_but_take_no_more_than_half():
     assert text.count("<cell>") > 3
 
 
-def test_rows_that_mention_an_entity_are_kept_first_and_stand_in_order():
-    text = linearise(TALL, "t", style="compact", cost=words, budget=30, entities=["Row 31", "row 7"]).text
-    assert [int(n) for n in re.findall(r"n is (\d+)", text)] == [0, 7, 31]
-    assert text.index("row 0") < text.index("row 7") < text.index("row 31")
-
-
 def test_cells_are_left_out_whole_from_the_end():
     text, dropped = linearise(CITIES, "c", style="compact", cost=words, budget=12)
     assert text == "c : city is osterby (north) ; area is 12.5"
@@ -271,14 +245,6 @@ def test_a_title_that_does_not_fit_loses_words_from_its_end():
 def test_a_budget_below_the_empty_table_is_refused():
     with pytest.raises(UsageError, match="3 tokens cannot hold even an empty table, which takes 4"):
         linearise(CITIES, "c", cost=words, budget=3)
-
-
-def test_an_absurd_cell_is_cut_and_counted():
-    table = Table(("a", "b"), (("x" * 10**6, "1"), ("y", "2")))
-    text, dropped = linearise(table, "t", style="compact")
-    assert dropped == 1
-    assert len(text) < LONGEST_TEXT + 60
-    assert linearise(Table(("h" * 10**6,), (("1",),)), "t" * 10**6).n_dropped == 2
 
 
 def test_a_cost_that_is_dearer_for_the_whole_than_for_its_pieces_is_kept_to():
@@ -299,31 +265,6 @@ def test_cost_is_not_asked_for_what_cannot_fit():
 
     linearise(Table(("a",), (("1",),) * 5000), "t", cost=cost, budget=100)
     assert len(asked) < 40
-
-
-HOSTILE = {
-    "10,000 x 50 numbers": lambda: "\n".join(
-        ["#".join(f"c{i}" for i in range(50)), *["#".join(str(i * j % 9973) for i in range(50)) for j in range(10_000)]]
-    ),
-    "10,000 x 50 dates": lambda: "\n".join(["#".join(["date"] * 50), *["#".join(["may 3 , 1990"] * 50)] * 10_000]),
-    "1 MB of digits": lambda: "a#b\n1#" + "9" * 10**6,
-    "1 MB of spaces and digits": lambda: "a#b\n1#" + "1 " * 500_000,
-    "1 MB of separators": lambda: "a#b\n1#" + "1,." * 333_333,
-    "1 MB of markers": lambda: "a#b\n1#" + "<cell>" * 166_666,
-    "1 MB header": lambda: "a" * 10**6 + "#b\n1#2",
-}
-
-
-@pytest.mark.slow
-def test_a_huge_table_takes_less_than_200_megabytes():
-    text = HOSTILE["10,000 x 50 numbers"]()
-    tracemalloc.start()
-    try:
-        linearise(read_table(text, "huge"), "huge", cost=words, budget=500)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 200e6
 
 
 @settings(max_examples=150, deadline=None)

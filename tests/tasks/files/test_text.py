@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import time
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
-from bench.tasks.core.pieces import pieces
 from bench.tasks.files import text as text_files
 from bench.tasks.files.text import Document, Unit, held_out, read_documents
 
@@ -129,57 +126,11 @@ def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
         list(read_documents([tmp_path / "gone.txt"]))
 
 
-def test_a_line_beyond_all_bounds_is_refused_before_it_is_unpacked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_files, "LONGEST_LINE", 1000)
-    assert read(tmp_path / "x.txt", b"a" * 999 + b"\nb") == [("line 1", "a" * 999), ("line 2", "b")]
-    bomb = gzip.compress(b"a\n" + b"b" * 2 * 10**7, mtime=0)
-    tracemalloc.start()
-    with pytest.raises(DataError, match=r"line 2: is longer than 1,000 bytes"):
-        read(tmp_path / "x.txt", bomb)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10**6
-
-
-def test_a_long_line_takes_linear_time_and_little_memory(tmp_path: Path) -> None:
-    size = 2_000_000
-    (tmp_path / "x.txt").write_bytes(b"some words of one long line " * (size // 28))
-    began = time.monotonic()
-    (document,) = read_documents([tmp_path / "x.txt"])
-    tracemalloc.start()
-    n_words = sum(piece.count(" ") + 1 for piece in pieces(document.text, 96))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert n_words == size // 28 * 6
-    assert peak < 3 * 10**6, "the words of one window"
-    assert time.monotonic() - began < 10, "about 1 s when it is linear, most of it for tracing"
-
-
 # Shares -----------------------------------------------------------------------------------------------------------
 
 
 def documents(texts: list[str]) -> list[Document]:
     return [Document(Path("x.txt"), f"line {i}", text) for i, text in enumerate(texts)]
-
-
-def test_about_one_document_in_twenty_is_held_out_for_each_split() -> None:
-    texts = [f"words of number {i}" for i in range(4000)]
-    found = held_out(documents(texts), ["valid", "test"], 4)
-    shares = [list(found.values()).count(split) for split in ("valid", "test")]
-    assert all(150 < n < 250 for n in shares), shares
-    again = held_out(documents([f" words  of\tnumber {i}\r\n" for i in range(4000)]), ["test"], 4)
-    assert again == {number: split for number, split in found.items() if split == "test"}
-
-
-def test_equal_documents_go_together_and_short_ones_stay() -> None:
-    texts = [f"words of number {i % 50}" for i in range(500)] + ["short"] * 100
-    found = held_out(documents(texts), ["valid", "test"], 4)
-    assert {number % 50 for number, split in found.items() if split == "test"}.isdisjoint(
-        {number % 50 for number, split in found.items() if split == "valid"}
-    )
-    assert {number for number in range(500) if number % 50 in {n % 50 for n in found}} == set(found)
 
 
 def test_a_split_is_never_empty_and_training_neither(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,7 @@
 """The built-in samples: their rows are pinned by hash, enough to learn from, and none is in two splits."""
 
-import re
-
 import pytest
 
-from bench.errors import DataError
 from bench.tasks import TASKS, samples
 from bench.tasks.samples import sample_rows
 
@@ -53,10 +50,8 @@ def written(tmp_path, monkeypatch):
         return sample_rows("story", "train")
 
     samples.sample_rows.cache_clear()
-    samples._language.cache_clear()
     yield write
     samples.sample_rows.cache_clear()
-    samples._language.cache_clear()
 
 
 LANGUAGE = (
@@ -83,32 +78,6 @@ def test_numbers_are_forms_and_words_and_text_stands_for_itself(written):
 
 def test_rows_of_a_file_without_forms_are_what_they_say(written):
     assert written('{"split":"train","n":[1,2]}') == ({"id": "sample-train-000", "n": [1, 2]},)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            '{"split":"train","story":[1]}',
-            "line 4: expected the number of a form, below 1, found 1; the file is",
-        ),
-        ('{"split":"train","story":[-1]}', "expected the number of a form, below 1, found -1"),
-        ('{"split":"train","story":[0,2,0]}', "expected the number of a dish, below 2, found 2"),
-        ('{"split":"train","story":[0,1]}', "expected the number of a fruit, below 2, found None"),
-        ('"A {nut}."', "line 4: no list above it is called nut"),
-        ('{"split":"train","story"', "line 4: Expecting"),
-        ("[]", "line 4: it is neither an object nor text"),
-        ('{"split":"test","story":[]}', "expected rows of the split 'train', found none; install bench again"),
-    ],
-)
-def test_a_damaged_file_is_named(written, line, message):
-    with pytest.raises(DataError, match=re.escape(message)):
-        written(*LANGUAGE, line)
-
-
-def test_a_sample_that_is_not_there_is_named(written):
-    with pytest.raises(DataError, match=r"nothing\.jsonl: expected a built-in sample, .*; install bench again"):
-        sample_rows("nothing", "train")
 
 
 # --- the rows of every task ---
