@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from bench.base.options import Positive
-from bench.errors import DataError, MissingError
+from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
@@ -96,9 +96,7 @@ class NSMC(Task):
         films = list(_ratings(files, read_as) if is_table else _records(files, read_as))
         status, origin = "subset", str(files[0])
         if is_held_out:
-            chosen = held_out([place(film.place) for film in films], ["valid"])
-            if chosen is None:
-                raise DataError(f"{origin}: expected at least 2 different rows, to hold out one for valid")
+            chosen = held_out([place(film.place) for film in films], ["valid"], origin)
             films = [film for number, film in enumerate(films) if chosen.get(number, "train") == split]
             origin += "; valid held out"
         elif is_table and len(films) == N_REVIEWS.get(split):

@@ -21,12 +21,10 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
-from bench.tasks.fetch.hub_copies import HubRows
-from bench.tasks.fetch.sources import Source
+from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.user_files import expanded, files_of, named, split_folders
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, origin_of
 from bench.tasks.samples import sample_rows
 
 
@@ -65,7 +63,8 @@ class Pairs(Task):
     """
 
     name: str = "pairs"
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "title"}) | OPTIONS
+    user_data: UserData
+    places: ClassVar[frozenset[str]] = LOCATIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own sources and targets",
         source="",
@@ -98,53 +97,34 @@ class Pairs(Task):
         title: str = "",
     ) -> None:
         super().__init__()
-        self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
-        self.path, self.valid_path, self.test_path = path, valid_path, test_path
+        data_set = DataSet(hub, config, revision) if hub else None
+        splits = {"train": train_split, "valid": valid_split, "test": test_split}
+        self.user_data = UserData(FORMATS, path, valid_path, test_path, data_set, splits)
         self.columns = {"source": source, "target": target}
         self.title = title
         self.references = references
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
-        """Refuse columns that are not two, and files to evaluate on without one to train on."""
-        if (options["valid_path"] or options["test_path"]) and not options["path"]:
-            raise UsageError("task.valid_path and task.test_path need task.path, the rows to train on")
-        check_together(options)
+        """Refuse columns that are not two, and locations that contradict each other."""
+        check_user_data(options)
         source, target = options["source"], options["target"]
         if not source or not target or source == target:
             raise UsageError(f"task.source and task.target are two columns, not '{source}' and '{target}'")
 
-    def source_from(self, source: Source) -> Source:
-        """Return where rows come from; `path` and `hub` go before any data folder."""
-        if self.data_set.hub:
-            return self.data_set.source(source)
-        if not self.path:
-            return source
-        place = expanded(self.path)
-        return Source(place, f"task.path: {place}")
-
-    def hub_rows(self) -> HubRows | None:
-        """Return which data set of the hub the rows are of, or None."""
-        if not self.data_set.hub or self.source.folder is None:
-            return None
-        return self.data_set.hub_rows(self.source.folder)
-
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""
         bad_rows = self.bad_rows(split)
-        if self.data_set.hub:
-            files = split_folders(folder, self.data_set.splits)
-        else:
-            files = files_of(folder, self.valid_path, self.test_path, FORMATS)
-        missing = [name for name in ("valid", "test") if name not in files]
+        files = self.user_data.files(folder)
         mine = files.get(split, files["train"])
-        origin = named(mine)
-        if split not in files:  # these rows are in the training file, and are read as such
-            rows = self._rows(mine, BadRows("train", bad_rows.policy))
-        else:
-            rows = self._rows(mine, bad_rows)
+        # Rows that are held out are in the training file, and are read as such.
+        rows = self._rows(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
+        origin = origin_of(mine)
+        missing = [name for name in ("valid", "test") if name not in files]
         if missing and (split == "train" or split in missing):
-            rows = self._share(rows, missing, split, origin)
+            remedy = "; set task.valid_path and task.test_path"
+            chosen = held_out([place(self.group_of(row)) for row in rows], missing, origin, remedy)
+            rows = [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
             origin += f"; {' and '.join(missing)} held out"
         return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed(), commit_of(folder))
 
@@ -169,16 +149,6 @@ class Pairs(Task):
         if not rows:
             raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
         return rows
-
-    def _share(self, rows: Sequence[TextPair], missing: Sequence[str], split: str, origin: str) -> list[TextPair]:
-        chosen = held_out([place(self.group_of(row)) for row in rows], missing)
-        if chosen is None:
-            raise DataError(
-                f"{origin}: expected at least {len(missing) + 1} different sources, to hold out one for "
-                f"{' and one for '.join(missing)}; found {len({row.source for row in rows})}; set task.valid_path and "
-                "task.test_path"
-            )
-        return [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
 
     def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:
         targets: dict[str, dict[str, None]] = {}

@@ -8,26 +8,46 @@ generation continues its first words. `--set task.hub=owner/name task.column=tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
+from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.pieces import is_blank, longest_word, pieces
+from bench.tasks.core.pieces import has_words, is_blank, longest_word, pieces
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.fetch.data_sets import OPTIONS, DataSet, check_together, commit_of
-from bench.tasks.fetch.hub_copies import HubRows
-from bench.tasks.fetch.sources import Source
+from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.text import Document, Unit, held_out, read_documents
-from bench.tasks.files.user_files import expanded, files_of, named, split_folders
+from bench.tasks.files.lines import REFUSING, lines
+from bench.tasks.files.records import read_records
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, origin_of
 from bench.tasks.samples import sample_rows
 
 LEAST_REST = 8
 """Words after the prompt that an evaluated passage has at least."""
+
+
+TEXTS = (".txt", ".jsonl")
+"""Forms of running text; each may end with .gz too."""
+RECORDS = re.compile(r"\.(?:jsonl|ndjson|json)(?:\.gz)?|\.parquet$", re.IGNORECASE)
+Unit = Literal["line", "blank_line", "file"]
+
+
+class Document(NamedTuple):
+    """One document: its file, where it stands in it, and its text, in which any white space separates words."""
+
+    file: Path
+    row: str
+    text: str
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"{self.file}, {self.row}"
 
 
 class Text(Task):
@@ -61,8 +81,9 @@ class Text(Task):
     """
 
     name: str = "text"
+    user_data: UserData
     ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
-    places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "column", "title"}) | OPTIONS
+    places: ClassVar[frozenset[str]] = LOCATIONS | {"column"}
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="your own text, plain or jsonl",
         source="",
@@ -135,25 +156,21 @@ class Text(Task):
         title: str = "",
     ) -> None:
         super().__init__()
-        self.data_set = DataSet(hub, config, revision, {"train": train_split, "valid": valid_split, "test": test_split})
-        self.column = column or field
-        self.title = title
-        self.path, self.valid_path, self.test_path = path, valid_path, test_path
-        self.field, self.document = field, document
+        data_set = DataSet(hub, config, revision) if hub else None
+        splits = {"train": train_split, "valid": valid_split, "test": test_split}
+        self.user_data = UserData(TEXTS, path, valid_path, test_path, data_set, splits)
+        self.column, self.document, self.title = column or field, document, title
         self.words, self.prompt_words = words, prompt_words
-        self._held: Mapping[int, str] | None = None
 
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
-        """Refuse passages that are too short, and files to evaluate on without one to train on."""
+        """Refuse passages that are too short, and locations that contradict each other."""
         words, prompt_words = options["words"], options["prompt_words"]
         if words < prompt_words + LEAST_REST:
             raise UsageError(
                 f"task.words is at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
             )
-        if (options["valid_path"] or options["test_path"]) and not options["path"]:
-            raise UsageError("task.valid_path and task.test_path need task.path, the text to train on")
-        check_together(options)
+        check_user_data(options)
         if options["column"] and not options["hub"]:
             raise UsageError("task.column needs task.hub, the data set; a field of jsonl files is task.field")
 
@@ -162,46 +179,28 @@ class Text(Task):
         """Fewest words of an evaluated passage."""
         return self.prompt_words + LEAST_REST
 
-    def source_from(self, source: Source) -> Source:
-        """Return where rows come from; `path` and `hub` go before any data folder."""
-        if self.data_set.hub:
-            return self.data_set.source(source)
-        if not self.path:
-            return source
-        place = expanded(self.path)
-        return Source(place, f"task.path: {place}")
-
     def cluster_of(self, name: str) -> str:
         """Return the document."""
         return name.rpartition("/")[0]
 
-    def hub_rows(self) -> HubRows | None:
-        """Return which data set of the hub the rows are of, or None."""
-        if not self.data_set.hub or self.source.folder is None:
-            return None
-        return self.data_set.hub_rows(self.source.folder)
-
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
-        if self.data_set.hub:
-            files = split_folders(folder, self.data_set.splits)
-        else:
-            files = files_of(folder, self.valid_path, self.test_path)
-        missing = [name for name in ("valid", "test") if name not in files]
-        mine = files.get(split, files["train"])
         bad_rows = self.bad_rows(split)
-        as_training = BadRows("train", bad_rows.policy)
-        read_as = bad_rows
-        if split not in files:  # these documents are in the training text, and are read as such
-            read_as = as_training
-        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.column, self.document, read_as))
-        origin = named(mine)
+        files = self.user_data.files(folder)
+        mine = files.get(split, files["train"])
+        # Documents that are held out are in the training text, and are read as such.
+        read_as = bad_rows if split in files else BadRows("train", bad_rows.policy)
+        documents = list(enumerate(read_documents(mine, self.column, self.document, read_as)))
+        origin = origin_of(mine)
+        missing = [name for name in ("valid", "test") if name not in files]
         if missing and (split == "train" or split in missing):
-            if self._held is None:
-                every = read_documents(files["train"], self.column, self.document, as_training)
-                self._held = held_out(every, missing, self.least)
-            split_of = self._held
-            documents = (numbered for numbered in documents if split_of.get(numbered[0], "train") == split)
+            remedy = (
+                f" of {self.least} words or more; set task.document (line, blank_line or file), task.prompt_words, or "
+                "task.valid_path and task.test_path"
+            )
+            places = [place(one.text) if has_words(one.text, self.least) else None for _, one in documents]
+            split_of = held_out(places, missing, origin, remedy)
+            documents = [numbered for numbered in documents if split_of.get(numbered[0], "train") == split]
             origin += f"; {' and '.join(missing)} held out"
         examples, short = self.rows(documents, split)
         if not examples:
@@ -256,3 +255,58 @@ def _check_words(passage: str, document: Document) -> None:
         raise DataError(
             f"{document.where}: has {longest:,} characters without a space; expected text with spaces between words"
         )
+
+
+def read_documents(
+    files: Sequence[Path], field: str = "text", unit: Unit = "line", bad_rows: BadRows = REFUSING
+) -> Iterator[Document]:
+    """Read documents one after another, in the order of the files; at most one is in memory.
+
+    Args:
+        files: plain text, jsonl or parquet (by name), UTF-8, packed with gzip or not (by content); or the folder of a
+            split of a saved data set.
+        field: which field of a record holds its text; a record is always one document.
+        unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
+        bad_rows: told about lines that cannot be used; refuses them by default.
+
+    Raises:
+        MissingError: a file cannot be opened.
+        DataError: a file cannot be read as text; the message names file and line.
+    """
+    empty = True
+    for path in files:
+        if path.is_dir() or RECORDS.search(path.name):
+            documents = _records(path, field, bad_rows, "task.column" if path.is_dir() else "task.field")
+        else:
+            documents = _plain(path, unit, bad_rows)
+        for document in documents:
+            empty = False
+            yield document
+    if empty:
+        raise DataError(f"{files[0] if len(files) == 1 else files[0].parent}: expected text, found none")
+
+
+def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
+    """Join lines where a document has several; a blank one ends a document for `blank_line`."""
+    held: list[str] = []
+    first = 0
+    for number, line in lines(path, bad_rows):
+        blank = is_blank(line)
+        if unit == "line" and not blank:
+            yield Document(path, f"line {number}", line)
+        elif unit == "blank_line" and blank and held:
+            yield Document(path, f"line {first}", "".join(held))
+            held = []
+        elif unit != "line" and not blank:
+            if not held:
+                first = number
+            held.append(line)
+    if held:
+        yield Document(path, f"line {first}", "".join(held))
+
+
+def _records(path: Path, field: str, bad_rows: BadRows, option: str) -> Iterator[Document]:
+    """Yield the records of a file or saved data set; one with an empty text is a document without words."""
+    named = {"text": option}
+    for record in read_records(path, bad_rows, columns={"text": field}, options=named, may_be_empty=True):
+        yield Document(path, record.row, record.texts["text"])

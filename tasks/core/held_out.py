@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from bench.errors import DataError
 from bench.tasks.core.pieces import pieces
 
 __all__ = ["held_out", "place"]
@@ -14,7 +15,9 @@ RANGES = {"test": (0.00, 0.05), "valid": (0.05, 0.10)}
 """Where the hash of a held-out row lies between 0 and 1."""
 
 
-def held_out(places: Iterable[float | None], splits: Sequence[str]) -> Mapping[int, str] | None:
+def held_out(
+    places: Iterable[float | None], splits: Sequence[str], where: object = "the rows", remedy: str = ""
+) -> Mapping[int, str]:
     """Choose rows for splits that have no file of their own: 5 % for each, the rest is for training.
 
     A row's place decides where it goes, so that rows of one place go together, and a row stays where it is when others
@@ -23,17 +26,24 @@ def held_out(places: Iterable[float | None], splits: Sequence[str]) -> Mapping[i
     Args:
         places: of each row, from `place`; None for one that is for training in any case.
         splits: of `valid` and `test`, those to choose for.
+        where: the rows are, for messages.
+        remedy: what to do about too few rows, for messages.
 
     Returns:
-        The split of each row that is held out, by its number from 0; None when there are too few different places for
-        the splits and training.
+        The split of each row that is held out, by its number from 0.
+
+    Raises:
+        DataError: there are too few different places for the splits and training.
     """
     numbers: dict[float, list[int]] = {}
     for number, at in enumerate(places):
         if at is not None:
             numbers.setdefault(at, []).append(number)
     if len(numbers) <= len(splits):
-        return None
+        raise DataError(
+            f"{where}: expected at least {len(splits) + 1} different rows, to hold out one for "
+            f"{' and one for '.join(splits)}; found {len(numbers)}{remedy}"
+        )
     split_of = {at: _split_at(at, splits) for at in numbers}
     for split in (*splits, "train"):
         if split not in split_of.values():

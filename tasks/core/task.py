@@ -32,6 +32,7 @@ from bench.tasks.files.bad_rows import BadRows, OnBadRow
 if TYPE_CHECKING:
     from bench.tasks.exemplars.retrieve import Exemplars
     from bench.tasks.fetch.hub_copies import HubRows
+    from bench.tasks.files.user_data import UserData
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Task(DataModule, ABC):
     may_be_empty: ClassVar[bool] = False  # a split that is cut by a rule has maybe no row of a few; a file has some
     places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
     markers: tuple[str, ...] = ()
+    user_data: UserData | None = None  # where rows of a user's own are, as its options say
     title: str = ""  # the name that a user has given to data of his own, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     training_blocks: bool = False  # training rows are blocks of `max_target` tokens of the joined training texts
@@ -154,13 +156,10 @@ class Task(DataModule, ABC):
         """Return which data set of the hub the rows are a copy of; None for files of one's own and built-in rows."""
         from bench.tasks.fetch.hub_copies import HUB
 
-        if self.name not in HUB or self.source.folder is None:
+        copy = self.user_data or HUB.get(self.name)
+        if copy is None or self.source.folder is None:
             return None
-        return HUB[self.name].hub_rows(self.source.folder)
-
-    def source_from(self, source: Source) -> Source:
-        """Return where rows come from, given where a run has found the task's folder."""
-        return source
+        return copy.hub_rows(self.source.folder)
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
@@ -208,7 +207,7 @@ class Task(DataModule, ABC):
             on_bad_row: what becomes of training rows that cannot be used.
             on_rows: told how work on many rows goes on.
         """
-        self.source, self.limit = self.source_from(source), limit
+        self.source, self.limit = self.user_data.source(source) if self.user_data else source, limit
         self.on_bad_row, self.on_rows = on_bad_row, on_rows
 
     def split(self, name: str) -> Split:

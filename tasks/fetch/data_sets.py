@@ -2,7 +2,7 @@
 
 A data set of the hub is kept by its commit, so that it is downloaded once and read without the hub afterwards. A folder
 of files is kept by the names, sizes and times of its files; a folder that `save_to_disk` wrote is read where it is.
-`bench.tasks.files.saved` reads the rows.
+`bench.tasks.files.records` reads the rows.
 """
 
 from __future__ import annotations
@@ -11,28 +11,23 @@ import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
 from bench.base.network import within
-from bench.errors import DataError, MissingError, UsageError
+from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
 from bench.tasks.fetch.library import library, message_of
-from bench.tasks.fetch.sources import Source, cache_folder
-from bench.tasks.files.saved import choices, is_saved
-from bench.tasks.files.user_files import expanded
+from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 if TYPE_CHECKING:
     from bench.tasks.fetch.hub import RemoteFile, Repository
 
-__all__ = ["OPTIONS", "DataSet", "check_together", "commit_of"]
+__all__ = ["DataSet", "commit_of", "is_split"]
 
-NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
-OPTIONS = frozenset({"hub", *NEED_HUB})
-"""Options of a task that say which data set it reads."""
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
 CONFIG_S = 30.0
 """Seconds that the hub has to list the files of a configuration: some requests, one after another."""
@@ -40,22 +35,6 @@ BY_HAND = (
     "name a copy of it that is here: task.hub=FOLDER, written by save_to_disk or with its files; or task.path=FILE; a "
     "data set that was downloaded once is read from the cache"
 )
-
-
-def check_together(options: Mapping[str, Any]) -> None:
-    """Refuse options of a task that do not fit together.
-
-    Args:
-        options: all options of the task; those of `OPTIONS` and `path` are looked at.
-
-    Raises:
-        UsageError: naming them.
-    """
-    if options["hub"] and options["path"]:
-        raise UsageError("task.hub and task.path are two places of the rows; give one of them")
-    given = [f"task.{name}" for name in NEED_HUB if options[name]]
-    if given and not options["hub"]:
-        raise UsageError(f"{' and '.join(given)} needs task.hub, the data set")
 
 
 @dataclass(frozen=True)
@@ -66,13 +45,11 @@ class DataSet:
         hub: `owner/name` on the hub; or a folder, one of `save_to_disk` or one of files.
         config: name of its configuration; empty for the only or default one.
         revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as `unpinned`.
-        splits: our split -> the data set's name for it; empty for the usual names.
     """
 
-    hub: str = ""
+    hub: str
     config: str = ""
     revision: str = ""
-    splits: Mapping[str, str] = field(default_factory=dict)
 
     def source(self, given: Source) -> Source:
         """Return where the rows are: a saved data set, which is made if it is not in the cache.
@@ -104,7 +81,7 @@ class DataSet:
 
         if self.revision:
             raise UsageError(f"task.revision is for data sets of the hub; '{folder}' is a folder")
-        if is_saved(folder):
+        if (folder / "dataset_dict.json").is_file() or is_split(folder):
             if self.config:
                 raise UsageError(f"task.config: {folder} was written by save_to_disk, which keeps no configurations")
             return Source(folder, f"task.hub: {folder}")
@@ -199,10 +176,13 @@ class DataSet:
             except ValueError as error:
                 if not str(error).startswith(("BuilderConfig", "Config name is missing")):
                     raise
-                names = choices(self.config, datasets.get_dataset_config_names(place, **where))
+                names = datasets.get_dataset_config_names(place, **where)
                 if self.config:
-                    raise UsageError(f"task.config: {place} has no configuration '{self.config}'; {names}") from error
-                raise UsageError(f"{place} has several configurations; set task.config; {names}") from error
+                    near = did_you_mean(self.config, names)
+                    raise UsageError(f"task.config: {place} has no configuration '{self.config}'{near}") from error
+                raise UsageError(
+                    f"{place} has several configurations; set task.config to one of {', '.join(names)}"
+                ) from error
             if repository is not None:
                 _download_files(builder, repository, commit, files)
             builder.download_and_prepare()
@@ -221,6 +201,11 @@ def _download_files(builder: Any, repository: Repository, commit: str, files: Se
             file = by_path.get(str(url).partition(f"@{commit}/")[2])
             if file is not None:
                 download(repository, commit, file)
+
+
+def is_split(folder: Path) -> bool:
+    """Return whether a folder is one split of a data set that `save_to_disk` wrote."""
+    return (folder / "state.json").is_file()
 
 
 def commit_of(folder: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.base.network import hub_reachable
 from bench.errors import MissingError
 
-__all__ = ["Source", "cache_folder", "resolve"]
+__all__ = ["Source", "cache_folder", "expanded", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,14 @@ class Source:
 def cache_folder() -> Path:
     """Return the folder in which prepared data is kept."""
     return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
+
+
+def expanded(path: str) -> Path:
+    """Return a typed path with `~` replaced by the home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as problem:
+        raise MissingError(f"{path:.200}: {problem}") from None
 
 
 def resolve(

@@ -15,11 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import is_blank
+from bench.tasks.fetch.library import library, message_of
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
-from bench.tasks.files.saved import saved_rows
 
 __all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_all", "read_records"]
 
@@ -111,7 +111,7 @@ def _rows(
     """Yield number, place and content of each row."""
     form = path.name.lower().removesuffix(".gz")
     if path.is_dir():
-        saved = enumerate(saved_rows(path, columns, options))
+        saved = enumerate(_saved_rows(path, columns, options))
         return ((number, f"row {number + 1}", values) for number, values in saved)
     if form.endswith((".jsonl", ".ndjson", ".json")):
         return _json_lines(path, bad_rows)
@@ -206,6 +206,36 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     except OSError as problem:
         said = problem.strerror or str(problem).splitlines()[0]
         raise MissingError(f"{path}, row {number + 1}: cannot be read ({said:.150})") from None
+
+
+def _saved_rows(
+    folder: Path, columns: Mapping[str, str], options: Mapping[str, str] | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of one split, with the wanted columns only: others may be pictures, which nobody should decode.
+
+    Args:
+        folder: of the split.
+        columns: our name -> the column.
+        options: the user option that names a column, by our names, for messages.
+
+    Raises:
+        UsageError: there is no such column; lists those there are.
+        DataError: the files are damaged.
+    """
+    try:
+        with library() as datasets:
+            opened = datasets.load_from_disk(str(folder))
+        for name, column in columns.items():
+            if column not in opened.column_names:
+                option, near = (options or {}).get(name, "the column"), did_you_mean(column, opened.column_names)
+                raise UsageError(f"{option}: {folder} has no column '{column}'{near}")
+        wanted = opened.select_columns(list(dict.fromkeys(columns.values())))
+        for batch in wanted.with_format("arrow").iter(batch_size=BATCH):
+            yield from batch.to_pylist()
+    except UsageError:
+        raise
+    except Exception as error:  # a damaged file can make its reader raise anything
+        raise DataError(f"{folder}: cannot be read as a saved data set ({message_of(error)}); save it again") from error
 
 
 def checked_text(text: Any, name: str, *, may_be_empty: bool = False) -> str:

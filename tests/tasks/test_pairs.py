@@ -122,7 +122,7 @@ def test_a_bad_row_of_the_only_file_is_a_training_row(tmp_path: Path) -> None:
 
 def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:
     for rows in ([], ROWS[:2]):
-        with pytest.raises(DataError, match=r"expected (rows with source and target|at least 3 different sources)"):
+        with pytest.raises(DataError, match=r"expected (rows with source and target|at least 3 different rows)"):
             loaded(Pairs, made(tmp_path / "few.csv", rows)).split("train")
     with pytest.raises(DataError, match=r"notes\.txt: expected a file named \*\.jsonl"):
         loaded(Pairs, write(tmp_path / "notes.txt", ["a"])).split("train")

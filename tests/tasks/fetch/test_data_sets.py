@@ -165,10 +165,10 @@ REFUSED = {
     "no folder": ({"hub": "./gone"}, MissingError, r"task\.hub: gone is no folder; expected one, or owner/name"),
     "no name": ({"hub": "a b"}, MissingError, "is no folder"),
     "column": ({"target": "summry"}, UsageError,
-               r"task\.target: .*train has no column 'summry'; did you mean 'summary'\? There are: document, summary"),
+               r"task\.target: .*train has no column 'summry'; did you mean 'summary'\?"),
     "default column": ({"source": "source"}, UsageError, r"task\.source: .* no column 'source'; there are: document"),
     "split": ({"test_split": "tset"}, UsageError,
-              r"task\.test_split: .* no split 'tset'; did you mean 'test'\? There are: test, train, validation"),
+              r"task\.test_split: .* no split 'tset'; did you mean 'test'\?"),
     "saved config": ({"config": "x"}, UsageError, "save_to_disk, which keeps no configurations"),
     "revision": ({"revision": "v1"}, UsageError, r"task\.revision is for data sets of the hub"),
     "path too": ({"path": "x.csv"}, UsageError, r"task\.hub and task\.path are two places"),
@@ -205,7 +205,7 @@ def test_splits_with_other_names_are_named(tmp_path: Path) -> None:
     del names["valid_split"]
     with pytest.raises(UsageError, match=r"has the splits val and dev; say with task\.valid_split which"):
         opened(Pairs, hub=str(folder), **COLUMNS, **names).split("train")
-    with pytest.raises(UsageError, match=r"no split 'train'; set task\.train_split; there are: dev, exam, learn, val"):
+    with pytest.raises(UsageError, match=r"no split 'train'; set task\.train_split to one of dev, exam, learn, val"):
         opened(Pairs, hub=str(folder), **COLUMNS, valid_split="dev").split("train")
 
 
@@ -347,9 +347,9 @@ def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub, 
     assert task.manifest("test").commit == f"owner/rows/long@{COMMIT}"
     assert "hub: owner/rows, long, at 0123456789ab (unpinned)" in task.source.why
     assert hub.asked["GET short/train.jsonl"] == 0
-    with pytest.raises(UsageError, match=r"no configuration 'lon'; did you mean 'long'\? There are: short, long"):
+    with pytest.raises(UsageError, match=r"no configuration 'lon'; did you mean 'long'\?"):
         of_hub(config="lon")
-    with pytest.raises(UsageError, match=r"several configurations; set task\.config; there are: short, long"):
+    with pytest.raises(UsageError, match=r"several configurations; set task\.config to one of short, long"):
         of_hub()
     assert not (tmp_path / "elsewhere").exists()
 

@@ -1,4 +1,4 @@
-"""Text files: formats, shares, and files damaged in every way one meets."""
+"""Documents of text files: formats, and files damaged in every way one meets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files import text as text_files
-from bench.tasks.files.text import Document, Unit, held_out, read_documents
+from bench.tasks.text import Unit, read_documents
 
 
 def read(path: Path, content: bytes, field: str = "text", unit: Unit = "line") -> list[tuple[str, str]]:
@@ -124,21 +123,3 @@ def test_any_bytes_are_documents_or_one_clear_line(
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"gone\.txt, line 1: cannot be read \(No such file"):
         list(read_documents([tmp_path / "gone.txt"]))
-
-
-# Shares -----------------------------------------------------------------------------------------------------------
-
-
-def documents(texts: list[str]) -> list[Document]:
-    return [Document(Path("x.txt"), f"line {i}", text) for i, text in enumerate(texts)]
-
-
-def test_a_split_is_never_empty_and_training_neither(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = documents(["a b", "c d", "e f"])
-    for places in ([0.01, 0.02, 0.03], [0.5, 0.6, 0.7], [0.06, 0.07, 0.5], [0.01, 0.06, 0.07]):
-        given = dict(zip((d.text for d in texts), places, strict=True))
-        monkeypatch.setattr(text_files, "place", given.__getitem__)
-        found = held_out(texts, ["valid", "test"], 2)
-        assert sorted(found.values()) == ["test", "valid"], places
-    with pytest.raises(DataError, match=r"x\.txt: expected at least 3 different documents of 2 words.*found 2"):
-        held_out(texts[:2], ["valid", "test"], 2)

@@ -1,12 +1,18 @@
-"""User files: names that say which split a file is, in both sets of forms."""
+"""User data: names that say which split a file is, in both sets of forms."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.files.records import FORMATS
-from bench.tasks.files.user_files import files_of
+from bench.tasks.files.user_data import UserData
+from bench.tasks.text import TEXTS
+
+
+def files_of(folder: Path, forms: Sequence[str] = TEXTS, valid: str = "") -> dict[str, tuple[Path, ...]]:
+    return UserData(forms, valid_path=valid).files(folder)
 
 
 @pytest.mark.parametrize(

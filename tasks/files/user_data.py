@@ -1,0 +1,181 @@
+"""User data: which files, or folders of a saved data set, are which split of a user's own rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.errors import DataError, MissingError, UsageError, did_you_mean
+from bench.tasks.fetch.data_sets import DataSet, is_split
+from bench.tasks.fetch.hub_copies import HubRows
+from bench.tasks.fetch.sources import Source, expanded
+from bench.tasks.files.published import NAMES
+
+__all__ = ["LOCATIONS", "UserData", "check_user_data", "origin_of"]
+
+NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
+LOCATIONS = frozenset({"path", "valid_path", "test_path", "title", "hub", *NEED_HUB})
+"""Options of a task that say where the rows are."""
+
+
+def check_user_data(options: Mapping[str, Any]) -> None:
+    """Refuse options of a task that do not fit together.
+
+    Args:
+        options: all options of the task; those of `LOCATIONS` are looked at.
+
+    Raises:
+        UsageError: naming them.
+    """
+    if (options["valid_path"] or options["test_path"]) and not options["path"]:
+        raise UsageError("task.valid_path and task.test_path need task.path, the file to train on")
+    if options["hub"] and options["path"]:
+        raise UsageError("task.hub and task.path are two places of the rows; give one of them")
+    given = [f"task.{name}" for name in NEED_HUB if options[name]]
+    if given and not options["hub"]:
+        raise UsageError(f"{' and '.join(given)} needs task.hub, the data set")
+
+
+@dataclass(frozen=True)
+class UserData:
+    """Where a user's rows are.
+
+    Args:
+        forms: endings of the files of a folder, each maybe followed by .gz; a file named by itself may end as it will.
+        path: a file; or a folder with one file for `train` (and for the other splits), or of files that together are
+            one text. Empty: the task's folder.
+        valid_path: a file or a folder of files for the validation split.
+        test_path: the same for the test split.
+        data_set: a data set of the hub, or a folder that the library `datasets` reads, in place of `path`.
+        splits: our split -> the data set's name for it; empty for the usual names.
+    """
+
+    forms: Sequence[str]
+    path: str = ""
+    valid_path: str = ""
+    test_path: str = ""
+    data_set: DataSet | None = None
+    splits: Mapping[str, str] | None = None
+
+    def source(self, source: Source) -> Source:
+        """Return where rows come from; what the user has named goes before the task's folder."""
+        if self.data_set is not None:
+            return self.data_set.source(source)
+        if not self.path:
+            return source
+        place = expanded(self.path)
+        return Source(place, f"task.path: {place}")
+
+    def hub_rows(self, folder: Path) -> HubRows | None:
+        """Return which data set of the hub the rows are of, or None."""
+        return None if self.data_set is None else self.data_set.hub_rows(folder)
+
+    def files(self, folder: Path) -> dict[str, tuple[Path, ...]]:
+        """Return the files of each split; a split that is not in it takes its share of `train`.
+
+        Raises:
+            MissingError: something is not there.
+            DataError: a folder has two files for one split.
+            UsageError: a data set has no split of a name, none to train on, or two that may be meant.
+        """
+        if self.data_set is not None:
+            return _split_folders(folder, self.splits or {})
+        files: dict[str, tuple[Path, ...]] = {"train": (folder,)}
+        if _is_folder(folder, self.forms):
+            files = _by_split(folder, self.forms)
+        for split, named in (("valid", self.valid_path), ("test", self.test_path)):
+            if named:
+                place = expanded(named)
+                files[split] = tuple(_files_in(place, self.forms)) if _is_folder(place, self.forms) else (place,)
+        return files
+
+
+def origin_of(files: Sequence[Path]) -> str:
+    """Name the files of a split for people."""
+    if len(files) == 1:
+        return str(files[0])
+    return f"{len(files)} files of {files[0].parent}"
+
+
+def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Path, ...]]:
+    """Return the folder of each split of a saved data set; one without splits is all training rows."""
+    if is_split(folder):
+        there = {"train": folder}
+    else:
+        there = {part.name: part for part in sorted(folder.iterdir()) if is_split(part)}
+    folders: dict[str, tuple[Path, ...]] = {}
+    for split, names in NAMES.items():
+        asked = named.get(split, "")
+        if asked and asked not in there:
+            raise UsageError(f"task.{split}_split: {folder} has no split '{asked}'{did_you_mean(asked, there)}")
+        usual = [name for name in names if name in there]
+        if not asked and len(usual) > 1:
+            raise UsageError(
+                f"{folder} has the splits {' and '.join(usual)}; say with task.{split}_split which to take"
+            )
+        if asked or usual:
+            folders[split] = (there[asked or usual[0]],)
+    if "train" not in folders:
+        raise UsageError(f"{folder} has no split 'train'; set task.train_split to one of {', '.join(there)}")
+    return folders
+
+
+def _is_folder(path: Path, forms: Sequence[str]) -> bool:
+    """Return whether a path is a folder; what is neither folder nor file is an error."""
+    try:
+        if path.is_dir():
+            return True
+        there = path.is_file()
+    except OSError as problem:  # e.g. a name that is too long
+        raise MissingError(f"{str(path)!r:.200} cannot be opened: {problem.strerror}") from None
+    if not there:
+        raise MissingError(f"{path} is not there: expected a file, or a folder with {_names(forms)}")
+    return False
+
+
+def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
+    """Return the files of a folder by what their names say, or all as training text where no name says anything."""
+    named: dict[str, tuple[Path, ...]] = {}
+    files = _files_in(folder, forms)
+    for split, names in NAMES.items():
+        pattern = re.compile(rf"(?:.*[^a-z])?(?:{'|'.join(names)})(?:[^a-z].*)?", re.IGNORECASE)
+        mine = [file for file in files if pattern.fullmatch(_ending(forms).sub("", file.name))]
+        if len(mine) > 1:
+            listed = ", ".join(file.name for file in mine[:4])
+            raise DataError(
+                f"{folder}: expected one file for {split}, found {len(mine)}: {listed}; keep one of them, or name "
+                "files with task.path, task.valid_path and task.test_path"
+            )
+        if mine:
+            named[split] = (mine[0],)
+    if named and "train" not in named:
+        raise MissingError(f"{folder}: has a file for {' and '.join(named)}, but none named like 'train{forms[0]}'")
+    return named or {"train": tuple(files)}
+
+
+def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:
+    try:
+        files = sorted(file for file in folder.iterdir() if file.is_file())
+    except OSError as problem:
+        raise MissingError(f"{folder}: cannot be listed: {problem.strerror}") from None
+    ending = _ending(forms)
+    files = [file for file in files if not file.name.startswith(".") and ending.search(file.name, 1)]
+    if not files:
+        raise MissingError(f"{folder}: expected {_names(forms)}, found none")
+    return files
+
+
+def _ending(forms: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, forms))})(?:\.gz)?$", re.IGNORECASE)
+
+
+def _names(forms: Sequence[str]) -> str:
+    """Name the forms for a message.
+
+    >>> _names([".csv", ".tsv"])
+    'files named *.csv or *.tsv, or those with .gz'
+    """
+    return f"files named {' or '.join(f'*{form}' for form in forms)}, or those with .gz"
