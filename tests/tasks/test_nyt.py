@@ -202,16 +202,10 @@ def packed(place: Path, content: bytes) -> Path:
 
 def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     whole = tar({f"12/31/{n}.xml": article("20061231") for n in range(20, 30)})
-    broken = bytearray(whole)
-    broken[len(whole) // 3 // 512 * 512 : len(whole) // 3 // 512 * 512 + 4096] = b"\x01" * 4096
-    cuts = [1536 * 4 + 100, 1536 * 4 + 1000]
-    damaged = [gzip.compress(whole)[:-9], gzip.compress(whole)[:300], *(gzip.compress(whole[:cut]) for cut in cuts),
-               gzip.compress(b"no archive"), b"no gzip", gzip.compress(whole)[:-8] + b"12345678"]  # fmt: skip
+    damaged = [gzip.compress(whole)[:300], gzip.compress(whole[: 1536 * 4 + 1000]), gzip.compress(b"no archive"), b"x"]
     for content in damaged:
         with pytest.raises(DataError, match=r"12\.tgz: is damaged or cut short|12\.tgz, article"):
             loaded(NYT, packed(tmp_path, content)).split("train")
-    with pytest.raises(DataError, match=r"12\.tgz"):
-        loaded(NYT, packed(tmp_path, gzip.compress(bytes(broken))), "skip").split("train")
 
 
 def test_nothing_but_articles_is_taken_from_an_archive(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_a_bad_table_is_named_with_the_row_that_needs_it(tmp_path, table, said, 
     if as_zip:
         with zipfile.ZipFile(tmp_path / "all_csv.zip", "w") as archive:
             archive.writestr("all_csv/1-2.html.csv", TABLES["1-2.html.csv"])
-            archive.writestr("1-1.html.csv", text.encode("latin-1"))
+            archive.writestr("all_csv/1-1.html.csv", text.encode("latin-1"))
     else:
         (tmp_path / "all_csv" / "1-1.html.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match=rf"test_lm\.json, table '1-1\.html\.csv', row 0.*{said}"):
