@@ -24,7 +24,7 @@ from torch import Tensor
 from bench.base.seeds import seed_of
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.mid_recipes import MID
+from bench.tasks.core.recipes import MID
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
 from bench.tasks.files.ambiguous_template import (

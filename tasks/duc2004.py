@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeGuard
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.news_recipes import SMALL
 from bench.tasks.core.pieces import is_blank
+from bench.tasks.core.recipes import SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find

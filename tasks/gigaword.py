@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.mid_recipes import MID
-from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.recipes import MID, SMALL, peng
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.gigaword import SIZES, read_pairs, sample_pairs

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.mid_recipes import MID
-from bench.tasks.core.news_recipes import BART
+from bench.tasks.core.recipes import BART, MID
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.hub_copies import HUB
@@ -136,13 +135,6 @@ class LogicNLG(Task):
                 }
                 examples.append(Example(f"{table_id}/{number}", "", text, references, fields))
         return examples
-
-    @staticmethod
-    def fetch(folder: Path) -> str:
-        """Bring the hub's copy into the cache."""
-        from bench.tasks.fetch.logicnlg import fetch
-
-        return fetch(folder)
 
     def cluster_of(self, name: str) -> str:
         """Return the table."""

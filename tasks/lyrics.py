@@ -21,7 +21,7 @@ from bench.base.options import Positive
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.stream_recipes import f2_korean, small
+from bench.tasks.core.recipes import SMALL_STREAM, f2_korean
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.files.expected_files import find
@@ -57,7 +57,7 @@ class Lyrics(Task):
         open_ended=True,
         folders=("melo-lyrics", "korean/lyrics"),
     )
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": small(), "paper": f2_korean()}
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": SMALL_STREAM, "paper": f2_korean()}
 
     def __init__(self, *, prefix: Positive = 50, continuation: Positive = 100, columns: Positive = 512) -> None:
         super().__init__()

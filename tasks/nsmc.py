@@ -21,7 +21,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.stream_recipes import f2_korean, small
+from bench.tasks.core.recipes import SMALL_STREAM, f2_korean
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
@@ -77,7 +77,7 @@ class NSMC(Task):
         open_ended=True,
         folders=("korean/nsmc_raw",),
     )
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": small(), "paper": f2_korean()}
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": SMALL_STREAM, "paper": f2_korean()}
 
     def __init__(self, *, prefix: Positive = 50, continuation: Positive = 100, columns: Positive = 512) -> None:
         super().__init__()

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Literal
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.news_recipes import SMALL, peng
 from bench.tasks.core.pieces import is_blank
+from bench.tasks.core.recipes import SMALL, peng
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.gigaword_form import gigaword_form

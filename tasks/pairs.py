@@ -18,8 +18,8 @@ from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.news_recipes import SMALL, histalign
 from bench.tasks.core.pieces import longest_word
+from bench.tasks.core.recipes import SMALL, histalign
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows

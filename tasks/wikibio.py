@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.news_recipes import SMALL, peng
+from bench.tasks.core.recipes import SMALL, peng
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.words import word_tokenizer

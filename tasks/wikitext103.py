@@ -20,9 +20,8 @@ from bench.base.options import Positive
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.mid_recipes import MID
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.stream_recipes import F2_METHODS, small
+from bench.tasks.core.recipes import F2_METHODS, MID, SMALL_STREAM
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.fetch.hub_copies import HUB
@@ -69,7 +68,7 @@ class WikiText103(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
-            **small(),
+            **SMALL_STREAM,
             "decode": "topk=3+max_new_tokens=64",
             "backbone.vocabulary": 4000,
             "trainer.steps": 300,

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.news_recipes import SMALL, histalign
+from bench.tasks.core.recipes import SMALL, histalign
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows

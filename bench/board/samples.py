@@ -13,7 +13,6 @@ from bench.models import METHODS
 from bench.store.fields import is_imported
 from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
-from bench.tasks.core.readable import sources_of
 
 if TYPE_CHECKING:
     from bench.cells.score import Tasks
@@ -151,7 +150,7 @@ def read(
         sources |= {row["id"]: (row["prompt"], row.get("reference", "")) for row in stored.rows if "prompt" in row}
         if not sources:
             try:
-                sources = sources_of(tasks.of(held.record, stored, held.cell), held.of["split"])
+                sources = tasks.of(held.record, stored, held.cell).readable(held.of["split"])
             except BenchError as error:
                 notes[f"sources and references are not shown: {error}"] = None
     if unread:

@@ -18,7 +18,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import States, TokenSlice, slices
 from bench.tasks.core.example import Example
 from bench.tasks.encode.codec import Codec, Encoded
-from bench.tasks.encode.encoded import Tokens
+from bench.tasks.encode.token_store import Tokens
 
 if TYPE_CHECKING:
     from bench.metrics.diversity.ngrams import Integers

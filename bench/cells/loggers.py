@@ -20,7 +20,6 @@ from bench.base.redaction import redacted
 from bench.base.registry import Entry, installed, load, unknown
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
-from bench.tasks.core.readable import sources_of
 from bench.training.events import SILENT, Events
 
 if TYPE_CHECKING:
@@ -258,7 +257,7 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
         if evaluation.decoding is None or evaluation.sampling_seed is not None or stored is None:
             continue
         first = stored.rows[:SAMPLES]
-        of_task = {} if all("prompt" in row for row in first) else sources_of(cell.task, evaluation.split)
+        of_task = {} if all("prompt" in row for row in first) else cell.task.readable(evaluation.split)
         lines = []
         for row in first:
             source = of_task.get(row["id"], ("", ""))

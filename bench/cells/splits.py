@@ -11,8 +11,7 @@ from bench.base.keys import canonical
 from bench.base.options import read_options
 from bench.config.config import Override, section_values
 from bench.errors import MissingError
-from bench.tasks.core.manifest import Split, row_content
-from bench.tasks.core.published_hashes import known_rows
+from bench.tasks.core.manifest import Split, known_rows, row_content
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source, resolve
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from bench.base.files import abandoned, hash_of, signature
-from bench.errors import StoreError
+from bench.errors import DataError, StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.sources import cache_folder
 
@@ -32,22 +32,11 @@ class MappedExamples(Sequence[Example]):
     """Rows of a file.
 
     Args:
-        path: of the file, as `held` writes it.
-        start: its first row that is one of these.
-        stop: one past the last; None for all.
-        whole: the table of all rows, where it is open already.
+        table: the columns `id`, `source`, `target` and `references` of the rows, as `held` writes them.
     """
 
-    def __init__(self, path: Path, start: int = 0, stop: int | None = None, whole: Any = None) -> None:
-        import pyarrow
-
-        if whole is None:
-            whole = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all()
-        self.path, self.start, self.stop, self.whole = path, start, len(whole) if stop is None else stop, whole
-        self.table = whole.slice(start, self.stop - start)
-
-    def __reduce__(self) -> tuple[type[MappedExamples], tuple[Path, int, int]]:
-        return MappedExamples, (self.path, self.start, self.stop)
+    def __init__(self, table: Any) -> None:
+        self.table = table
 
     def __len__(self) -> int:
         return len(self.table)
@@ -65,7 +54,7 @@ class MappedExamples(Sequence[Example]):
         rows = range(*item.indices(len(self)))
         if rows.step != 1:
             return [self[row] for row in rows]
-        return MappedExamples(self.path, self.start + rows.start, self.start + max(rows.start, rows.stop), self.whole)
+        return MappedExamples(self.table.slice(rows.start, len(rows)))
 
     def __iter__(self) -> Iterator[Example]:
         for batch in self.table.to_batches(max_chunksize=CHUNK):
@@ -108,30 +97,29 @@ def held(examples: Iterable[Example]) -> Sequence[Example]:
     coming = iter(examples)
     for example in coming:
         rows.append(example)
-        size += sum(len(text) for text in (example.source, example.target) if isinstance(text, str))
+        size += len(example.source) + len(example.target)
         if size > MOST_IN_MEMORY and not any(row.fields for row in rows):
-            return _mapped(rows, coming)
+            return _mapped(chain(rows, coming))
     return rows
 
 
-def _mapped(rows: list[Example], coming: Iterator[Example]) -> Sequence[Example]:
-    """Put rows into a file; in memory after all where one has fields."""
+def _mapped(rows: Iterator[Example]) -> MappedExamples:
+    """Put rows into a file."""
+    import pyarrow
+
     folder = cache_folder() / "examples"
     unfinished = folder / f".{signature()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob(".*.tmp"):  # what processes have left that were killed
-            if abandoned(path) and path != unfinished:
-                with contextlib.suppress(OSError):
-                    path.unlink(missing_ok=True)
-        with_fields = _write(unfinished, chain(rows, coming))
-        if with_fields is not None:
-            return [*MappedExamples(unfinished), *with_fields, *coming]
+            if abandoned(path):
+                path.unlink(missing_ok=True)
+        _write(unfinished, rows)
         digest = hash_of(unfinished)
         path = folder / f"{digest[:32]}.arrow"
         if not path.is_file() or hash_of(path) != digest:  # else other processes map it, and it stays
             unfinished.replace(path)
-        return MappedExamples(path)
+        return MappedExamples(pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).read_all())
     except OSError as error:
         raise StoreError(
             f"cannot keep rows in '{folder}' ({error.strerror or error}); free space there or choose another folder "
@@ -142,8 +130,12 @@ def _mapped(rows: list[Example], coming: Iterator[Example]) -> Sequence[Example]
             unfinished.unlink(missing_ok=True)
 
 
-def _write(path: Path, rows: Iterator[Example]) -> list[Example] | None:
-    """Write rows up to the first batch in which one has fields, and return that batch; None where none has."""
+def _write(path: Path, rows: Iterator[Example]) -> None:
+    """Write rows batch by batch.
+
+    Raises:
+        DataError: a row has fields, and those before it have none.
+    """
     import pyarrow
 
     texts = pyarrow.binary()
@@ -151,13 +143,14 @@ def _write(path: Path, rows: Iterator[Example]) -> list[Example] | None:
     schema = pyarrow.schema(list(kinds.items()))
     with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, schema) as writer:
         while batch := list(islice(rows, CHUNK)):
-            if any(row.fields for row in batch):
-                return batch
+            if with_fields := [row.id for row in batch if row.fields]:
+                raise DataError(
+                    f"row '{with_fields[0]:.80}' has fields and rows before it have none; give all rows some"
+                )
             columns = [[_bytes(getattr(row, name)) for row in batch] for name in ("id", "source", "target")]
             references = [list(map(_bytes, row.references)) for row in batch]
             arrays = map(pyarrow.array, (*columns, references), schema.types)
             writer.write_batch(pyarrow.record_batch(list(arrays), schema))
-    return None
 
 
 def _bytes(text: str) -> bytes:

@@ -13,18 +13,17 @@ from torch import Tensor
 
 from bench.base.keys import key_of
 from bench.base.options import check_constructor
-from bench.errors import DataError, StoreError
+from bench.errors import DataError
 from bench.tasks.core.data_module import DataModule
 from bench.tasks.core.example import Example
-from bench.tasks.core.manifest import Manifest, Split, plain, refuse_repeated_ids
+from bench.tasks.core.manifest import Manifest, Split, as_published, plain, refuse_repeated_ids
 from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held, size_of
 from bench.tasks.core.progress import OnRows, counted, tell_nobody
-from bench.tasks.core.published_hashes import as_published
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
-from bench.tasks.encode.token_store import FORMAT, Array, TokenStore, Wanted
+from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.words import word_tokenizer
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -258,6 +257,14 @@ class Task(DataModule, ABC):
             self._manifests[split] = rows.manifest(examples)
         return self._manifests[split]
 
+    def readable(self, split: str) -> dict[str, tuple[str, str]]:
+        """Return what was read and what was to be written, by row, for people; of a prompt that two words fit, both."""
+        shown = {}
+        for example in self.split(split).examples:
+            target = ", ".join(example.fields["words"]) if "words" in example.fields else example.target
+            shown[example.id] = (self.plain_source(example), target)
+        return shown
+
     def training_texts(self) -> Iterator[str]:
         """Yield source and target of every training row; a tokenizer learns from them."""
         examples = self.split("train").examples
@@ -443,13 +450,7 @@ class Task(DataModule, ABC):
         manifest = self.manifest(split)
         key = key_of([FORMAT, self.name, self.version, self.given, manifest.sha256, codec.identity, content])
         folder = cache_folder() / "bins" / f"{self.name}-{split}-{key}"
-        try:
-            return TokenStore.stored(folder, Wanted(n, make, len(codec.tokenizer)), chunk or ROWS, self.on_rows)
-        except OSError as error:
-            raise StoreError(
-                f"cannot keep tokens in '{folder}' ({error.strerror or error}); free space there or choose another "
-                "folder with BENCH_CACHE"
-            ) from error
+        return TokenStore.stored(folder, n, make, len(codec.tokenizer), chunk or ROWS, self.on_rows)
 
     def target_counts(self, codec: Codec, vocabulary: int) -> Array:
         """Count how often each token is a target of the training rows, [vocabulary]; once for each codec."""
@@ -475,17 +476,11 @@ class Task(DataModule, ABC):
             examples: rows.
             wanted: of `target`, `references`, `source` (as a model would read it) and the names of the rows' fields.
         """
-        return {example.id: self._wanted(example, wanted) for example in examples}
+        return {example.id: {name: self._gold(example, name) for name in wanted} for example in examples}
 
-    def _wanted(self, example: Example, wanted: Sequence[str]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for name in wanted:
-            if name == "target":
-                made[name] = example.target
-            elif name == "references":
-                made[name] = list(example.references)
-            elif name == "source":
-                made[name] = self.plain_source(example)
-            else:
-                made[name] = plain(example.fields.get(name))
-        return made
+    def _gold(self, example: Example, name: str) -> Any:
+        if name == "source":
+            return self.plain_source(example)
+        if name in ("target", "references"):
+            return plain(getattr(example, name))
+        return plain(example.fields.get(name))

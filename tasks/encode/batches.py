@@ -11,8 +11,7 @@ import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
 from bench.base.seeds import seed_of
-from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, TokenStore
+from bench.tasks.encode.token_store import Array, Encoded, TokenStore
 
 POOL = 32
 """Batches whose rows are sorted by length together: little padding, and still a new mix in every epoch."""

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.base.keys import key_of
-from bench.tasks.encode.encoded import Encoded
-from bench.tasks.encode.token_store import Array, Part, TokenStore
+from bench.tasks.encode.token_store import Array, Encoded, Part, TokenStore
 
 __all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
 

@@ -6,11 +6,8 @@ and every later run.
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +15,11 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from bench.errors import StoreError
 from bench.tasks.core.progress import OnRows, tell_nobody
-from bench.tasks.encode.encoded import Encoded
+from bench.tasks.fetch.hub import make_folder
 
-__all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Part", "TokenStore", "Wanted", "gathered", "ids_of"]
+__all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Encoded", "Part", "TokenStore", "Tokens", "gathered", "ids_of"]
 
 FORMAT = 1
 """A part of the key of every stored split; raise it when the arrays mean something else."""
@@ -60,19 +58,20 @@ def gathered(tokens: Array, begin: Array, lengths: Array, fill: int, first: int 
     return matrix
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """How the rows of a split are made.
+Tokens = Sequence[int] | np.ndarray[Any, np.dtype[Any]]
 
-    Args:
-        n: rows.
-        make: makes rows start to stop.
-        vocabulary: number of tokens; up to 65,536 of them need two bytes each.
-    """
 
-    n: int
-    make: Callable[[int, int], Sequence[Encoded]]
-    vocabulary: int
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Token ids of one row as the model sees them, special tokens included."""
+
+    id: str
+    source: Tokens
+    target: Tokens  # every one of them carries loss
+    truncated: int = 0  # tokens, cells or whatever the task counts, dropped by rule
+    exemplar: Tokens | None = None  # of methods that read one
+    n_words: int = 0  # of the target's text
+    n_bytes: int = 0
 
 
 class TokenStore(Sequence[Encoded]):
@@ -105,42 +104,54 @@ class TokenStore(Sequence[Encoded]):
         return cls(np.array(flat, np.int32), _table(index), ids_of(names))
 
     @classmethod
-    def stored(cls, folder: Path, wanted: Wanted, chunk: int = 1024, on_rows: OnRows = tell_nobody) -> TokenStore:
-        """Map rows from a folder, writing it first if it is not there or is not what is wanted.
+    def stored(
+        cls,
+        folder: Path,
+        n: int,
+        make: Callable[[int, int], Sequence[Encoded]],
+        vocabulary: int,
+        chunk: int = 1024,
+        on_rows: OnRows = tell_nobody,
+    ) -> TokenStore:
+        """Map rows from a folder, which is written first if it is not there.
 
         Args:
             folder: named by everything that decides the rows.
-            wanted: how to make them.
+            n: rows.
+            make: makes rows start to stop.
+            vocabulary: number of tokens; up to 65,536 of them need two bytes each.
             chunk: rows made at a time.
             on_rows: told how many are made.
-        """
-        store = cls._mapped(folder)
-        if store is None or not store._is(wanted):
-            _write(folder, wanted, chunk, on_rows)
-            store = cls._mapped(folder)
-        if store is None:
-            raise OSError(f"{folder}: expected the tokens just written, found none; is another process removing them?")
-        return store
 
-    @classmethod
-    def _mapped(cls, folder: Path) -> TokenStore | None:
+        Raises:
+            StoreError: the folder cannot be written, or is damaged.
+        """
+
+        def fill(unfinished: Path) -> None:
+            dtype, size, names = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32), 0, list[str]()
+            with open(unfinished / "tokens.bin", "wb") as tokens, open(unfinished / "index.bin", "wb") as index:
+                for start in range(0, n, chunk):
+                    store = cls.of(make(start, min(start + chunk, n)))
+                    store.table[:, 0] += size
+                    size += len(store.tokens)
+                    tokens.write(store.tokens.astype(dtype).tobytes())
+                    index.write(store.table.tobytes())
+                    names += [row.id for row in store]
+                    on_rows("rows encoded", len(names), n)
+            table = ids_of(names)
+            (unfinished / "names.bin").write_bytes(table.tobytes())
+            about = {"format": FORMAT, "rows": n, "tokens": size, "dtype": dtype.str, "names": table.dtype.str}
+            (unfinished / "about.json").write_text(json.dumps(about))
+
+        make_folder(folder, fill)
         try:
             about = json.loads((folder / "about.json").read_text())
             tokens = _map(folder / "tokens.bin", np.dtype(about["dtype"]), (about["tokens"],))
             index = _map(folder / "index.bin", np.dtype(np.int64), (about["rows"], len(COLUMNS)))
             names = _map(folder / "names.bin", np.dtype(about["names"]), (about["rows"],))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise StoreError(f"'{folder}' is damaged ({error!s:.150}); remove it, and it is made again") from error
         return cls(tokens, index, names)
-
-    def _is(self, wanted: Wanted) -> bool:
-        """Return whether the first, the middle and the last row come out as they are stored."""
-        if len(self) != wanted.n:
-            return False
-        if not wanted.n:
-            return True
-        picked = {0, wanted.n // 2, wanted.n - 1}
-        return all(_same(self[at], wanted.make(at, at + 1)[0]) for at in picked)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -224,18 +235,6 @@ def _numbers(row: Encoded, start: int) -> tuple[int, ...]:
     return start, len(row.source), len(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
 
 
-def _same(stored: Encoded, made: Encoded) -> bool:
-    return _plain(stored) == _plain(made)
-
-
-def _plain(row: Encoded) -> tuple[Any, ...]:
-    """Return what a row holds with lists for arrays, to be compared."""
-    exemplar = None
-    if row.exemplar is not None:
-        exemplar = list(row.exemplar)
-    return row.id, list(row.source), list(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
-
-
 def _table(rows: Sequence[tuple[int, ...]]) -> Array:
     return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
 
@@ -252,49 +251,3 @@ def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     if not np.prod(shape):
         return np.zeros(shape, dtype)
     return np.asarray(np.memmap(path, dtype, "r", shape=shape))
-
-
-def _write(folder: Path, wanted: Wanted, chunk: int, on_rows: OnRows) -> None:
-    """Write a folder whole or not at all; of several writers the first wins, unless what it left is not wanted."""
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        _fill(unfinished, wanted, chunk, on_rows)
-        store = TokenStore._mapped(folder)
-        if store is not None and store._is(wanted):
-            return
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished.rename(folder)
-    except OSError:
-        if TokenStore._mapped(folder) is None:  # else another process was faster
-            raise
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _fill(folder: Path, wanted: Wanted, chunk: int, on_rows: OnRows) -> None:
-    """Write the files of a folder; ids of a small vocabulary take two bytes each."""
-    dtype: np.dtype[Any] = np.dtype(np.uint32)
-    if wanted.vocabulary <= 1 << 16:
-        dtype = np.dtype(np.uint16)
-    names: list[str] = []
-    size = 0
-    with open(folder / "tokens.bin", "wb") as tokens, open(folder / "index.bin", "wb") as index:
-        for rows in _chunks(wanted, chunk):
-            store = TokenStore.of(rows)
-            store.table[:, 0] += size
-            size += len(store.tokens)
-            tokens.write(store.tokens.astype(dtype).tobytes())
-            index.write(store.table.tobytes())
-            names += [row.id for row in rows]
-            on_rows("rows encoded", len(names), wanted.n)
-    table = ids_of(names)
-    (folder / "names.bin").write_bytes(table.tobytes())
-    about = {"format": FORMAT, "rows": len(names), "tokens": size, "dtype": dtype.str, "names": table.dtype.str}
-    (folder / "about.json").write_text(json.dumps(about))
-
-
-def _chunks(wanted: Wanted, chunk: int) -> Iterator[Sequence[Encoded]]:
-    for start, stop in itertools.pairwise([*range(0, wanted.n, chunk), wanted.n]):
-        yield wanted.make(start, stop)

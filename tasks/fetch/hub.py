@@ -239,14 +239,13 @@ def write_origin(folder: Path, origin: Mapping[str, Any]) -> None:
 # The copies that tasks are read from --------------------------------------------------------------------------------
 
 
-def fetch(copy: HubCopy, folder: Path, convert: Callable[[Path], None] | None = None) -> str:
+def fetch(copy: HubCopy, folder: Path) -> str:
     """Download every split and put its parquet files into `folder`, which is made whole or not at all.
 
     Args:
         copy: where the rows are.
         folder: the task's folder in the cache; its name is the task's. A split's files are named
             `train-00000-of-00003.parquet` and so on, the names under which tasks read published rows.
-        convert: turns the downloaded files into another form that the task reads.
 
     Returns:
         Where the rows are from, for people; `origin.json` in the folder has it for programs.
@@ -269,8 +268,6 @@ def fetch(copy: HubCopy, folder: Path, convert: Callable[[Path], None] | None = 
                 with reading(repository):
                     shutil.copyfile(path, unfinished / f"{split}-{number:05d}-of-{len(chosen[split]):05d}.parquet")
                 files.append({"path": file.path, "bytes": path.stat().st_size, "sha256": hash_of(path)})
-        if convert is not None:
-            convert(unfinished)
         write_origin(unfinished, {"repository": copy.repository, "commit": commit, "files": files})
 
     make_folder(folder, fill)

@@ -2,11 +2,13 @@
 
 Chen et al. 2020, "Logical Natural Language Generation from Open-Domain Tables". A folder holds `train_lm.json`,
 `val_lm.json`, `test_lm.json`, the tables as `all_csv/` or `all_csv.zip`, and for the proxy also `table_to_page.json`;
-every .json may be .json.gz. Valid and test are used whole or not at all.
+every .json may be .json.gz. Or it holds the parquet files of the hub's copy. Valid and test are used whole or not at
+all.
 """
 
 from __future__ import annotations
 
+import ast
 import lzma
 import re
 import zipfile
@@ -15,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,7 +26,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import read_json
-from bench.tasks.files.records import checked_text, described
+from bench.tasks.files.records import checked_text, described, read_all
 from bench.tasks.files.tables import Table, read_table
 
 __all__ = ["Train", "has_only_the_proxy", "linked_columns", "read_split"]
@@ -68,13 +71,16 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
         DataError: a file or a row cannot be used; the message names both.
     """
     bad_rows = bad_rows or BadRows(split)
+    tables = _Tables(folder)
     if split == "train" and train == "proxy":
         path = needed(folder, [PROXY], PROXY_ADVICE)
         rows = _proxy_rows(path, needed(folder, [TITLES], ADVICE))
+    elif find(folder, [SENTENCES[split]]) is None and _hub_files(folder, split):
+        path = _hub_files(folder, split)[0]
+        rows = _hub_rows(_hub_files(folder, split), tables)
     else:
         path = needed(folder, [SENTENCES[split]], ADVICE)
         rows = _published_rows(path)
-    tables = _Tables(folder)
     examples = []
     for row in rows:
         try:
@@ -92,8 +98,8 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
 
 def has_only_the_proxy(folder: Path) -> bool:
     """Return whether a folder has the training rows of the proxy and not the published ones."""
-    there = [find(folder, [name]) is not None for name in (SENTENCES["train"], PROXY, TITLES)]
-    return there == [False, True, True]
+    has_published = find(folder, [SENTENCES["train"]]) is not None or bool(_hub_files(folder, "train"))
+    return not has_published and all(find(folder, [name]) is not None for name in (PROXY, TITLES))
 
 
 def linked_columns(table: Table, sentence: str) -> tuple[int, ...]:
@@ -145,6 +151,34 @@ def _published_rows(path: Path) -> Iterator[_Row]:
             if isinstance(row, list) and len(row) == 4:
                 sentence, columns, title, _ = row
             yield _Row(f"table '{table_id:.80}', row {number}", number, table_id, sentence, columns, title)
+
+
+def _hub_files(folder: Path, split: str) -> list[Path]:
+    """Return the files of a split as the hub's copy has them, nothing where there are none."""
+    return sorted(folder.glob(f"{'validation' if split == 'valid' else split}-*.parquet"))
+
+
+def _hub_rows(files: Sequence[Path], tables: _Tables) -> Iterator[_Row]:
+    """Yield the rows of kasnerz/logicnlg, those of a table together, as the publisher has them.
+
+    Tables and linked columns are written as Python lists, a table's first row is its header. The tables read are put
+    into `tables`.
+    """
+    by_table: dict[str, list[_Row]] = {}
+    texts = {"table_id": "table_id", "table": "table", "columns": "linked_columns", "title": "title", "ref": "ref"}
+    for path, number, record in read_all(files, columns=texts, may_be_empty=True):
+        row, where = record.texts, f"row {number + 1}"
+        try:
+            columns = ast.literal_eval(row["columns"])
+            if row["table_id"] not in tables.known:
+                cells = ast.literal_eval(row["table"])
+                text = "".join("#".join(str(cell).replace("#", " ") for cell in line) + "\n" for line in cells)
+                tables.known[row["table_id"]] = read_table(text, row["table_id"])
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as problem:
+            raise DataError(f"{path}, {where}: expected lists written in Python, found: {problem!s:.100}") from None
+        mine = by_table.setdefault(row["table_id"], [])
+        mine.append(_Row(where, len(mine), row["table_id"], row["ref"], columns, row["title"]))
+    return chain.from_iterable(by_table.values())
 
 
 def _proxy_rows(path: Path, titles_path: Path) -> Iterator[_Row]:

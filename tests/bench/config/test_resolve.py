@@ -9,7 +9,7 @@ from bench.models.backbones import backbone_factory
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.tasks.ambiguous_template import AmbiguousTemplate
-from bench.tasks.core.news_recipes import BART
+from bench.tasks.core.recipes import BART
 from bench.tasks.gigaword import Gigaword
 from bench.tasks.logicnlg import LogicNLG
 from bench.tasks.nyt import NYT

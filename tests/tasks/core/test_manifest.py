@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bench.tasks.core.example import Example
-from bench.tasks.core.manifest import Split
+from bench.tasks.core.manifest import PUBLISHED_ROWS, Split, as_published
 from bench.tasks.files.tables import Table
 
 ROWS = [Example(f"r{i}", f"source {i}", f"target {i}", (f"target {i}", "other"),
@@ -55,3 +55,25 @@ def test_a_table_inside_a_field_counts():
 def test_rows_dropped_repeated_or_in_another_order_count():
     found = [manifest(rows).sha256 for rows in (ROWS, ROWS[1:], [*ROWS, ROWS[0]], ROWS[::-1])]
     assert len(set(found)) == 4
+
+
+# The published rows
+
+
+def test_other_rows_of_the_right_number_are_a_proxy() -> None:
+    rows = [Example(f"test/{i}", "", "words") for i in range(60)]
+    split = as_published("wikitext103", Split("test", rows, "official", "file"))
+    assert (split.status, split.origin) == ("proxy", "file; as many rows as published, but others")
+    assert as_published("wikitext103", Split("test", rows, "subset", "file")).status == "subset"
+    assert as_published("xsum", Split("test", rows, "official", "file")).status == "official"
+
+
+def test_known_rows_are_official() -> None:
+    rows = [Example("test/0", "", "words")]
+    split = Split("test", rows, "official", "file")
+    hashes = PUBLISHED_ROWS["wikitext103", "test"]
+    try:
+        PUBLISHED_ROWS["wikitext103", "test"] = (split.manifest().sha256,)
+        assert as_published("wikitext103", split).status == "official"
+    finally:
+        PUBLISHED_ROWS["wikitext103", "test"] = hashes

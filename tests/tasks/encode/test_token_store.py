@@ -1,4 +1,4 @@
-"""TokenStore: rows come back as they went in, from memory and from mapped files, and a stale file is made again."""
+"""TokenStore: rows come back as they went in, from memory and from mapped files; a damaged file is refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.errors import StoreError
 from bench.tasks.encode.codec import Encoded
-from bench.tasks.encode.token_store import TokenStore, Wanted
+from bench.tasks.encode.token_store import TokenStore
 
 TOKENS = st.lists(st.integers(0, 70_000), max_size=9).map(tuple)
 ENCODED = st.builds(
@@ -45,37 +46,23 @@ def test_rows_come_back_from_memory(encoded: list[Encoded]) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("vocabulary", [1 << 16, 1 << 17])
-def test_rows_come_back_from_files(tmp_path: Path, n: int, vocabulary: int) -> None:
-    wanted = Wanted(n, lambda start, stop: rows(n)[start:stop], vocabulary)
-    made = TokenStore.stored(tmp_path / "bins" / "one", wanted, chunk=3)
+def test_rows_come_back_from_files_and_are_not_made_again(tmp_path: Path, n: int, vocabulary: int) -> None:
+    made = TokenStore.stored(tmp_path / "bins" / "one", n, lambda *part: rows(n)[slice(*part)], vocabulary, chunk=3)
     assert [plain(row) for row in made] == [plain(row) for row in rows(n)]
     assert n == 0 or made.tokens.dtype == (np.uint16 if vocabulary == 1 << 16 else np.uint32)
-    assert [path.name for path in (tmp_path / "bins").iterdir()] == ["one"]
+    again = TokenStore.stored(tmp_path / "bins" / "one", n, lambda *part: [], vocabulary)
+    assert [plain(row) for row in again] == [plain(row) for row in made]
 
 
-def test_what_is_stored_is_not_made_again(tmp_path: Path) -> None:
-    asked: list[tuple[int, int]] = []
-
-    def make(start: int, stop: int) -> list[Encoded]:
-        asked.append((start, stop))
-        return rows(50)[start:stop]
-
-    TokenStore.stored(tmp_path / "one", Wanted(50, make, 100))
-    asked.clear()
-    TokenStore.stored(tmp_path / "one", Wanted(50, make, 100))
-    assert asked == [(0, 1), (25, 26), (49, 50)]
-
-
-@pytest.mark.parametrize("damage", ["cut", "gone", "stale", "other"])
-def test_a_damaged_or_stale_folder_is_made_again(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["cut", "gone", "stale"])
+def test_a_damaged_folder_is_refused(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "one"
-    TokenStore.stored(folder, Wanted(9, lambda start, stop: rows(9)[start:stop], 100))
+    TokenStore.stored(folder, 9, lambda *part: rows(9)[slice(*part)], 100)
     if damage == "cut":
         (folder / "tokens.bin").write_bytes((folder / "tokens.bin").read_bytes()[:-2])
     elif damage == "gone":
         (folder / "index.bin").unlink()
-    elif damage == "stale":
+    else:
         (folder / "about.json").write_text("{}")
-    wanted = rows(12)[3:] if damage == "other" else rows(9)
-    found = TokenStore.stored(folder, Wanted(9, lambda start, stop: wanted[start:stop], 100))
-    assert [plain(row) for row in found] == [plain(row) for row in wanted]
+    with pytest.raises(StoreError, match="one' is damaged .*; remove it"):
+        TokenStore.stored(folder, 9, lambda *part: rows(9)[slice(*part)], 100)

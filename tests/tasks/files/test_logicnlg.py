@@ -11,8 +11,9 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.logicnlg import linked_columns, read_split
+from bench.tasks.files.logicnlg import has_only_the_proxy, linked_columns, read_split
 from bench.tasks.files.tables import Table, read_table
+from tests.tasks.fake_hub import parquet
 
 DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
 published = pytest.mark.skipif(
@@ -117,6 +118,40 @@ def test_guessing_columns():
     assert linked_columns(table, "nothing to see") == ()
     assert linked_columns(table, "she scored 17 - 1 , a record") == ()
     assert linked_columns(Table(("", "x"), (("", "-"),)), "a - b") == ()
+
+
+def hub_rows(**changes):
+    made = {
+        "table_id": "a.csv",
+        "table": str([["city", "area"], ["osterby", "12"], ["new # vale", "30"]]),
+        "linked_columns": "[0, 1]",
+        "title": "cities",
+        "ref": "osterby is smaller than new vale",
+        "template": "[ENT] is smaller than [ENT]",
+    }
+    return [made, {**made, "table_id": "b.csv", **changes}, {**made, "ref": "new vale is larger"}]
+
+
+def test_rows_of_the_hub_are_those_of_the_publisher(tmp_path):
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}-00000-of-00001.parquet").write_bytes(parquet(hub_rows()))
+    assert not has_only_the_proxy(tmp_path)
+    for split in ("train", "valid", "test"):
+        examples = read_split(tmp_path, split)
+        assert [example.id for example in examples] == ["a.csv/0", "a.csv/1", "b.csv/0"], "those of a table together"
+        assert examples[0].fields["table"].rows == (("osterby", "12"), ("new   vale", "30"))
+        assert (examples[0].fields["columns"], examples[0].fields["title"]) == ((0, 1), "cities")
+        assert examples[0].references == ("osterby is smaller than new vale", "new vale is larger")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"table": "not a list"}, {"linked_columns": "x"}, {"table": "[" * 5000}, {"linked_columns": "[7]"}]
+)
+def test_a_malformed_row_of_the_hub_is_named(tmp_path, changes):
+    (tmp_path / "test-00000-of-00001.parquet").write_bytes(parquet(hub_rows(**changes)))
+    with pytest.raises(DataError, match=r"test-00000-of-00001\.parquet, row 2") as caught:
+        read_split(tmp_path, "test")
+    assert "\n" not in str(caught.value)
 
 
 # What is missing
