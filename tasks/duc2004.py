@@ -23,12 +23,11 @@ from bench.tasks.core.recipes import SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
-from bench.tasks.files.gigaword import ADVICE, SIZES, read_pairs, sample_pairs, split_pair
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
 from bench.tasks.files.published import NAMES
 from bench.tasks.files.records import read_records
-from bench.tasks.gigaword import PAPER
+from bench.tasks.gigaword import ADVICE, PAPER, SIZES, read_pairs, sample_pairs, split_pair
 from bench.tasks.samples import sample_rows
 
 REFERENCES = 4

@@ -15,7 +15,7 @@ from torch import Tensor
 from bench.base.keys import key_of
 from bench.tasks.encode.token_store import Array, Encoded, Part, TokenStore
 
-__all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "pad_right", "tokenizer_hash"]
+__all__ = ["IGNORED", "Codec", "Encoded", "byte_count", "tokenizer_hash"]
 
 IGNORED = -100
 
@@ -187,18 +187,6 @@ def tensors(ids: Array, lengths: Array) -> dict[str, Tensor]:
     if min(lengths.tolist()) < ids.shape[1]:
         mask[np.arange(ids.shape[1]) >= lengths[:, None]] = 0
     return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-
-
-def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
-    """Stack rows of unequal length, [B, longest].
-
-    >>> pad_right([[1, 2], [3]], 0).tolist()
-    [[1, 2], [3, 0]]
-    """
-    matrix = np.full((len(rows), max(len(row) for row in rows)), fill, np.int64)  # [B, longest]
-    for at, row in enumerate(rows):
-        matrix[at, : len(row)] = row
-    return torch.from_numpy(matrix)
 
 
 def tokenizer_hash(tokenizer: Any) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bench.base.cores import cores
 from bench.base.files import write_atomic
-from bench.base.keys import canonical, key_of
+from bench.base.keys import key_of
 from bench.base.seeds import seed_of
 from bench.errors import DataError, StoreError
 from bench.tasks.exemplars.bag_of_words import bags_of
@@ -92,14 +92,14 @@ def retrieve(
         "sources": _sha256(rows),
         "targets": None if equal_targets else _sha256(train_targets),
     }
-    file = None if cache is None else cache / f"exemplars-{key_of(content)}.bin"
-    found = _read(file, content, len(rows), len(train_sources))
+    file = None if cache is None else cache / f"exemplars-{key_of(content)}.npz"
+    found = _read(file, len(rows), len(train_sources))
     if found is None:
         groups = [_numbers(train_sources, sources)]
         if not equal_targets:
             groups.append(_numbers(train_targets, None))
         found = _search(train_sources, sources, groups, progress, threads or cores())
-        _write(file, content, found)
+        _write(file, found)
     elif progress:
         progress(len(rows), len(rows))
     return found
@@ -157,35 +157,24 @@ def _sha256(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-# The cache: one line of JSON (what decided the content, rows, SHA-256 of the rest), int64 indices, float64 cosines.
-
-
-def _header(content: Mapping[str, Any], body: bytes) -> bytes:
-    return canonical(
-        {"content": content, "first": 0, "rows": len(body) // 16, "sha256": hashlib.sha256(body).hexdigest()}
-    )
-
-
-def _read(file: Path | None, content: Mapping[str, Any], rows: int, train_rows: int) -> Exemplars | None:
-    """Return what a file has; None where there is none, or one that is not exactly what `_write` would write."""
+def _read(file: Path | None, rows: int, train_rows: int) -> Exemplars | None:
+    """Return what a file has; None where there is none, or one that is damaged: numpy's archives have check sums."""
+    if file is None:
+        return None
     try:
-        head, _, body = file.read_bytes().partition(b"\n") if file else (b"", b"", b"")
-    except OSError:
+        with np.load(file) as kept:
+            found = Exemplars(kept["indices"], kept["cosines"])
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
-    if head != _header(content, body) or len(body) != 16 * rows:
-        return None
-    indices, cosines = np.frombuffer(body, "<i8", rows), np.frombuffer(body, "<f8", rows, 8 * rows)
-    if rows and not 0 <= indices.min() <= indices.max() < train_rows:
-        return None
-    return Exemplars(indices.astype(np.int64), cosines.astype(np.float64))
+    is_possible = found.indices.shape == (rows,) and bool(((found.indices >= 0) & (found.indices < train_rows)).all())
+    return found if is_possible else None
 
 
-def _write(file: Path | None, content: Mapping[str, Any], found: Exemplars) -> None:
+def _write(file: Path | None, found: Exemplars) -> None:
     if file is None:
         return
-    body = found.indices.astype("<i8").tobytes() + found.cosines.astype("<f8").tobytes()
     try:
-        write_atomic(file, _header(content, body) + b"\n" + body, replace=True)
+        write_atomic(file, lambda opened: np.savez(opened, indices=found.indices, cosines=found.cosines), replace=True)
     except StoreError as error:
         problem = f"cannot keep exemplars in '{file.parent}' ({error.__cause__})"
         raise StoreError(f"{problem}; free space there or choose another cache folder") from error

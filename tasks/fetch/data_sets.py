@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from bench.tasks.fetch.library import library, message_of
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 if TYPE_CHECKING:
-    from bench.tasks.fetch.hub import RemoteFile, Repository
+    from bench.tasks.fetch.hub import Repository
 
 __all__ = ["DataSet", "commit_of", "is_split"]
 
@@ -110,13 +110,13 @@ class DataSet:
             return self._described(kept)
         repository = Repository(self.hub, self.revision, BY_HAND)
         try:
-            commit, files = listing(repository)
+            commit, _ = listing(repository)
         except MissingError:
             if kept is None:
                 raise
             return self._described(kept, "; the hub could not be asked for a newer one")
         folder = self._root() / commit
-        make_folder(folder, partial(self._download, repository, commit, files))
+        make_folder(folder, partial(self._download, repository, commit))
         return self._described(folder)
 
     def _root(self) -> Path:
@@ -136,30 +136,21 @@ class DataSet:
         name = f"{self.hub}, {self.config}," if self.config else self.hub
         return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
 
-    def _download(self, repository: Repository, commit: str, files: Sequence[RemoteFile], folder: Path) -> None:
+    def _download(self, repository: Repository, commit: str, folder: Path) -> None:
         from bench.tasks.fetch.hub import reading, write_origin
 
         with reading(repository):
-            self._save(self.hub, folder, repository, commit, files)
+            self._save(self.hub, folder, commit)
         origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
         write_origin(folder, origin)
 
-    def _save(
-        self,
-        place: str,
-        folder: Path,
-        repository: Repository | None = None,
-        commit: str = "",
-        files: Sequence[RemoteFile] = (),
-    ) -> None:
+    def _save(self, place: str, folder: Path, commit: str = "") -> None:
         """Let `datasets` read the rows of a place, and save them in a folder.
 
         Args:
             place: `owner/name`, or a folder of parquet, jsonl, csv or whatever else `datasets` reads.
             folder: where `save_to_disk` writes; what the library needs meanwhile lies in it too, and is removed.
-            repository: for a place of the hub: its files are downloaded and compared with their hashes first.
-            commit: of the repository.
-            files: of the repository.
+            commit: of a place of the hub.
 
         Raises:
             UsageError: there is no such configuration.
@@ -183,24 +174,10 @@ class DataSet:
                 raise UsageError(
                     f"{place} has several configurations; set task.config to one of {', '.join(names)}"
                 ) from error
-            if repository is not None:
-                _download_files(builder, repository, commit, files)
             builder.download_and_prepare()
             builder.as_dataset().save_to_disk(str(folder))
             shutil.rmtree(builder.cache_dir, ignore_errors=True)
             shutil.rmtree(loading, ignore_errors=True)
-
-
-def _download_files(builder: Any, repository: Repository, commit: str, files: Sequence[RemoteFile]) -> None:
-    """Download what a configuration reads; the library names it `hf://datasets/owner/name@commit/path`."""
-    from bench.tasks.fetch.hub import download
-
-    by_path = {file.path: file for file in files}
-    for urls in (builder.config.data_files or {}).values():
-        for url in urls:
-            file = by_path.get(str(url).partition(f"@{commit}/")[2])
-            if file is not None:
-                download(repository, commit, file)
 
 
 def is_split(folder: Path) -> bool:

@@ -261,14 +261,12 @@ def fetch(copy: HubCopy, folder: Path) -> str:
     def fill(unfinished: Path) -> None:
         commit, listed = listing(repository)
         chosen = {split: _chosen(copy, split, listed) for split in copy.files}
-        files = []
         for split in sorted(chosen, key=lambda split: sum(file.bytes for file in chosen[split])):  # errors show early
             for number, file in enumerate(chosen[split]):
                 path = download(repository, commit, file)
                 with reading(repository):
                     shutil.copyfile(path, unfinished / f"{split}-{number:05d}-of-{len(chosen[split]):05d}.parquet")
-                files.append({"path": file.path, "bytes": path.stat().st_size, "sha256": hash_of(path)})
-        write_origin(unfinished, {"repository": copy.repository, "commit": commit, "files": files})
+        write_origin(unfinished, {"repository": copy.repository, "commit": commit})
 
     make_folder(folder, fill)
     return f"hub: {copy.described(folder) or copy.repository}, kept in {folder}"

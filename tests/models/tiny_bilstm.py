@@ -12,10 +12,14 @@ from transformers import PretrainedConfig
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.recurrent.bilstm import BiLSTM, BiLSTMModel
 from bench.models.backbones.recurrent.lstm import Design
-from bench.tasks.encode.codec import pad_right
 
 VOCABULARY, WIDTH, END = 41, 16, 2
 EXEMPLARS = ["none", "attend", "adapt", "both", "constant"]
+
+
+def pad_right(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
+    """Rows of unequal length as one tensor."""
+    return nn.utils.rnn.pad_sequence([torch.tensor(row, dtype=torch.int64) for row in rows], True, fill)
 
 
 def design(**options: Any) -> Design:

@@ -14,8 +14,7 @@ import pytest
 from bench.errors import DataError, MissingError
 from bench.tasks.duc2004 import Duc2004
 from bench.tasks.fetch.sources import resolve
-from bench.tasks.files.gigaword import split_pair
-from bench.tasks.gigaword import Gigaword
+from bench.tasks.gigaword import Gigaword, split_pair
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 
 FILES = {

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
 from bench.tasks.files.bad_rows import BadRow
-from bench.tasks.files.nyt import Rule, parse, read_rule
-from bench.tasks.nyt import NYT
+from bench.tasks.nyt import NYT, Rule, parse, read_rule
 from tests.tasks.news_files import contents, loaded
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE nitf SYSTEM "http://nowhere.invalid/nitf-3-3.dtd">\n'
@@ -88,7 +87,7 @@ def ids(task: Any, split: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def none_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """By day no article of the made corpus is for validation."""
-    monkeypatch.setattr("bench.tasks.files.nyt._place", lambda id: float(f"0.{id}"))
+    monkeypatch.setattr("bench.tasks.nyt._place", lambda id: float(f"0.{id}"))
 
 
 @pytest.mark.parametrize("layout", ["folders", "archives", "mixed", "bare"])

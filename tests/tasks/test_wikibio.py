@@ -13,8 +13,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
 from bench.tasks.files.bad_rows import BadRow
-from bench.tasks.files.wikibio import fields_of
-from bench.tasks.wikibio import Wikibio
+from bench.tasks.wikibio import Wikibio, fields_of
 from tests.tasks.news_files import REAL, loaded, real, write
 
 NAMES = ["tova lind", "rolf berg", "oona quist"]

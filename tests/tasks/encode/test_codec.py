@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.tasks.encode.bpe import train_bpe
-from bench.tasks.encode.codec import IGNORED, Codec, pad_right
+from bench.tasks.encode.codec import IGNORED, Codec
 from bench.tasks.encode.words import word_tokenizer
 
 TEXT = ["the cat sat on the mat", "a dog ran to the cat", "lower and lowest"]
@@ -183,10 +183,6 @@ def test_a_tokenizer_without_padding_pads_with_its_end_behind_the_mask():
     assert found.pad == EOS
     batch = found.prompt_batch(rows_of(found))
     assert set(batch["input_ids"][batch["attention_mask"] == 0].tolist()) == {EOS}
-
-
-def test_rows_of_any_length_are_padded_to_the_longest():
-    assert pad_right([[1], [], [2, 3]], 9).tolist() == [[1, 9], [9, 9], [2, 3]]
 
 
 # Exemplars --------------------------------------------------------------------------------------------------------

@@ -362,13 +362,6 @@ def test_a_damaged_file_is_refused_and_leaves_nothing(hub: FakeHub, tmp_path: Pa
     assert set(os.listdir(tmp_path / "cache" / "hub" / "owner--rows" / "_")) <= {f".{COMMIT}.lock"}
 
 
-def test_other_content_than_the_hub_lists_is_refused(hub: FakeHub) -> None:
-    name = "data/test-00000-of-00001.parquet"
-    hub.listed = {name: FILES[name][:-1] + b"x"}
-    with pytest.raises(DataError, match=f"{name} came with other content than the hub lists, twice"):
-        of_hub()
-
-
 def test_a_repository_without_rows_is_refused(hub: FakeHub) -> None:
     hub.files = {"README.md": b"# nothing"}
     with pytest.raises(DataError, match="owner/rows: cannot be read"):
