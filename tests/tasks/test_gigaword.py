@@ -137,16 +137,6 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         loaded(Duc2004, tmp_path).split("train")
 
 
-def test_both_samples_read_alike() -> None:
-    giga, four = loaded(Gigaword, None), loaded(Duc2004, None)
-    assert len(giga.split("train").examples) >= 200
-    assert giga.split("train").examples == four.split("train").examples
-    assert all(e.source == e.source.lower() and not any(c.isdigit() for c in e.source)
-               for split in FILES for e in four.split(split).examples)  # fmt: skip
-    assert all(len(e.references) == 4 and e.target == e.references[0] for e in four.split("test").examples)
-    assert any(c.isdigit() for e in four.split("test").examples for c in e.target), "references stay as they are"
-
-
 @real("gigaword")
 def test_the_real_files_have_the_official_test_split() -> None:
     task = loaded(Gigaword, REAL / "gigaword")

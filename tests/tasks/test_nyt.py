@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files.bad_rows import BadRow
-from bench.tasks.nyt import NYT, Rule, parse, read_rule
+from bench.tasks.nyt import NYT, Rule, read_rule
 from tests.tasks.news_files import contents, loaded
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE nitf SYSTEM "http://nowhere.invalid/nitf-3-3.dtd">\n'
@@ -115,11 +112,6 @@ def test_the_first_year_of_training_is_an_option(tmp_path: Path) -> None:
     assert ids(loaded(NYT, laid(tmp_path, corpus(), "folders"), first_year=2002), "train") == ["10", "11", "12"]
 
 
-def test_an_unpacked_month_goes_before_its_archive(tmp_path: Path) -> None:
-    place = laid(laid(tmp_path, corpus(), "archives"), {"2006/12/30/99.xml": article("20061230")}, "folders")
-    assert ids(loaded(NYT, place), "train") == ["11", "99"]
-
-
 # The split --------------------------------------------------------------------------------------------------------
 
 
@@ -205,34 +197,6 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     for content in damaged:
         with pytest.raises(DataError, match=r"12\.tgz: is damaged or cut short|12\.tgz, article"):
             loaded(NYT, packed(tmp_path, content)).split("train")
-
-
-def test_nothing_but_articles_is_taken_from_an_archive(tmp_path: Path) -> None:
-    strange = []
-    for name, kind in (
-        ("12/31/30.xml", tarfile.SYMTYPE),
-        ("12/31/31.xml", tarfile.FIFOTYPE),
-        ("12/31", tarfile.DIRTYPE),
-    ):
-        info = tarfile.TarInfo(name)
-        info.type, info.linkname = kind, "/etc/passwd"
-        strange.append(info)
-    content = tar({"12/31/32.xml": article("20061231"), "../../33.txt": b"x", "12/31/index.html": b"x"}, tuple(strange))
-    place = packed(tmp_path, gzip.compress(content))
-    assert ids(loaded(NYT, place), "train") == ["32"]
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["12.tgz"]
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=40), st.integers(0, 900))
-def test_any_bytes_are_an_article_or_a_bad_row(noise: bytes, at: int) -> None:
-    whole = article("20030101")
-    said = ""
-    try:
-        parse(whole[:at] + noise + whole[at + len(noise) :])
-    except BadRow as problem:
-        said = str(problem)
-    assert "\n" not in said
 
 
 def test_no_corpus_says_where_it_is_from(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError, UsageError
-from bench.tasks.fetch.sources import Source
 from bench.tasks.pairs import Pairs
 from tests.tasks.news_files import REAL, contents, loaded, write
 
@@ -51,24 +50,6 @@ def test_a_folder_with_a_file_for_each_split_is_read_as_it_is(tmp_path: Path) ->
     assert [contents(task, split) for split in ("train", "valid", "test")] == [
         [(f"{split}/0", *ROWS[at])] for at, split in enumerate(("train", "valid", "test"))
     ]
-
-
-def test_other_files_may_be_named_for_other_splits(tmp_path: Path) -> None:
-    for at, name in enumerate(("a.csv", "b.tsv", "c.jsonl")):
-        made(tmp_path / name, ROWS[at : at + 1])
-    task = loaded(Pairs, None, path=str(tmp_path / "a.csv"), valid_path=str(tmp_path / "b.tsv"),
-                  test_path=str(tmp_path / "c.jsonl"))  # fmt: skip
-    assert [contents(task, split)[0][1] for split in ("train", "valid", "test")] == [row[0] for row in ROWS[:3]]
-
-
-def test_several_files_are_one_set_and_numbered_through(tmp_path: Path) -> None:
-    made(tmp_path / "a.csv", ROWS[:30])
-    made(tmp_path / "b.jsonl", ROWS[30:])
-    split = loaded(Pairs, tmp_path).split("train")
-    assert {int(e.id.split("/")[1]): e.source for e in split.examples}.items() <= {
-        at: row[0] for at, row in enumerate(ROWS)
-    }.items()
-    assert split.origin.startswith(f"2 files of {tmp_path}")
 
 
 def test_rows_of_one_source_stay_together_and_a_row_stays_when_others_come(tmp_path: Path) -> None:
@@ -131,13 +112,6 @@ def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:
     for options in ({"test_path": "x"}, {"source": "a", "target": "a"}, {"source": ""}):
         with pytest.raises(UsageError, match=r"task\.(valid_path and task\.test_path need|source and task\.target)"):
             Pairs(**options)
-
-
-def test_a_path_goes_before_the_data_folder(tmp_path: Path) -> None:
-    task = Pairs(path=str(made(tmp_path / "x.csv")))
-    task.load(Source(tmp_path / "elsewhere", "BENCH_DATA"))
-    assert task.source.why == f"task.path: {tmp_path / 'x.csv'}"
-    assert task.split("train").examples
 
 
 @pytest.mark.skipif(not CHAT.is_file(), reason="needs korean/ChatbotData.csv.gz below BENCH_DATA")

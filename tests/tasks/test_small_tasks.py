@@ -13,7 +13,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from bench.tasks import TASKS
-from bench.tasks.encode.bpe import SPECIAL, train_bpe
+from bench.tasks.encode.bpe import SPECIAL
 from bench.tasks.samples import sample_rows
 from tests.conftest import call, forget_data
 
@@ -134,13 +134,3 @@ def test_a_block_of_the_paper_fits_with_the_token_it_begins_with(task: str) -> N
     positions = recipe.get("f2-decoder:backbone.context", 1024)
     assert recipe["trainer.max_target"] + 1 <= positions
     assert recipe["trainer.max_source"] + 1 <= positions
-
-
-@pytest.mark.parametrize("texts", [[one for film in reviews("test") for one in film],
-                                   [line for song in songs("test") for line in song]])  # fmt: skip
-def test_hangul_comes_back_as_it_was(texts: list[str]) -> None:
-    tokenizer = train_bpe(texts[:100], 600)
-    for text in [*texts, "ㅋㅋㅋ ㅠㅠ ♥ 뷁 𝄞 e\u0301"]:
-        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-        assert tokenizer.decode(ids) == text
-        assert tokenizer.unk_token_id not in ids

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -78,17 +77,6 @@ def test_a_short_document_is_learned_from_and_not_evaluated(tmp_path: Path) -> N
     assert [e.id for e in task.split("train").examples] == ["train/0/0", "train/1/0"]
     assert [e.id for e in task.split("test").examples] == ["test/1/0"]
     assert [row for _, row, _ in task.split("test").skipped] == ["line 1, passage 0", "line 2, passage 1"]
-
-
-def test_every_word_is_in_one_row_or_counted(tmp_path: Path) -> None:
-    text = "\n".join(numbered(1000 * i, 7 * i) for i in range(1, 40))
-    task = loaded(write(tmp_path, train=text, valid=text, test=text), words=30, prompt_words=5)
-    for split in ("train", "valid", "test"):
-        found = task.split(split)
-        kept = " ".join(e.target for e in found.examples).split()
-        lost = sum(int(reason.split()[0]) for _, _, reason in found.skipped)
-        assert len(kept) + lost == len(text.split())
-        assert sorted(set(kept)) == sorted(kept)
 
 
 def test_white_space_becomes_one_space(tmp_path: Path) -> None:
@@ -171,14 +159,6 @@ def test_a_document_stays_in_its_split_when_others_come_and_go(corpus: Path) -> 
         assert after[split] & {t for others in before.values() for t in others} <= before[split]
 
 
-def test_a_handful_of_documents_is_enough(tmp_path: Path) -> None:
-    for n in range(3, 12):
-        (tmp_path / "few.txt").write_text("\n".join(numbered(1000 * i, 40) for i in range(n)), encoding="utf-8")
-        found = documents_of(loaded(path=str(tmp_path / "few.txt")))
-        assert all(found.values()), n
-        assert sum(map(len, found.values())) == n
-
-
 def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Path, tmp_path: Path) -> None:
     every = documents_of(loaded(path=str(corpus)))
     (tmp_path / "held.jsonl").write_text(json.dumps({"body": numbered(5 * 10**6, 40)}), encoding="utf-8")
@@ -190,26 +170,6 @@ def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Pat
     assert documents_of(same)["test"] == set().union(*every.values()) - {t for t in every["train"] if len(t) < 100}
 
 
-def test_a_folder_with_splits_is_read_as_it_is(tmp_path: Path) -> None:
-    for name in ("train", "valid", "test"):
-        text = gzip.compress(f"{name} {numbered(0, 40)}".encode())
-        (tmp_path / f"book.{name}.txt.gz").write_bytes(text)
-    (tmp_path / "README.md").write_text("not a text", encoding="utf-8")
-    for task in (loaded(path=str(tmp_path)), loaded(tmp_path)):
-        assert {split: [t.split()[0] for t in texts] for split, texts in documents_of(task).items()} == {
-            name: [name] for name in ("train", "valid", "test")
-        }
-        assert task.split("test").origin == str(tmp_path / "book.test.txt.gz")
-
-
-def test_a_folder_of_files_is_one_text(tmp_path: Path) -> None:
-    for i in range(6):
-        (tmp_path / f"chapter-{i}.txt").write_text(f"{numbered(100 * i, 20)}\n{numbered(100 * i + 20, 20)}\n")
-    found = documents_of(loaded(path=str(tmp_path), document="file"))
-    assert sum(map(len, found.values())) == 6
-    assert {len(text.split()) for texts in found.values() for text in texts} == {40}
-
-
 def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,11 +179,6 @@ def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
     task = loaded(folder, path="~/my.txt")
     assert task.source == Source(corpus, f"task.path: {corpus}")
     assert task.split("test").examples
-
-
-def test_own_text_is_marked_as_such(corpus: Path) -> None:
-    assert {loaded(path=str(corpus)).manifest(split).status for split in ("train", "test")} == {"own"}
-    assert {loaded().manifest(split).status for split in ("train", "test")} == {"sample"}
 
 
 # What cannot be used ----------------------------------------------------------------------------------------------
@@ -260,12 +215,6 @@ def test_text_that_gives_no_rows_is_one_clear_line(tmp_path: Path, text: str, sa
     assert "\n" not in str(found.value)
 
 
-def test_a_test_file_of_short_lines_says_what_to_change(tmp_path: Path) -> None:
-    write(tmp_path, train=numbered(0, 40), valid=numbered(0, 40), test="too short\n" * 9)
-    with pytest.raises(DataError, match=r"test\.txt: the test split has no document of 32 words.*task\.document"):
-        loaded(path=str(tmp_path)).split("test")
-
-
 def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     for path, says in ((str(tmp_path / "no.txt"), "is not there"), ("x" * 5000, "cannot be opened"),
                        ("~nobody-of-this-name/x", "~nobody-of-this-name")):  # fmt: skip
@@ -278,24 +227,6 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 # The real text ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_king_james_bible() -> None:
-    root = os.environ.get("BENCH_DATA")
-    if not root or not (Path(root) / "lm_text").is_dir():
-        pytest.skip("needs lm_text/ below BENCH_DATA")
-    task = loaded(path=str(Path(root) / "lm_text"))
-    found = {split: (task.manifest(split).rows, task.manifest(split).skipped) for split in ("train", "valid", "test")}
-    assert found == {"train": (7382, 333), "valid": (319, 14), "test": (726, 30)}
-    assert task.prompt_and_rest(task.split("train").examples[0])[0].startswith("In the beginning God created")
-    small = {name.partition(".")[2]: value for name, value in Text.recipes["small"].items()}
-    codec = Codec(task.tokenizer(small["vocabulary"]), "decoder-only", small["max_source"], small["max_target"])
-    for split in ("train", "test"):
-        rows = task.encode(task.split(split).examples, codec)
-        rows += task.encode(task.split(split).examples, codec, prompts=True)
-        assert sum(row.truncated for row in rows) == 0
-    assert codec.tokenizer.decode(rows[-1].target).strip() == task.prompt_and_rest(task.split("test").examples[-1])[1]
 
 
 def test_a_title_is_in_the_record_and_in_no_key(tmp_path: Path, corpus: Path) -> None:

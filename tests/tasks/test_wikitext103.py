@@ -70,17 +70,6 @@ def test_only_a_line_between_empty_ones_is_a_title() -> None:
     assert list(articles(lines)) == ["".join(lines)]
 
 
-def test_a_title_on_the_first_line_begins_an_article() -> None:
-    first, second = [" = A = \n", " \n", " a \n"], [" \n", " = B = \n", " \n", " b \n"]
-    assert list(articles([*first, *second])) == ["".join(first), "".join(second)]
-
-
-def test_text_before_the_first_title_is_a_document_of_its_own() -> None:
-    text, article = [" rest of an article \n"], [" \n", " = B = \n", " \n", " b \n"]
-    assert list(articles([*text, *article])) == ["".join(text), "".join(article)]
-    assert list(articles([" \n", *article])) == ["".join(article)], "an empty line is none"
-
-
 @pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens"])
 def test_line_ends_of_another_system_change_nothing(tmp_path: Path, form: str) -> None:
     folder = made(tmp_path, form, train=3, valid=2, test=2)

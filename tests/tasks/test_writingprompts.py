@@ -148,11 +148,3 @@ def test_the_published_rows() -> None:
     n_words = [len(e.target.split()) for e in test.examples]
     assert (min(n_words), max(n_words)) == (111, 987)
     assert not [e.id for e in train.examples if re.search(r"<newline>|\w n't(?=[ .,!?])|``", e.target)]
-
-
-@real("writingprompts")
-def test_the_published_rows_are_the_same_in_both_forms(tmp_path: Path) -> None:
-    for name in ("train", "test"):
-        (tmp_path / f"{name}.jsonl.gz").symlink_to(REAL / "writingprompts" / f"{name}.jsonl.gz")
-        both = [loaded(WritingPrompts, place).split(name).examples for place in (tmp_path, REAL / "writingprompts")]
-        assert both[0] == both[1]

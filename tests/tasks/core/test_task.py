@@ -70,18 +70,6 @@ def texts(found, ids):
 # Fields and sizes -------------------------------------------------------------------------------------------------
 
 
-def test_every_row_with_a_source_has_an_exemplar():
-    assert Toy.info.all_fields == {"words", "exemplar"}
-    assert Open.info.all_fields == {"words"}
-
-
-@pytest.mark.parametrize(
-    ("targets", "tokens"), [(["abcd"], 1.0), (["abcd", "é" * 6], 2.0), (["\ud800"], 0.75), ([], 0)]
-)
-def test_target_tokens_are_a_quarter_of_the_bytes(targets, tokens):
-    assert Toy({"train": [("", target) for target in targets]}).target_tokens() == tokens
-
-
 def test_tokenizers_learn_from_the_sources_and_targets_of_the_training_rows():
     task = Toy()
     assert list(task.training_texts()) == ["rain in oslo", " wet", "snow in oslo", " white", "sun in rome", " hot",
@@ -94,14 +82,6 @@ def test_tokenizers_learn_from_the_sources_and_targets_of_the_training_rows():
 
 
 # Rows -------------------------------------------------------------------------------------------------------------
-
-
-def test_rows_of_a_task_that_is_not_open_ended_have_no_prompts():
-    task = Toy()
-    rows = task.split("train").examples
-    assert task.encode(rows, codec(task), prompts=True) == task.encode(rows, codec(task))
-    with pytest.raises(NotImplementedError, match="^toy is not open-ended$"):
-        task.prompt_and_rest(rows[0])
 
 
 def test_training_targets_are_counted_once_for_a_codec_and_stay_as_they_are(monkeypatch):
@@ -162,15 +142,6 @@ def test_a_swapped_exemplar_is_another_rows_and_leaves_the_rest_alone():
     assert sorted(own.values()) == sorted(swapped.values()) == ["hot", "wet", "white"]
     assert all(own[name] != swapped[name] for name in own)
     assert task.exemplars("test") == own
-
-
-def test_exemplars_are_found_once_and_kept_on_disk(monkeypatch, cache):
-    first = Toy().exemplars("train")
-    assert list((cache / "exemplars").iterdir())
-    task = Toy()
-    assert task.exemplars("train") == first
-    monkeypatch.setattr("bench.tasks.exemplars.retrieve.retrieve", None)
-    assert task.exemplars("train") == first
 
 
 def test_rows_carry_the_exemplars_they_are_given_and_no_others():

@@ -1,7 +1,6 @@
 """Batches: one permutation an epoch, shares that add up to the step, evaluation batches that nobody's order changes."""
 
 import multiprocessing
-import random
 from itertools import islice
 
 import numpy as np
@@ -143,11 +142,6 @@ def test_every_micro_batch_knows_its_step_and_how_many_rows_that_has(world, accu
         assert {item["step_rows"] for item in items} == {13}
 
 
-@pytest.mark.parametrize(("world", "accumulate"), WORLDS)
-def test_an_epoch_has_as_many_items_as_micro_batches(world, accumulate):
-    assert {len(Epoch(rank, 5, lambda: 0)) for rank in micro_batches(world, accumulate)} == {5 * accumulate}
-
-
 @pytest.mark.parametrize("accumulate", [1, 2])
 @pytest.mark.parametrize(("reached", "steps"), [(0, [0, 1, 2, 3]), (3, [3]), (4, [4, 5, 6, 7]), (6, [6, 7])])
 def test_an_epoch_goes_on_where_the_training_is(accumulate, reached, steps):
@@ -155,16 +149,6 @@ def test_an_epoch_goes_on_where_the_training_is(accumulate, reached, steps):
     (batches,) = micro_batches(1, accumulate)
     items = list(Epoch(batches, 4, lambda: reached))
     assert [item["step"] for item in items] == [step for step in steps for _ in range(accumulate)]
-
-
-@pytest.mark.parametrize(("world", "accumulate"), WORLDS[1:])
-def test_any_split_of_a_step_has_the_rows_of_one_process(world, accumulate):
-    (alone,) = micro_batches(1, 1)
-    ranks = micro_batches(world, accumulate)
-    for step in range(5):
-        items = [rank[step * accumulate + micro] for rank in ranks for micro in range(accumulate)]
-        assert sorted(name for item in items for name in item["ids"]) == sorted(alone[step]["ids"])
-        assert {item["step_tokens"] for item in items} == {alone[step]["step_tokens"]}
 
 
 # Evaluation -------------------------------------------------------------------------------------------------------
@@ -177,16 +161,6 @@ def test_evaluation_batches_do_not_depend_on_the_order_of_rows(shuffler, size):
     assert evaluation_batches(mixed, size) == evaluation_batches(ROWS, size)
 
 
-@pytest.mark.parametrize("size", [1, 5, 23, 100])
-def test_evaluation_batches_hold_every_row_once_long_ones_first(size):
-    batches = evaluation_batches(ROWS, size)
-    rows = [row for batch in batches for row in batch]
-    assert sorted(row.id for row in rows) == sorted(row.id for row in ROWS)
-    lengths = [len(row.source) + len(row.target) for row in rows]
-    assert lengths == sorted(lengths, reverse=True)
-    assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
-
-
 @pytest.mark.parametrize("world", [1, 2, 3, 40])
 def test_every_rank_has_as_many_turns_and_every_row_is_in_one(world):
     ranks = [EvaluationEpoch(ROWS, 4, list, rank=rank, world=world) for rank in range(world)]
@@ -194,17 +168,6 @@ def test_every_rank_has_as_many_turns_and_every_row_is_in_one(world):
     assert {len(turn) for turn in turns} == {len(ranks[0])}
     rows = [row.id for turn in turns for batch in turn if batch is not None for row in batch]
     assert sorted(rows) == sorted(row.id for row in ROWS)
-
-
-def test_no_rows_are_no_batches():
-    assert evaluation_batches([], 4) == []
-
-
-@pytest.mark.parametrize("world", [1, 2, 3, 4, 40])
-def test_whole_batches_in_turn_cover_the_split_for_any_number_of_processes(world):
-    batches = evaluation_batches(ROWS, 4)
-    taken = [[n for n in range(len(batches)) if n % world == rank] for rank in range(world)]
-    assert sorted(n for numbers in taken for n in numbers) == list(range(len(batches)))
 
 
 # Subsets ----------------------------------------------------------------------------------------------------------
@@ -228,19 +191,3 @@ def test_a_subset_does_not_depend_on_the_order_and_keeps_it(shuffler, n):
 
 def test_a_larger_subset_holds_the_smaller_one():
     assert all(set(chosen(IDS, n)) <= set(chosen(IDS, n + 7)) for n in range(1, 190))
-
-
-def test_a_subset_changes_little_when_rows_are_added():
-    grown = [*IDS, *(f"more/{i}" for i in range(20))]
-    assert set(chosen(grown, 50)) & set(IDS) <= set(chosen(IDS, 50))
-
-
-def test_a_subset_is_spread_over_the_split():
-    halves = [sum(int(name.partition("/")[2]) < 100 for name in chosen(random.Random(s).sample(IDS, 200), 60))
-              for s in range(3)]  # fmt: skip
-    assert all(15 < half < 45 for half in halves)
-
-
-@pytest.mark.parametrize("n", [None, 200, 201, 10_000])
-def test_all_of_them(n):
-    assert chosen(IDS, n) == IDS

@@ -48,21 +48,12 @@ def test_ids_have_no_special_tokens_and_come_back(tokenizer):
     assert codec(tokenizer).ids([]) == []
 
 
-def test_markers_are_one_piece_each():
-    assert [len(ids) for ids in codec(PIECES).ids(["<cell>", "<cell><cell>"])] == [1, 2]
-
-
 @settings(max_examples=50)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_pieces_know_every_text(text):
     (ids,) = codec(PIECES).ids([text])
     assert PIECES.decode(ids, skip_special_tokens=False) == text or "<" in text
     assert PIECES.unk_token_id not in ids or "<unk>" in text
-
-
-@BOTH
-def test_the_frame_of_a_tokenizer_that_ends_texts(tokenizer):
-    assert codec(tokenizer).frame == ([], [EOS])
 
 
 def test_the_frame_of_a_tokenizer_like_barts():
@@ -110,10 +101,6 @@ def test_what_is_cut_is_counted_and_a_cut_target_has_no_end(architecture, source
     assert row.truncated == over
     assert row.source.count(7) == min(source, 3)
     assert row.target == (*[8] * min(target, 2), *([EOS] if target <= 2 else []))
-
-
-def test_what_the_task_has_dropped_is_counted_too():
-    assert codec(max_source=1).encode("r", [7, 7], [8], ends=True, truncated=5).truncated == 6
 
 
 # Batches ----------------------------------------------------------------------------------------------------------
@@ -171,13 +158,6 @@ def test_prompts_of_a_decoder_only_model_are_padded_on_the_left(tokenizer):
         assert batch["attention_mask"][i].tolist() == [0] * empty + [1] * len(row.source)
 
 
-def test_sources_of_an_encoder_decoder_model_are_padded_on_the_right():
-    found = codec(architecture="encoder-decoder")
-    rows, batch = rows_of(found), found.prompt_batch(rows_of(found))
-    assert batch["input_ids"].tolist() == found.train_batch(rows)["input_ids"].tolist()
-    assert batch["attention_mask"][1].tolist()[0] == 1
-
-
 def test_a_tokenizer_without_padding_pads_with_its_end_behind_the_mask():
     found = codec(Framed(), "encoder-decoder")
     assert found.pad == EOS
@@ -211,9 +191,3 @@ def test_exemplars_of_a_batch_are_padded_on_the_right(architecture, kind):
     assert batch["exemplar_mask"].tolist() == [[1, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]]
     assert set(batch) - {"exemplar_ids", "exemplar_mask"} == set(bare)
     assert all(torch.equal(batch[name], bare[name]) for name in bare)
-
-
-def test_rows_without_exemplars_have_none_in_their_batch():
-    rows = [codec().encode(f"r{i}", [7], [8], ends=True, exemplar=e) for i, e in enumerate([[7], None])]
-    assert set(codec().train_batch(rows[1:])) == {"input_ids", "attention_mask", "labels"}
-    assert set(codec().train_batch(rows)) == {"input_ids", "attention_mask", "labels"}

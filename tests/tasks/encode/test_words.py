@@ -30,12 +30,6 @@ def places():
     return word_tokenizer([word for pairs in PAIRS.values() for pair in pairs for word in pair])
 
 
-def test_special_tokens_have_fixed_ids(tokenizer):
-    assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3]) == ["<pad>", "<s>", "</s>", "<unk>"]
-    named = (tokenizer.pad_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id)
-    assert named == (0, 1, 2, 3)
-
-
 def test_the_vocabulary_is_sorted_by_count_then_spelling(tokenizer):
     words = tokenizer.convert_ids_to_tokens(range(4, len(tokenizer)))
     assert words[:3] == ["king", "the", "."]  # 3, 3, 2
@@ -59,24 +53,6 @@ def test_words_punctuation_and_the_end(tokenizer):
     assert tokenizer("\n the \t king ", add_special_tokens=False)["input_ids"] == tokenizer.convert_tokens_to_ids(
         ["the", "king"]
     )
-
-
-def test_a_word_has_one_token_wherever_it_stands(tokenizer):
-    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("king", " king", "(king")]
-    assert ids[0] == ids[1] == ids[2][1:]
-
-
-def test_unknown_words_become_one_unknown_token(tokenizer):
-    assert tokenizer("the jester, king", add_special_tokens=False)["input_ids"][1] == 3
-    assert tokenizer("JESTER", add_special_tokens=False)["input_ids"] == [3]
-
-
-@pytest.mark.parametrize(
-    "text", ["The king, the queen.", "Is it king?", "It's a well-known king!", "café naïve 日本語", ""]
-)
-def test_decoding_gives_the_text_back(tokenizer, text):
-    ids = tokenizer(text)["input_ids"]
-    assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
 @given(st.lists(st.sampled_from(["The", "king", "well-known", "It's", "日本語"]), min_size=1, max_size=9), st.data())
@@ -146,15 +122,6 @@ def test_noise_and_scale_are_as_stated():
     assert logits.std().item() == pytest.approx(1.0, abs=0.1)
 
 
-def test_a_second_word_with_several_firsts_keeps_its_place(places):
-    embeddings = analogy_embeddings(places, PAIRS, width=32, noise=0.0)
-    cities = [row_of(embeddings, places, city) for city, _ in PAIRS["city"]]
-    assert torch.allclose(cities[0], cities[1], atol=1e-6)  # without noise, cities of one state are one point
-    noisy = analogy_embeddings(places, PAIRS, width=32, noise=0.5)
-    cities = [row_of(noisy, places, city) for city, _ in PAIRS["city"]]
-    assert not torch.allclose(cities[0], cities[1], atol=0.1)
-
-
 def test_embeddings_depend_on_the_seed_and_not_on_the_order_of_pairs(places):
     first = analogy_embeddings(places, PAIRS, 16, seed=1)
     turned = {category: PAIRS[category][::-1] for category in reversed(PAIRS)}
@@ -171,32 +138,3 @@ def test_embeddings_depend_on_the_seed_and_not_on_the_order_of_pairs(places):
 def test_a_word_that_is_not_one_token_is_named(places, word):
     with pytest.raises(UsageError, match=f"'{word}' of capital"):
         analogy_embeddings(places, {"capital": [("Oslo", word)]}, 8)
-
-
-@pytest.mark.parametrize(("width", "noise"), [(0, 0.5), (8, -1.0)])
-def test_width_and_noise_are_checked(places, width, noise):
-    with pytest.raises(UsageError, match=f"got {width} and {noise}"):
-        analogy_embeddings(places, PAIRS, width, noise)
-
-
-def test_a_tied_frozen_model_learns_from_them():
-    """Two words whose order decides the answer: cross-entropy falls from about ln V towards 0."""
-    words = [f"w{i}" for i in range(60)]
-    known = word_tokenizer(words)
-    table = analogy_embeddings(known, {"x": [(words[i], words[i + 30]) for i in range(30)]}, 32)
-    torch.manual_seed(0)
-    layer = torch.nn.Sequential(
-        torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.Linear(64, 32), torch.nn.LayerNorm(32)
-    )
-    optimizer = torch.optim.AdamW(layer.parameters(), lr=1e-2)
-    inputs = torch.arange(4, 64)
-    targets = inputs.roll(7)
-    losses = []
-    for _ in range(60):
-        loss = torch.nn.functional.cross_entropy(layer(table[inputs]) @ table.T, targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert 3.5 < losses[0] < 8.0
-    assert losses[-1] < 0.5

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -136,24 +135,6 @@ def test_damaged_files_are_made_again(tmp_path: Path) -> None:
         assert same(retrieve(*TRAIN, cache=tmp_path), expected)
 
 
-def test_every_text_and_option_names_another_file(tmp_path: Path) -> None:
-    calls: list[dict[str, Any]] = [
-        {},
-        {"train_sources": ["ab", "d", "e"]},
-        {"train_sources": ["a", "bd", "e"]},  # the same letters in the same order
-        {"train_targets": ["A", "C", "Z"]},
-        {"sources": ["d "]},
-        {"sources": None},
-        {"sources": None, "equal_targets": False},
-    ]
-    base: dict[str, Any] = {"train_sources": ["a", "d", "e"], "train_targets": ["A", "B", "Z"], "sources": ["d"]}
-    for call in calls:
-        retrieve(**{**base, **call}, cache=tmp_path)
-    assert len(list(tmp_path.iterdir())) == len(calls)
-    retrieve(**base, cache=tmp_path, threads=2)
-    assert len(list(tmp_path.iterdir())) == len(calls)
-
-
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     answer = full_disk(100, lambda: len(retrieve(*TRAIN, cache=tmp_path).indices))
     assert answer["raised"] == StoreError.__name__
@@ -172,11 +153,6 @@ def test_importing_tasks_does_not_import_the_compiler() -> None:
 
 def made(indices: list[int]) -> Exemplars:
     return Exemplars(np.array(indices, np.int64), np.zeros(len(indices)))
-
-
-def test_the_share_of_gold_targets() -> None:
-    assert gold_share(made([1, 0, 2, 2]), ["a", "b", "c  d"], ["b", "b", "c d ", "x"]) == 0.5
-    assert np.isnan(gold_share(made([]), ["a"], []))
 
 
 @pytest.mark.parametrize(
@@ -206,12 +182,6 @@ def test_swapped_gives_every_row_another_rows_exemplar(n: int, kinds: int, seed:
     assert (answer == indices).sum() == max(0, 2 * most - n)
     order = draw.sample(range(n), n)
     assert swapped(indices[order], [ids[i] for i in order], seed).tolist() == answer[order].tolist()
-
-
-def test_swapped_has_a_seed() -> None:
-    indices, ids = np.arange(100), [str(i) for i in range(100)]
-    assert (swapped(indices, ids, 0) != swapped(indices, ids, 1)).mean() > 0.9
-    assert swapped(np.zeros(0, np.int64), []).tolist() == []
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no Gigaword: set BENCH_DATA to the folder that holds gigaword/")

@@ -120,16 +120,3 @@ def test_equal_fractions_are_equal(dot: int, squared: int, factor: int) -> None:
     other = (dot * factor, squared * factor**2)
     assert not _nearer(dot, squared, *other)
     assert not _nearer(*other, dot, squared)
-
-
-def test_a_search_is_compiled_where_its_code_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither beside the file nor below the home folder."""
-    real = module.numba.njit
-
-    def refused(cache: bool = False, **options: bool) -> object:
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
-
-    monkeypatch.setattr(module.numba, "njit", refused)
-    assert module._compiled(lambda: 3)() == 3

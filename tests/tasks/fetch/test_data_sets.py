@@ -146,11 +146,6 @@ def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> No
         task.split("test")
 
 
-def test_a_limit_takes_the_first_rows(tmp_path: Path) -> None:
-    task = opened(Pairs, hub=str(saved(tmp_path / "saved", PARTS)), limit=3, **COLUMNS)
-    assert [row.id for row in task.split("test").examples] == ["test/0", "test/1", "test/2"]
-
-
 def test_columns_that_are_no_text_are_never_decoded(tmp_path: Path) -> None:
     """A picture column of nonsense would raise where it is read."""
     parts = {split: [{**row, "picture": b"nonsense"} for row in rows] for split, rows in PARTS.items()}
@@ -317,28 +312,6 @@ def test_without_the_hub_what_was_brought_is_read_and_said(hub: FakeHub, monkeyp
         of_hub(hub="owner/others")
 
 
-def test_without_the_hub_an_old_version_is_not_taken_for_the_newest(
-    hub: FakeHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub.branches = {"main": COMMIT, "v0": "b" * 40}
-    newest, old = of_hub(), of_hub(revision="v0")  # brought later
-    assert newest.source.folder is not None
-    assert old.source.folder is not None
-    os.utime(newest.source.folder, (1, 1))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert of_hub().source.folder == newest.source.folder
-    assert of_hub(revision="v0").source.folder == old.source.folder
-
-
-def test_a_revision_is_resolved_or_refused(hub: FakeHub) -> None:
-    hub.branches = {"main": COMMIT, "v1.0": "b" * 40}
-    assert of_hub(revision="v1.0").manifest("train").commit == f"owner/rows@{'b' * 40}"
-    with pytest.raises(
-        MissingError, match=r"it has no revision 'v1\.1'; https://huggingface.co/datasets/owner/rows/tree"
-    ):
-        of_hub(revision="v1.1")
-
-
 def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub, tmp_path: Path) -> None:
     rows = "".join(json.dumps(row) + "\n" for row in ROWS[:40]).encode()
     hub.files = {"README.md": CONFIGS.encode(), "short/train.jsonl": rows[: len(rows) // 2], "long/train.jsonl": rows}
@@ -362,27 +335,8 @@ def test_a_damaged_file_is_refused_and_leaves_nothing(hub: FakeHub, tmp_path: Pa
     assert set(os.listdir(tmp_path / "cache" / "hub" / "owner--rows" / "_")) <= {f".{COMMIT}.lock"}
 
 
-def test_a_repository_without_rows_is_refused(hub: FakeHub) -> None:
-    hub.files = {"README.md": b"# nothing"}
-    with pytest.raises(DataError, match="owner/rows: cannot be read"):
-        of_hub()
-    hub.refuse = {"list": (401, "RepoNotFound")}
-    with pytest.raises(MissingError, match="no such data set, or it is private"):
-        of_hub()
-
-
 def test_a_hub_that_hangs_while_it_lists_files_is_given_up(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_sets, "CONFIG_S", 0.1)
     monkeypatch.setattr(datasets, "load_dataset_builder", lambda *_, **options: time.sleep(1))
     with pytest.raises(MissingError, match="the hub cannot give owner/rows: it does not answer; name a copy of it"):
         of_hub()
-
-
-def test_the_library_is_silent_and_counts_nothing_while_it_is_used() -> None:
-    config, logging = datasets.config, datasets.logging
-    before = (config.HF_UPDATE_DOWNLOAD_COUNTS, logging.get_verbosity(), datasets.are_progress_bars_disabled())
-    with library():
-        assert not config.HF_UPDATE_DOWNLOAD_COUNTS
-        assert logging.get_verbosity() == logging.CRITICAL
-        assert datasets.are_progress_bars_disabled()
-    assert (config.HF_UPDATE_DOWNLOAD_COUNTS, logging.get_verbosity(), datasets.are_progress_bars_disabled()) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import multiprocessing
 import os
@@ -13,10 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import huggingface_hub
-import huggingface_hub.constants
 import pytest
 
 from bench.base import network
@@ -150,16 +146,6 @@ def test_a_damaged_file_in_the_hubs_cache_is_downloaded_again(hub: FakeHub, tmp_
     assert (tmp_path / "b" / first).read_bytes() == FILES["data/train-00000-of-00002.parquet"]
 
 
-def test_a_full_disk_is_one_line(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **options: Any) -> str:
-        raise OSError(errno.ENOSPC, "No space left on device", "blob")
-
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
-    with pytest.raises(StoreError, match=r"cannot write 'blob' \(No space left on device\); make room, or set HF_HOME"):
-        fetch(COPY, tmp_path / "cache" / "rows")
-    assert names_in(tmp_path / "cache") == []
-
-
 # Folders that are made whole or not at all ---------------------------------------------------------------------------
 
 
@@ -198,22 +184,6 @@ def test_of_two_processes_one_fills_the_folder_and_the_other_waits(hub: FakeHub,
     assert hub.asked["list"] == 1
     assert names_in(tmp_path / "cache") == ["rows"]
     assert len(names_in(folder)) == 4
-
-
-def test_a_folder_that_fails_or_is_interrupted_is_removed_and_made_anew(tmp_path: Path) -> None:
-    def fail(unfinished: Path) -> None:
-        (unfinished / "part").write_text("half")
-        raise KeyboardInterrupt
-
-    def fill(unfinished: Path) -> None:
-        (unfinished / "whole").write_text("whole")
-
-    with pytest.raises(KeyboardInterrupt):
-        make_folder(tmp_path / "rows", fail)
-    assert names_in(tmp_path) == []
-    make_folder(tmp_path / "rows", fill)
-    make_folder(tmp_path / "rows", fail)
-    assert names_in(tmp_path / "rows") == ["whole"]
 
 
 def test_a_disk_that_refuses_is_one_line(tmp_path: Path) -> None:
