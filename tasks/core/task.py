@@ -25,12 +25,13 @@ from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.fetch import hub
+from bench.tasks.fetch.hub_copies import HUB, HubRows
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
     from bench.tasks.exemplars.retrieve import Exemplars
-    from bench.tasks.fetch.hub_copies import HubRows
     from bench.tasks.files.user_data import UserData
 
 
@@ -146,15 +147,10 @@ class Task(DataModule, ABC):
     @classmethod
     def fetch(cls, folder: Path) -> str:
         """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
-        from bench.tasks.fetch.hub import fetch
-        from bench.tasks.fetch.hub_copies import HUB
-
-        return fetch(HUB[cls.name], folder)
+        return hub.fetch(HUB[cls.name], folder)
 
     def hub_rows(self) -> HubRows | None:
         """Return which data set of the hub the rows are a copy of; None for files of one's own and built-in rows."""
-        from bench.tasks.fetch.hub_copies import HUB
-
         copy = self.user_data or HUB.get(self.name)
         if copy is None or self.source.folder is None:
             return None

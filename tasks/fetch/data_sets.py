@@ -14,17 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.base.keys import key_of
 from bench.base.network import within
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
+from bench.tasks.fetch.hub import Repository, listing, make_folder, reading, write_origin
 from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
 from bench.tasks.fetch.library import library, message_of
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
-
-if TYPE_CHECKING:
-    from bench.tasks.fetch.hub import Repository
 
 __all__ = ["DataSet", "commit_of", "is_split"]
 
@@ -77,8 +75,6 @@ class DataSet:
         return HubRows(origin["repository"], self.revision, origin["commit"]) if origin else None
 
     def _of_folder(self, folder: Path) -> Source:
-        from bench.tasks.fetch.hub import make_folder
-
         if self.revision:
             raise UsageError(f"task.revision is for data sets of the hub; '{folder}' is a folder")
         if (folder / "dataset_dict.json").is_file() or is_split(folder):
@@ -103,8 +99,6 @@ class DataSet:
         return Source(kept, f"task.hub: {folder}, kept in {kept}")
 
     def _of_hub(self) -> Source:
-        from bench.tasks.fetch.hub import Repository, listing, make_folder
-
         kept = self._kept()
         if is_commit(self.revision) and kept is not None:
             return self._described(kept)
@@ -137,8 +131,6 @@ class DataSet:
         return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
 
     def _download(self, repository: Repository, commit: str, folder: Path) -> None:
-        from bench.tasks.fetch.hub import reading, write_origin
-
         with reading(repository):
             self._save(self.hub, folder, commit)
         origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
