@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import MissingError
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG
@@ -63,28 +62,9 @@ def test_references_of_a_row_are_all_sentences_of_its_table(sample: LogicNLG) ->
         assert example.target in same
 
 
-@pytest.mark.slow  # whole files
-def test_official_splits_are_official_and_the_proxy_is_called_one() -> None:
-    task = LogicNLG(train="proxy", style="compact")
-    task.load(Source(real_data(), "test"))
-    assert {name: (task.manifest(name).status, task.manifest(name).rows) for name in ("train", "valid", "test")} == {
-        "train": ("proxy", 4111),
-        "valid": ("official", 4260),
-        "test": ("official", 4305),
-    }
-    assert all(e.target == e.target.lower() for e in task.split("test").examples), "the proxy is lower-cased"
-
-
 @pytest.mark.slow
 def test_without_the_official_training_file_the_proxy_stands_in_and_says_so() -> None:
     task = LogicNLG()
     task.load(Source(real_data(), "test"))
     assert [task.split(name).status for name in ("train", "valid", "test")] == ["proxy", "official", "official"]
     assert all(e.target == e.target.lower() for e in task.split("test").examples)
-
-
-def test_without_the_official_training_file_it_names_the_file() -> None:
-    task = LogicNLG(train="official")
-    task.load(Source(real_data(), "test"))
-    with pytest.raises(MissingError, match=r"train_lm\.json"):
-        task.split("train")

@@ -121,15 +121,6 @@ def test_a_prompt_and_its_continuation_are_the_tokens_of_the_passage() -> None:
     assert (labels[0] != IGNORED).sum() == len(parts[0].target)
 
 
-@pytest.mark.parametrize("preset", ["small", "paper"])
-def test_rows_of_a_recipe_fit_its_backbone(preset: str) -> None:
-    recipe = Text.recipes[preset]
-    positions = {"small-causal": 512, "f2-decoder": 1024}[str(recipe["backbone"])]
-    assert 1 + recipe["trainer.max_source"] + recipe["trainer.max_target"] <= positions
-    options = {name: recipe.get(f"task.{name}", default) for name, default in (("words", 96), ("prompt_words", 24))}
-    assert Text(**options).least < options["words"] < recipe["trainer.max_target"]
-
-
 # Which rows are held out ------------------------------------------------------------------------------------------
 
 
@@ -168,17 +159,6 @@ def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Pat
     assert found["train"] == every["train"] | every["test"]
     same = loaded(path=str(corpus), valid_path=str(corpus), test_path=str(corpus))
     assert documents_of(same)["test"] == set().union(*every.values()) - {t for t in every["train"] if len(t) < 100}
-
-
-def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    folder = tmp_path / "data"
-    folder.mkdir()
-    task = loaded(folder, path="~/my.txt")
-    assert task.source == Source(corpus, f"task.path: {corpus}")
-    assert task.split("test").examples
 
 
 # What cannot be used ----------------------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ def obvious(rows: list[dict[int, int]], query: dict[int, int], allowed: list[int
     return answer
 
 
-@pytest.mark.parametrize("most", [1, 3, 200, 9_000])
+@pytest.mark.parametrize("most", [1, 200, 9_000])
 @pytest.mark.parametrize("block", [5, 8_192])
-@pytest.mark.parametrize("common", [0, 8, 1_000])
+@pytest.mark.parametrize("common", [0, 8])
 @pytest.mark.parametrize("mutual", [False, True])
 def test_the_nearest_row_is_that_of_an_obvious_search(
     monkeypatch: pytest.MonkeyPatch, most: int, block: int, common: int, mutual: bool

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,47 +81,6 @@ def test_a_file_without_rows_is_named(tmp_path: Path, task: str, content: bytes)
     with pytest.raises(BenchError) as raised:
         rows(folder, task)
     assert task in str(raised.value)
-
-
-def with_target(task: str, target: str) -> dict[str, bytes]:
-    """Return a task's files whose first training row has another target, as its publisher writes it."""
-    name, content = next(iter(FILES[task].items()))
-    if task in ("gigaword", "writingprompts", "wikibio"):
-        name, content = list(FILES[task].items())[1]
-    first, *others = content.decode().splitlines()
-    if name.endswith(".jsonl"):
-        row = json.loads(first)
-        changed: dict[str, Any] = {"xsum": "summary", "cnndm": "highlights", "lyrics": "text", "nsmc": "reviews"}
-        row[changed[task]] = target
-        if task == "nsmc":
-            row["reviews"] = [{"review": target}]
-        first = json.dumps(row)
-    elif name.endswith(".csv"):
-        others[0] = f"{target},{target}"
-    elif name.endswith(".json"):
-        loaded = json.loads(content)
-        loaded["1-1.csv"][0][0] = target
-        first, others = json.dumps(loaded), []
-    else:
-        first = target
-    return {**FILES[task], name: "".join(f"{line}\n" for line in [first, *others]).encode()}
-
-
-REFUSING = ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio", "lyrics", "pairs", "logicnlg"]
-
-
-@pytest.mark.parametrize("task", REFUSING)
-def test_a_text_that_does_not_show_is_no_text(tmp_path: Path, task: str) -> None:
-    folder = written(tmp_path / task, with_target(task, INVISIBLE).items())
-    with pytest.raises(DataError, match=rf"{task}.*(line|row) \d+: .*(empty|has no word)"):
-        rows(folder, task)
-
-
-@pytest.mark.parametrize("task", ["nsmc", "text"])
-def test_a_document_that_does_not_show_is_left_out_by_rule(tmp_path: Path, task: str) -> None:
-    plain = rows(written(tmp_path / "plain" / task, FILES[task].items()), task)
-    folder = written(tmp_path / "hidden" / task, with_target(task, INVISIBLE).items())
-    assert [row.target for row in rows(folder, task)] == [row.target for row in plain[1:]]
 
 
 @pytest.mark.parametrize("task", ["xsum", "cnndm", "nsmc"])
