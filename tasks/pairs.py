@@ -52,8 +52,8 @@ class Pairs(Task):
         target: the column that is written.
         references: with `same_source` the targets of all rows of an evaluated split that have one source are
             references of each of them, as each is a right answer; with `own` a row has its own target.
-        hub: a data set of the hub, `owner/name`, or a folder: one that `save_to_disk` wrote, or one of parquet or
-            jsonl files. In place of `path`; splits it does not have are held out in the same way.
+        hub: a data set of the hub, `owner/name`, or a folder that `save_to_disk` wrote, in place of `path`; splits it
+            does not have are held out in the same way.
         config: name of its configuration; empty for the only or default one.
         revision: its commit, branch or tag; empty for the newest one. All but a commit is shown as `unpinned`.
         train_split: what it calls the training split; empty for `train`.

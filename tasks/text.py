@@ -69,8 +69,8 @@ class Text(Task):
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
-        hub: a data set of the hub, `owner/name`, or a folder: one that `save_to_disk` wrote, or one of parquet or
-            jsonl files. In place of `path`; splits it does not have are held out in the same way.
+        hub: a data set of the hub, `owner/name`, or a folder that `save_to_disk` wrote, in place of `path`; splits it
+            does not have are held out in the same way.
         config: name of its configuration; empty for the only or default one.
         revision: its commit, branch or tag; empty for the newest one. All but a commit is shown as `unpinned`.
         train_split: what it calls the training split; empty for `train`.

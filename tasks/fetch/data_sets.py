@@ -1,7 +1,7 @@
-"""Data sets that a user names as `task.hub`: a data set of the hub or a folder, saved in the cache by `datasets`.
+"""Data sets that a user names as `task.hub`: of the hub, saved in the cache by `datasets`, or saved in a folder.
 
 A data set of the hub is kept by its commit, so that it is downloaded once and read without the hub afterwards. A folder
-of files is kept by the names, sizes and times of its files; a folder that `save_to_disk` wrote is read where it is.
+that `save_to_disk` wrote is read where it is.
 `bench.tasks.files.records` reads the rows.
 """
 
@@ -16,12 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.base.keys import key_of
 from bench.base.network import within
-from bench.errors import DataError, MissingError, UsageError, did_you_mean
+from bench.errors import MissingError, UsageError, did_you_mean
 from bench.tasks.fetch.hub import Repository, listing, make_folder, reading, write_origin
 from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
-from bench.tasks.fetch.library import library, message_of
+from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 __all__ = ["DataSet", "commit_of", "is_split"]
@@ -40,7 +39,7 @@ class DataSet:
     """A data set as a user named it.
 
     Args:
-        hub: `owner/name` on the hub; or a folder, one of `save_to_disk` or one of files.
+        hub: `owner/name` on the hub; or a folder that `save_to_disk` wrote.
         config: name of its configuration; empty for the only or default one.
         revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as `unpinned`.
     """
@@ -75,28 +74,11 @@ class DataSet:
         return HubRows(origin["repository"], self.revision, origin["commit"]) if origin else None
 
     def _of_folder(self, folder: Path) -> Source:
-        if self.revision:
-            raise UsageError(f"task.revision is for data sets of the hub; '{folder}' is a folder")
-        if (folder / "dataset_dict.json").is_file() or is_split(folder):
-            if self.config:
-                raise UsageError(f"task.config: {folder} was written by save_to_disk, which keeps no configurations")
-            return Source(folder, f"task.hub: {folder}")
-        place = folder.resolve()
-        states = [(file, file.stat()) for file in sorted(place.rglob("*"))]
-        files = [[str(file), state.st_size, state.st_mtime_ns] for file, state in states]
-        name = re.sub(r"[^\w.-]", "_", place.name)[:50]
-        kept = cache_folder() / "data_sets" / f"{name}-{key_of([files, self.config])}"
-
-        def fill(unfinished: Path) -> None:
-            try:
-                self._save(str(place), unfinished)
-            except UsageError:
-                raise
-            except Exception as error:  # a file can make its reader raise anything
-                raise DataError(f"task.hub: {place} cannot be read ({message_of(error)})") from error
-
-        make_folder(kept, fill)
-        return Source(kept, f"task.hub: {folder}, kept in {kept}")
+        if not (folder / "dataset_dict.json").is_file() and not is_split(folder):
+            raise UsageError(f"task.hub: '{folder}' was not written by save_to_disk; name files with task.path")
+        if given := [name for name in ("config", "revision") if getattr(self, name)]:
+            raise UsageError(f"task.{given[0]} is for data sets of the hub; '{folder}' is a folder")
+        return Source(folder, f"task.hub: {folder}")
 
     def _of_hub(self) -> Source:
         kept = self._kept()
@@ -131,45 +113,32 @@ class DataSet:
         return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
 
     def _download(self, repository: Repository, commit: str, folder: Path) -> None:
-        with reading(repository):
-            self._save(self.hub, folder, commit)
-        origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
-        write_origin(folder, origin)
-
-    def _save(self, place: str, folder: Path, commit: str = "") -> None:
-        """Let `datasets` read the rows of a place, and save them in a folder.
-
-        Args:
-            place: `owner/name`, or a folder of parquet, jsonl, csv or whatever else `datasets` reads.
-            folder: where `save_to_disk` writes; what the library needs meanwhile lies in it too, and is removed.
-            commit: of a place of the hub.
-
-        Raises:
-            UsageError: there is no such configuration.
-            Exception: whatever the library raises.
-        """
-        loading = folder / "loading"
-        with library() as datasets:
-            where: dict[str, Any] = {"download_config": datasets.DownloadConfig(cache_dir=str(loading / "downloads"))}
-            if commit:
-                where["revision"] = commit
-            load = partial(datasets.load_dataset_builder, place, self.config or None, cache_dir=str(loading), **where)
+        """Let `datasets` read the rows of a commit, and save them in a folder."""
+        loading = folder / "loading"  # what the library needs meanwhile
+        with reading(repository), library() as datasets:
+            config = datasets.DownloadConfig(cache_dir=str(loading / "downloads"))
+            where: dict[str, Any] = {"revision": commit, "download_config": config}
+            load = partial(
+                datasets.load_dataset_builder, self.hub, self.config or None, cache_dir=str(loading), **where
+            )
             try:
-                builder = within(CONFIG_S, load) if commit else load()  # the library waits for ever
+                builder = within(CONFIG_S, load)  # the library waits for ever
             except ValueError as error:
                 if not str(error).startswith(("BuilderConfig", "Config name is missing")):
                     raise
-                names = datasets.get_dataset_config_names(place, **where)
+                names = datasets.get_dataset_config_names(self.hub, **where)
                 if self.config:
                     near = did_you_mean(self.config, names)
-                    raise UsageError(f"task.config: {place} has no configuration '{self.config}'{near}") from error
+                    raise UsageError(f"task.config: {self.hub} has no configuration '{self.config}'{near}") from error
                 raise UsageError(
-                    f"{place} has several configurations; set task.config to one of {', '.join(names)}"
+                    f"{self.hub} has several configurations; set task.config to one of {', '.join(names)}"
                 ) from error
             builder.download_and_prepare()
             builder.as_dataset().save_to_disk(str(folder))
             shutil.rmtree(builder.cache_dir, ignore_errors=True)
             shutil.rmtree(loading, ignore_errors=True)
+        origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
+        write_origin(folder, origin)
 
 
 def is_split(folder: Path) -> bool:
