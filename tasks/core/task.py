@@ -31,7 +31,6 @@ from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
-    from bench.tasks.exemplars.retrieve import Exemplars
     from bench.tasks.files.user_data import UserData
 
 
@@ -131,7 +130,7 @@ class Task(DataModule, ABC):
         self._manifests: dict[str, Manifest] = {}
         self._evaluated: dict[tuple[str, int], Sequence[Example]] = {}
         self.on_rows: OnRows = tell_nobody
-        self._exemplars: dict[tuple[str, bool], Exemplars] = {}
+        self._exemplars: dict[tuple[str, bool], Array] = {}
         self._target_counts: dict[tuple[str, int], Array] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
@@ -289,7 +288,7 @@ class Task(DataModule, ABC):
         key, rows = (split, equal_targets), self.split(split).examples
         if key not in self._exemplars:
             self._exemplars[key] = self._nearest(split, equal_targets or split != "train")
-        nearest = self._exemplars[key].indices
+        nearest = self._exemplars[key]
         if swap:
             from bench.tasks.exemplars.retrieve import swapped
 
@@ -297,7 +296,7 @@ class Task(DataModule, ABC):
         train = self.split("train").examples
         return {row.id: train[at].target for row, at in zip(rows, nearest.tolist(), strict=True)}
 
-    def _nearest(self, split: str, equal_targets: bool) -> Exemplars:
+    def _nearest(self, split: str, equal_targets: bool) -> Array:
         from bench.tasks.exemplars.retrieve import retrieve
 
         train = self.split("train").examples

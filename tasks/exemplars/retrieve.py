@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,26 +17,12 @@ from bench.base.seeds import seed_of
 from bench.errors import DataError, StoreError
 from bench.tasks.exemplars.bag_of_words import bags_of
 
-__all__ = ["VERSION", "Exemplars", "gold_share", "leak", "retrieve", "swapped"]
+__all__ = ["VERSION", "gold_share", "leak", "retrieve", "swapped"]
 
 VERSION = 1  # of the retrieval; raise it when a row's exemplar changes
 
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Exemplars:
-    """The exemplars of the rows of a split.
-
-    Args:
-        indices: number of the training row whose target is the exemplar, int64 [rows].
-        cosines: of the two sources' bags of words, float64 [rows]; 0 where they share no word.
-    """
-
-    indices: Integers
-    cosines: Floats
 
 
 def retrieve(
@@ -49,11 +34,11 @@ def retrieve(
     cache: Path | None = None,
     progress: Progress | None = None,
     threads: int = 0,
-) -> Exemplars:
+) -> Integers:
     """Find the training row whose source is nearest to each row's by bag-of-words cosine.
 
     Exact: of equal cosines the lowest training row wins, and cosines are compared as fractions of integers. A row that
-    shares no word with any training row it may have gets the lowest of these, with cosine 0. The words of a bag are
+    shares no word with any training row it may have gets the lowest of these. The words of a bag are
     those of `bag_of_words.words`.
 
     The paper excludes only the row itself. Here a training row whose source equals the row's is excluded too: stories
@@ -71,13 +56,16 @@ def retrieve(
         progress: called with the rows done and the rows in all.
         threads: at most as many; 0 for all cores. Without effect on the result.
 
+    Returns:
+        The number of the training row whose target is the exemplar of each row, int64 [rows].
+
     Raises:
         DataError: there are no training rows, a row may have none of them, or a text has too many equal words to be
             counted exactly.
         StoreError: the cache cannot be written.
 
     >>> train = ["rain in oslo", "snow in oslo", "rain in oslo", "sun in rome"]
-    >>> retrieve(train, ["wet", "white", "wet again", "hot"]).indices.tolist()
+    >>> retrieve(train, ["wet", "white", "wet again", "hot"]).tolist()
     [1, 0, 1, 0]
     """
     if not train_sources:
@@ -111,7 +99,7 @@ def _search(
     numbers: Sequence[tuple[Integers, Integers]],
     progress: Progress | None,
     threads: int,
-) -> Exemplars:
+) -> Integers:
     """Search for all rows; a training row is excluded where one of its numbers is that of the row."""
     from bench.tasks.exemplars.search import search  # compiles: some seconds that only a search should cost
 
@@ -127,8 +115,7 @@ def _search(
             reason = "each is the row itself or has its source or its target"
             raise DataError(f"row {row} has no exemplar among {len(train_sources)} training rows: {reason}")
         best.documents[row] = allowed.argmax()
-    lengths = np.sqrt(rows.squared.astype(np.float64) * train.squared[best.documents])
-    return Exemplars(best.documents, best.dots / np.maximum(lengths, 1))
+    return best.documents
 
 
 def _numbers(train: Sequence[str], rows: Sequence[str] | None) -> tuple[Integers, Integers]:
@@ -157,24 +144,24 @@ def _sha256(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _read(file: Path | None, rows: int, train_rows: int) -> Exemplars | None:
+def _read(file: Path | None, rows: int, train_rows: int) -> Integers | None:
     """Return what a file has; None where there is none, or one that is damaged: numpy's archives have check sums."""
     if file is None:
         return None
     try:
         with np.load(file) as kept:
-            found = Exemplars(kept["indices"], kept["cosines"])
+            found: Integers = kept["indices"]
     except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
-    is_possible = found.indices.shape == (rows,) and bool(((found.indices >= 0) & (found.indices < train_rows)).all())
+    is_possible = found.shape == (rows,) and bool(((found >= 0) & (found < train_rows)).all())
     return found if is_possible else None
 
 
-def _write(file: Path | None, found: Exemplars) -> None:
+def _write(file: Path | None, found: Integers) -> None:
     if file is None:
         return
     try:
-        write_atomic(file, lambda opened: np.savez(opened, indices=found.indices, cosines=found.cosines), replace=True)
+        write_atomic(file, lambda opened: np.savez(opened, indices=found), replace=True)
     except StoreError as error:
         problem = f"cannot keep exemplars in '{file.parent}' ({error.__cause__})"
         raise StoreError(f"{problem}; free space there or choose another cache folder") from error
@@ -183,11 +170,11 @@ def _write(file: Path | None, found: Exemplars) -> None:
 # Leaks and the control ----------------------------------------------------------------------------------------------
 
 
-def gold_share(exemplars: Exemplars, train_targets: Sequence[str], targets: Sequence[str]) -> float:
+def gold_share(exemplars: Integers, train_targets: Sequence[str], targets: Sequence[str]) -> float:
     """Return the share of rows whose exemplar is, white space aside, their own target; NaN for no rows."""
     if not targets:
         return float("nan")
-    pairs = zip(exemplars.indices.tolist(), targets, strict=True)
+    pairs = zip(exemplars.tolist(), targets, strict=True)
     return sum(plain(train_targets[at]) == plain(target) for at, target in pairs) / len(targets)
 
 
@@ -216,7 +203,7 @@ def swapped(indices: Integers, ids: Sequence[str], seed: int = 0) -> Integers:
     same one; then as few as possible do. Depends on the rows' ids, not on their order.
 
     Args:
-        indices: `Exemplars.indices` [rows].
+        indices: as `retrieve` returns them, [rows].
         ids: of the rows, all different.
         seed: of the permutation.
 

@@ -143,7 +143,7 @@ def headlines(folder: Path, threads: int) -> None:
         found = retrieve(*train, None if rows is train else rows[0], threads=threads, **options)
         taken = time.perf_counter() - start
         shares.append(gold_share(found, train[1], rows[1]))
-        print(f"gigaword {name:26} {taken:6.2f} s, mean cosine {found.cosines.mean():.3f}, exemplar is gold: "
+        print(f"gigaword {name:26} {taken:6.2f} s, exemplar is gold: "
               f"{shares[-1]:7.2%} = {round(shares[-1] * len(rows[0]))} of {len(rows[0])}")  # fmt: skip
     for name, share in zip(cases, shares[:-1], strict=False):
         print(f"{name}: {leak(share, shares[-1]) or 'no alarm'}")
