@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -149,7 +150,7 @@ def _read(file: Path | None, rows: int, train_rows: int) -> Integers | None:
     if file is None:
         return None
     try:
-        with np.load(file) as kept:
+        with np.load(io.BytesIO(file.read_bytes())) as kept:
             found: Integers = kept["indices"]
     except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None

@@ -29,7 +29,6 @@ FORMS = {
     "x.txt": "\n".join([*TEXTS, ""]).encode(),
     "without-last-end": "\n".join(TEXTS).encode(),
     "crlf.txt": "\r\n".join([*TEXTS, ""]).encode(),
-    "cr.txt": "\r".join([*TEXTS, ""]).encode(),
     "marked.txt": "\n".join(["\ufeff" + TEXTS[0], *TEXTS[1:]]).encode(),
     "x.jsonl": jsonl(*NAMED[::-1]),
     "in-order.jsonl": jsonl(*[{"text": text} for text in TEXTS]),
