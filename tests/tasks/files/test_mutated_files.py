@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import BenchError
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import Source
-from tests.tasks.files.test_records import FUZZ, MUTATIONS
 from tests.tasks.test_nyt import article
 
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MUTATIONS: dict[str, Callable[[bytes, int], bytes]] = {
+    "invalid UTF-8": lambda raw, at: raw[:at] + b"\xff\xfe" + raw[at:],
+    "NUL": lambda raw, at: raw[:at] + b"\0" + raw[at:],
+    "BOM": lambda raw, at: b"\xef\xbb\xbf" + raw,
+    "BOM inside": lambda raw, at: raw[:at] + b"\xef\xbb\xbf" + raw[at:],
+    "CRLF": lambda raw, at: raw.replace(b"\n", b"\r\n"),
+    "CR": lambda raw, at: raw[:at] + b"\r" + raw[at:],
+    "cut": lambda raw, at: raw[:at],
+    "twice": lambda raw, at: raw[:at] + raw[:at] + raw[at:],
+    "bracket": lambda raw, at: raw[:at] + b'{"[}' + raw[at:],
+    "quote": lambda raw, at: raw[:at] + b'"' + raw[at:],
+    "line feed": lambda raw, at: raw[:at] + b"\n" + raw[at:],
+    "byte": lambda raw, at: raw[:at] + bytes([at % 256]) + raw[at + 1 :],
+    "surrogate": lambda raw, at: raw[:at] + b"\\ud800" + raw[at:],
+    "hole": lambda raw, at: raw[:at] + raw[at + 20 :],
+}
 N = 12
 WORDS = [f"the mayor of town {i} opened a bridge of {i} metres" for i in range(N)]
 

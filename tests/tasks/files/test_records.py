@@ -12,17 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from bench.errors import BenchError, DataError
+from bench.errors import DataError
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import aligned, lines
 from bench.tasks.files.records import FileRecord, read_records
 
 COLUMNS = {"source": "source", "target": "target"}
 ROWS = [{"source": f"a text {i}", "target": f"its end {i}"} for i in range(8)]
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def jsonl(rows: list[dict[str, Any]]) -> bytes:
@@ -58,61 +55,6 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
     assert [dict(record.texts) for record in found] == [{**row, "id": ""} for row in ROWS]
     assert [record.number for record in found] == list(range(8))
     assert not bad_rows.skipped
-
-
-MUTATIONS: dict[str, Callable[[bytes, int], bytes]] = {
-    "invalid UTF-8": lambda raw, at: raw[:at] + b"\xff\xfe" + raw[at:],
-    "NUL": lambda raw, at: raw[:at] + b"\0" + raw[at:],
-    "BOM": lambda raw, at: b"\xef\xbb\xbf" + raw,
-    "BOM inside": lambda raw, at: raw[:at] + b"\xef\xbb\xbf" + raw[at:],
-    "CRLF": lambda raw, at: raw.replace(b"\n", b"\r\n"),
-    "CR": lambda raw, at: raw[:at] + b"\r" + raw[at:],
-    "cut": lambda raw, at: raw[:at],
-    "twice": lambda raw, at: raw[:at] + raw[:at] + raw[at:],
-    "bracket": lambda raw, at: raw[:at] + b'{"[}' + raw[at:],
-    "quote": lambda raw, at: raw[:at] + b'"' + raw[at:],
-    "line feed": lambda raw, at: raw[:at] + b"\n" + raw[at:],
-    "byte": lambda raw, at: raw[:at] + bytes([at % 256]) + raw[at + 1 :],
-    "surrogate": lambda raw, at: raw[:at] + b"\\ud800" + raw[at:],
-    "hole": lambda raw, at: raw[:at] + raw[at + 20 :],
-}
-
-
-mutated = given(what=st.sampled_from(sorted(MUTATIONS)), place=st.floats(0, 1), packed=st.booleans())
-
-
-@pytest.mark.parametrize("name", FORMS)
-@FUZZ
-@mutated
-def test_a_mutated_file_gives_rows_or_says_where_and_why(
-    tmp_path: Path, name: str, what: str, place: float, packed: bool
-) -> None:
-    """Read a form with one mutation, of what is packed or of the packed file."""
-    make = FORMS[name.removesuffix(".gz")]
-    raw = make(ROWS)
-    if name.endswith(".gz"):
-        whole = gzip.compress(raw)
-        if packed:
-            content = MUTATIONS[what](whole, int(place * len(whole)))
-        else:
-            content = gzip.compress(MUTATIONS[what](raw, int(place * len(raw))))
-    else:
-        content = MUTATIONS[what](raw, int(place * len(raw)))
-    for policy in ("fail", "skip"):
-        try:
-            found, bad_rows = read(tmp_path / name, content, policy)
-        except BenchError as error:
-            said = str(error)
-            assert name in said
-            assert "\n" not in said
-            assert len(said) < 1000
-            assert any(word in said for word in ("line ", "row ", "parquet"))
-            continue
-        assert policy == "skip" or not bad_rows.skipped
-        assert all(file == name and row and reason for file, row, reason in bad_rows.skipped)
-        for record in found:
-            assert all(isinstance(text, str) and "\0" not in text for text in record.texts.values())
-            assert all(record.texts[column].strip() for column in COLUMNS)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
 from bench.tasks.text import Unit, read_documents
@@ -100,24 +97,6 @@ def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, s
     with pytest.raises(DataError, match=rf"x\.txt.*{says}") as found:
         read(tmp_path / "x.txt", content)
     assert "\n" not in str(found.value)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=60), st.integers(0, 400), st.booleans(), st.sampled_from(["x.txt", "x.jsonl"]))
-@example(b"\x1f\x8b", 0, False, "x.txt")
-def test_any_bytes_are_documents_or_one_clear_line(
-    tmp_path: Path, noise: bytes, at: int, packed: bool, name: str
-) -> None:
-    whole = b"".join(json.dumps({"text": f"words of record {i}"}).encode() + b"\n" for i in range(8))
-    content = gzip.compress(whole, mtime=0) if packed else whole
-    at = min(at, len(content))
-    said = ""
-    try:
-        read(tmp_path / name, content[:at] + noise + content[at + len(noise) :])
-    except DataError as problem:
-        said = str(problem)
-    assert "\n" not in said
-    assert name in said or not said
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
