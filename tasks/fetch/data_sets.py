@@ -18,9 +18,8 @@ from typing import Any
 
 from bench.base.network import within
 from bench.errors import MissingError, UsageError, did_you_mean
-from bench.tasks.fetch.hub import Repository, listing, make_folder, reading, write_origin
+from bench.tasks.fetch.hub import Repository, library, listing, make_folder, reading, write_origin
 from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
-from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 __all__ = ["DataSet", "commit_of", "is_split"]

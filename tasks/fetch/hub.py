@@ -22,15 +22,16 @@ from bench.base.files import hash_of, write_atomic
 from bench.base.network import hub_reachable
 from bench.errors import BenchError, DataError, MissingError, StoreError
 from bench.tasks.fetch.hub_copies import ORIGIN, HubCopy
-from bench.tasks.fetch.library import message_of
 
 __all__ = [
     "RemoteFile",
     "Repository",
     "download",
     "fetch",
+    "library",
     "listing",
     "make_folder",
+    "message_of",
     "one_at_a_time",
     "reading",
     "write_origin",
@@ -139,6 +140,33 @@ def download(repository: Repository, commit: str, file: RemoteFile) -> Path:
 
 
 @contextmanager
+def library() -> Iterator[Any]:
+    """Give the module `datasets` without progress bars, log lines and download counts while the block lasts.
+
+    What it logs is an exception too, which the caller reports. Its import takes a second, which a plan over other data
+    should not cost.
+    """
+    import datasets
+    from huggingface_hub import utils
+
+    modules: list[Any] = [datasets, utils]
+    counts, levels = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS, [module.logging.get_verbosity() for module in modules]
+    with_bars = [module for module in modules if not module.are_progress_bars_disabled()]
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False
+    for module in modules:
+        module.logging.set_verbosity(module.logging.CRITICAL)
+        module.disable_progress_bars()
+    try:
+        yield datasets
+    finally:
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
+        for module, level in zip(modules, levels, strict=True):
+            module.logging.set_verbosity(level)
+        for module in with_bars:
+            module.enable_progress_bars()
+
+
+@contextmanager
 def reading(repository: Repository) -> Iterator[None]:
     """Turn what libraries raise while they ask the hub, and read what came, into errors that say what to do."""
     try:
@@ -184,6 +212,13 @@ def _explained(error: Exception, repository: Repository) -> BenchError:
     if type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "requests", "urllib3", "aiohttp"):
         return repository.missing(f"{type(error).__name__}: {message_of(error)}")
     return DataError(f"{repository.name}: cannot be read ({message_of(error)})")
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of a library's error in one line, or of its cause where it only says that something failed."""
+    if type(error).__name__ == "DatasetGenerationError" and error.__cause__ is not None:
+        error = error.__cause__
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.fetch.library import library, message_of
+from bench.tasks.fetch.hub import library, message_of
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
 

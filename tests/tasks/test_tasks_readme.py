@@ -15,7 +15,7 @@ import pytest
 from bench.errors import DataError
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.library import library
+from bench.tasks.fetch.hub import library
 from bench.tasks.fetch.sources import Source
 from tests.bench.own import Own
 from tests.conftest import Ended, call

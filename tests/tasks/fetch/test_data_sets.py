@@ -18,8 +18,8 @@ import pytest
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.core.task import Task
 from bench.tasks.fetch import data_sets
+from bench.tasks.fetch.hub import library
 from bench.tasks.fetch.hub_copies import HubRows
-from bench.tasks.fetch.library import library
 from bench.tasks.fetch.sources import Source
 from bench.tasks.pairs import Pairs
 from bench.tasks.text import Text
