@@ -19,8 +19,7 @@ from typing import Any, ClassVar
 
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.mid_recipes import MID
-from bench.tasks.core.news_recipes import SMALL
+from bench.tasks.core.recipes import MID, SMALL
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.files.bad_rows import BadRows
