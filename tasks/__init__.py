@@ -23,33 +23,19 @@ class TaskEntry(Entry):
     title: str = ""
 
 
-OPEN_ENDED = (
-    "ppl/word",
-    "ppl/token",
-    "kld",
-    "ms-jaccard-1",
-    "ms-jaccard-2",
-    "ms-jaccard-3",
-    "self-bleu-2",
-    "self-bleu-3",
-    "distinct-1",
-    "distinct-2",
-    "rep",
-    "uniq",
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names of columns that a text has between spaces."""
+    return tuple(text.split())
+
+
+OPEN_ENDED = _names(
+    "ppl/word ppl/token kld ms-jaccard-1 ms-jaccard-2 ms-jaccard-3 self-bleu-2 self-bleu-3 distinct-1 distinct-2 rep "
+    "uniq"
 )
 
 SUMMARY = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum", "ppl/word", "ppl/token")
-FAITHFUL = (
-    "rouge-1",
-    "rouge-2",
-    "rouge-l",
-    "rouge-lsum",
-    "p_ent[*,level2,mean]",
-    "factcc",
-    "dae{,[spacy]}",
-    "novel-2",
-    "ppl/word",
-    "ppl/token",
+FAITHFUL = _names(
+    "rouge-1 rouge-2 rouge-l rouge-lsum p_ent[*,level2,mean] factcc dae{,[spacy]} novel-2 ppl/word ppl/token"
 )
 
 TASKS: dict[str, TaskEntry] = {
@@ -57,17 +43,9 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.ambiguous_template:AmbiguousTemplate",
         "two words fit equally well; can the model name both?",
         "Chang and McCallum 2022; HistAlign section 5.1",
-        columns=(
-            "acc@2/full",
-            "acc@5/full",
-            "acc@10/full",
-            "acc@2/cache",
-            "acc@5/cache",
-            "acc@10/cache",
-            "acc@2/head",
-            "rank/float32",
-            "rank/float64",
-            "ppl/token",
+        columns=_names(
+            "acc@2/full acc@5/full acc@10/full acc@2/cache acc@5/cache acc@10/cache acc@2/head rank/float32 "
+            "rank/float64 ppl/token"
         ),
         primary="acc@2/full",
         title="Ambiguous Template",
@@ -76,17 +54,8 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.logicnlg:LogicNLG",
         "write a sentence that a table entails",
         "Chen et al. 2020; HistAlign section 5.1",
-        columns=(
-            "bleu-1",
-            "bleu-2",
-            "bleu-3",
-            "sentence-bleu-1",
-            "sentence-bleu-2",
-            "sentence-bleu-3",
-            "nli-acc",
-            "tapex-acc",
-            "tapas-acc",
-            "ppl/word",
+        columns=_names(
+            "bleu-1 bleu-2 bleu-3 sentence-bleu-1 sentence-bleu-2 sentence-bleu-3 nli-acc tapex-acc tapas-acc ppl/word"
         ),
         primary="bleu-3",
         title="LogicNLG",
@@ -127,15 +96,9 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.duc2004:Duc2004",
         "write a headline of 75 bytes, four references",
         "Over et al. 2007; Rush et al. 2015",
-        columns=(
-            "rouge-1-r",
-            "rouge-2-r",
-            "rouge-l-r",
-            "rouge-1-r/jackknife",
-            "rouge-2-r/jackknife",
-            "rouge-l-r/jackknife",
-            "rouge-l",
-            "ppl/token",
+        columns=_names(
+            "rouge-1-r rouge-2-r rouge-l-r rouge-1-r/jackknife rouge-2-r/jackknife rouge-l-r/jackknife rouge-l "
+            "ppl/token"
         ),
         primary="rouge-l-r",
         title="DUC-2004",
