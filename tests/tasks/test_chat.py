@@ -44,7 +44,7 @@ def chat(folder: Path, *conversations: Any) -> Chat:
     file = folder / "my.jsonl"
     file.write_text("".join(json.dumps({"messages": each}) + "\n" for each in conversations))
     task = Chat(path=str(file), valid_path=str(file), test_path=str(file))
-    task.load(task.source_from(Source(None, "")))
+    task.load(Source(None, ""))
     return task
 
 
@@ -111,7 +111,7 @@ def test_answers_of_one_conversation_are_held_out_together(tmp_path: Path) -> No
     ]
     file.write_text("".join(json.dumps({"messages": each}) + "\n" for each in conversations))
     task = Chat(path=str(file))
-    task.load(task.source_from(Source(None, "")))
+    task.load(Source(None, ""))
     where: dict[str, set[str]] = {}
     for split in ("train", "valid", "test"):
         for example in task.split(split).examples:
