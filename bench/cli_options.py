@@ -42,11 +42,6 @@ def store_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
 
 
-def yes_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--yes`."""
-    parser.add_argument("--yes", action="store_true", help="begin more than 50 runs without asking")
-
-
 def results_option(parser: argparse._ActionsContainer) -> None:
     """Add `--results`, the folder of the store, or a snapshot."""
     parser.add_argument(

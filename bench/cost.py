@@ -212,7 +212,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
     All weights are new, also those that a run would read from another one: they take the same time.
     """
     from bench.cells.build import build, training_loader
-    from bench.cells.memory import execution_of
+    from bench.cells.work import execution_of
     from bench.training.training import train
 
     marks: list[float] = []

@@ -43,7 +43,7 @@ SEEDS = ("--seeds", "0,1,2")
 TUNING = ("--trials", "3", "steps=1/3", "rows=5000")
 
 
-HOW = ("--yes", "--set", "execution.state_every=120")
+HOW = ("--set", "execution.state_every=120")
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def make_again(record: Mapping[str, Any], table: Table, results: Path) -> None:
     config = config_of(record)
     config["set"] |= {"evaluation.split": table.split, "evaluation.rows": table.n}
     file.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    code = bench(["run", "--config", str(file), "--results", str(results), "--no-controls", "--yes"])
+    code = bench(["run", "--config", str(file), "--results", str(results), "--no-controls"])
     file.unlink()
     if code:
         sys.exit(f"the cell {record['key']} of {record['config']['method']} ended with {code}")

@@ -63,7 +63,7 @@ ROWS = (
 def command(rows: Rows, given: argparse.Namespace) -> list[str]:
     """Return what is run for one table."""
     words = ["run", "--preset", "paper", "--task", rows.task, "--method", given.method or rows.methods]
-    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--no-controls", "--yes"]
+    words += ["--seeds", given.seeds or rows.seeds, "--results", given.results, "--no-controls"]
     backbone = rows.backbone
     if backbone == "gpt2" and given.scratch:
         backbone = "gpt2-scratch"

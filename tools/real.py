@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
-    run = ["run", "--task", TASK, "--preset", "mid", "--method", METHODS, "--no-controls", "--seeds", "0", "--yes"]
+    run = ["run", "--task", TASK, "--preset", "mid", "--method", METHODS, "--no-controls", "--seeds", "0"]
     return bench([*run, *where, *EVALUATED, *arguments])
 
 

@@ -18,8 +18,8 @@ from bench.errors import MissingError, RunError, UsageError, did_you_mean
 from bench.store.store import Store
 
 if TYPE_CHECKING:
-    from bench.cells.outcome import Outcome
     from bench.cells.plan import Plan
+    from bench.cells.run import Outcome
     from bench.cells.search.search import Search
     from bench.launch.jobs import Submits
     from bench.models.core.objective import Objective

@@ -68,11 +68,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
 
 
 def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
-    """Refuse what a factory of the user's own has made, where it is not what the run was planned with.
-
-    Raises:
-        UsageError: it is no Backbone, or has another architecture.
-    """
+    """Refuse what a factory of the user's own has made, where it is not what the run was planned with."""
     where = config.own["backbone"].code["class"]
     if not isinstance(backbone, Backbone):
         raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")
@@ -92,11 +88,7 @@ def check_exact(backbone: Backbone, name: str) -> None:
 
 
 def trained_model(cell: Cell) -> Objective:
-    """Return the objective of a trained run with its weights, in evaluation mode.
-
-    Raises:
-        BlockedError: when the run is not trained.
-    """
+    """Return the objective of a trained run with its weights, in evaluation mode."""
     content = cell.folder.trained()
     if content is None or content["status"] != "ok":
         raise BlockedError(f"needs the trained run of '{cell.label}', which is not in '{cell.folder.path}'")
@@ -106,11 +98,7 @@ def trained_model(cell: Cell) -> Objective:
 
 
 def check_vocabulary(cell: Cell, objective: Objective, reference: Objective) -> None:
-    """Refuse a reference model that has other tokens.
-
-    Raises:
-        UsageError: naming both.
-    """
+    """Refuse a reference model that has other tokens."""
     sizes = objective.backbone.vocabulary_size, reference.backbone.vocabulary_size
     if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(reference.tokenizer):
         raise UsageError(
@@ -142,14 +130,8 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
 
 def optimiser_of(config: TrainerConfig) -> Optimiser:
     """Return the optimiser of a recipe; it takes as many steps as the trainer."""
-    return Optimiser(
-        lr=config.lr,
-        warmup=config.warmup,
-        schedule=config.schedule,
-        weight_decay=config.weight_decay,
-        decay=config.decay,
-        decay_epochs=config.decay_epochs,
-    )
+    names = ("lr", "warmup", "schedule", "weight_decay", "decay", "decay_epochs")
+    return Optimiser(**{name: getattr(config, name) for name in names})
 
 
 def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
@@ -165,11 +147,7 @@ def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
 
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
-    """Take over the weights a run starts from, before its first step; what is new is fitted to them.
-
-    Raises:
-        UsageError: when they are of another model, or of one with another vocabulary.
-    """
+    """Take over the weights a run starts from, before its first step; what is new is fitted to them."""
     if cell.start is None:
         is_new = is_pretrained(cell.config.asked("backbone"))
     else:

@@ -229,11 +229,7 @@ def donor_of(config: CellConfig) -> CellFolder | None:
 
 
 def checkpoint_of(donor: CellFolder | None) -> str:
-    """Return the hash of a donor's checkpoint, empty for no donor; nothing else of a donor decides a result.
-
-    Raises:
-        MissingError: when the donor is no trained run.
-    """
+    """Return the hash of a donor's checkpoint, empty for no donor; nothing else of a donor decides a result."""
     if donor is None:
         return ""
     content = donor.trained()

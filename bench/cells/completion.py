@@ -14,8 +14,6 @@ from bench.cells.forgetting import FORGETTING
 from bench.metrics import find_metric, metrics_of
 from bench.store.store import CellFolder
 
-__all__ = ["has_only_numbers", "is_from_snapshot", "missing_evaluations", "required_families", "without_weights"]
-
 
 def required_families(cell: Cell, metrics: Sequence[str] = ()) -> list[Resolved]:
     """Return the metric families of a run: those of its task, by the models of its preset, and more by name."""
@@ -30,9 +28,6 @@ def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
 
     Those have no predictions. In a run that was joined from a snapshot, scores take the place of predictions, if every
     required metric is there.
-
-    Raises:
-        StoreError: one of its files is damaged.
     """
     missing = [key for key in cell.evaluations if cell.folder.rows(key) is None]
     if not missing or not is_from_snapshot(cell.folder):
@@ -42,11 +37,7 @@ def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
 
 
 def is_from_snapshot(folder: CellFolder) -> bool:
-    """Return whether a run has neither weights nor predictions, as those that were joined from a snapshot.
-
-    Raises:
-        StoreError: its record is damaged.
-    """
+    """Return whether a run has neither weights nor predictions, as those that were joined from a snapshot."""
     return not _has_weights(folder) and not folder.names("rows-*.jsonl.gz")
 
 

@@ -6,22 +6,30 @@ split. So any number of processes gives the same rows, also more processes than 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from bench.base.autocast import autocast
-from bench.cells.evaluators import EVALUATORS, Context, Examples, SharedStates
+from bench.base.seeds import seed_of
 from bench.cells.forgetting import FORGETTING, general_rows, whole_texts
 from bench.cells.required import Evaluation
 from bench.errors import BenchError
 from bench.launch.signals import between_steps
+from bench.models.core.cpu_copy import moved
 from bench.models.core.objective import Objective
+from bench.models.core.states import TokenSlice, slices
 from bench.store.partial_rows import PartialRows
+from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
+from bench.tasks.encode.token_store import Tokens
 
 if TYPE_CHECKING:
     from bench.metrics.diversity.ngrams import Integers
@@ -37,7 +45,6 @@ def evaluate(
     world: int = 1,
     kept: PartialRows | None = None,
     start: Objective | None = None,
-    shared: SharedStates | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield this rank's rows of an evaluation, in batch order.
 
@@ -50,7 +57,6 @@ def evaluate(
         world: number of processes.
         kept: batches that are finished already, and where others are kept.
         start: the pretrained model before fine-tuning, which forgetting is measured against.
-        shared: states that likelihood and probe both read.
 
     Raises:
         Stopped: between two batches, when a signal came.
@@ -61,7 +67,7 @@ def evaluate(
     examples, encoded = required_rows(task, codec, what, getattr(objective, "equal_targets", True))
     if what.references:
         groups = groups_of(task, codec)
-    context = Context(examples, codec, what, groups, start, shared)
+    context = Context(examples, codec, what, groups, start)
     size = what.batch_size
     if what.kind == "spectrum":  # one row: the singular values of all of them together
         size = max(1, len(encoded))
@@ -132,11 +138,7 @@ def exemplars_of(task: Task, what: Evaluation, equal_targets: bool) -> Mapping[s
 
 
 def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """Join the rows of all ranks, sorted by id; refuse anything but exactly the required ids, each once.
-
-    Raises:
-        BenchError: when rows are missing, repeated or not required.
-    """
+    """Join the rows of all ranks, sorted by id; refuse anything but exactly the required ids, each once."""
     rows = {row["id"]: row for part in parts for row in part}
     count = sum(len(part) for part in parts)
     if count != len(rows) or set(rows) != set(ids):
@@ -145,3 +147,222 @@ def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: s
             f"{len(set(ids) - set(rows))} missing and {len(set(rows) - set(ids))} not asked for"
         )
     return [rows[name] for name in sorted(rows)]
+
+
+# Evaluators ---------------------------------------------------------------------------------------------------------
+
+
+TOP = 25
+"""Tokens kept of each ranking of a probe row."""
+
+Examples = Mapping[str, Example]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the predictions of one evaluation are made from, apart from the model and a batch.
+
+    Args:
+        examples: by id; none where rows are cut from running text.
+        codec: of the backbone.
+        what: the evaluation.
+        groups: [V] frequency group of each token id, where rows of texts count them.
+        start: the pretrained model before fine-tuning, for `forgetting`.
+    """
+
+    examples: Examples
+    codec: Codec
+    what: Evaluation
+    groups: Integers | None = None
+    start: Objective | None = None
+
+
+def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Negative log-likelihood of each target in nats, summed in float64, and how many of its tokens the memory has."""
+    states = objective.states(to_device(context.codec.train_batch(batch), objective.device))  # type: ignore[arg-type]
+    sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
+    seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
+    for tokens, nll in objective.nll(states):
+        at = tokens.start + tokens.group
+        sums.index_add_(0, at, nll.double())
+        seen.index_add_(1, at, torch.stack([tokens.positive.any(1), hits(tokens)]).long())
+    for row, nll_sum, cached, hit in zip(batch, sums.tolist(), *seen.tolist(), strict=True):
+        yield {
+            "id": row.id,
+            "nll_sum": nll_sum,
+            "n_tokens": len(row.target),
+            "n_words": row.n_words,
+            "n_bytes": row.n_bytes,
+            "n_cached": cached,
+            "n_cache_hits": hit,
+            "truncated": row.truncated,
+        }
+
+
+def hits(tokens: TokenSlice) -> Tensor:
+    """Return at which positions the memory's most similar readable entry holds the target, [n] bool; ties to the last.
+
+    Where nothing is readable there is no hit.
+    """
+    if not tokens.memory.shape[1]:
+        return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.hidden.device)
+    scores = tokens.similarity().masked_fill(~tokens.readable, -torch.inf)
+    last = scores.shape[1] - 1 - scores.flip(1).argmax(1)
+    return tokens.positive.gather(1, last[:, None]).squeeze(1)
+
+
+def probe(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Best next tokens after each prompt, by the head alone, by the cache alone and by the whole model."""
+    codec = context.codec
+    reads_source = codec.architecture == "encoder-decoder"
+    before = 0
+    if reads_source:
+        before = len(codec.frame[0])  # e.g. the <s> of BART's targets
+    first = [replace(row, target=row.target[: before + 1]) for row in batch]
+    states = objective.states(to_device(codec.train_batch(first), objective.device))  # type: ignore[arg-type]
+    for tokens in slices(states):
+        ranked = {mode: ranking(scores) for mode, scores in objective.components(tokens).items()}
+        for at, (group, position) in enumerate(zip(tokens.group.tolist(), tokens.position.tolist(), strict=True)):
+            row = batch[tokens.start + group]
+            if not reads_source:
+                position -= len(row.source) - 1
+            if position != before:
+                continue
+            wanted = [first_pieces(word, codec) for word in context.examples[row.id].fields["words"]]
+            yield {"id": row.id, **{mode: ids[at] for mode, ids in ranked.items()}, "wanted": wanted}
+
+
+def ranking(scores: Tensor) -> list[list[int]]:
+    """Return the best tokens of each row, best first, ties to the lower id; tokens with no score at all left out."""
+    order = torch.sort(scores, dim=-1, descending=True, stable=True)
+    values, ids = order.values[:, :TOP], order.indices[:, :TOP]
+    return [row[:n] for row, n in zip(ids.tolist(), (values > -torch.inf).sum(1).tolist(), strict=True)]
+
+
+def first_pieces(word: str, codec: Codec) -> list[int]:
+    """Return the first token of a word with and without a leading space; finding either counts.
+
+    Source: the released evaluation of Ambiguous Template (HistAlign section 5.3).
+    """
+    return sorted({ids[0] for ids in codec.ids([" " + word, word]) if ids})
+
+
+def generation(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Text and token ids of each continuation; samples depend on the seed of the run, or of sampling, and the id."""
+    from bench.generation.generation import generate
+
+    codec, what = context.codec, context.what
+    assert what.decoding is not None
+    seed = what.seed if what.sampling_seed is None else what.sampling_seed
+    seeds = [seed_of(seed, "sample", what.decoding.text, row.id) for row in batch]
+    prompts = to_device(codec.prompt_batch(batch), objective.device)
+    written = generate(objective, prompts, what.decoding, what.max_new_tokens, seeds)  # type: ignore[arg-type]
+    for row, ids in zip(batch, written, strict=True):
+        made = {"id": row.id, "text": text_of(codec, ids), "token_ids": ids, "truncated": row.truncated}
+        if what.references:
+            made |= true_continuation(context, row, ids)
+        yield made
+
+
+def true_continuation(context: Context, row: Encoded, written: Tokens) -> dict[str, Any]:
+    """Return prompt and true continuation as text, the latter's tokens, and how often both are of each frequency group.
+
+    The frequency groups of F2-Softmax section 4.3 are of the tokens of the training text.
+    """
+    ids = [int(token) for token in row.target[: context.what.max_new_tokens]]
+    made: dict[str, Any] = {
+        "prompt": text_of(context.codec, row.source),
+        "reference": text_of(context.codec, ids),
+        "reference_ids": ids,
+    }
+    if context.groups is not None:
+        made["groups"] = group_counts(context.groups, written)
+        made["reference_groups"] = group_counts(context.groups, ids)
+    return made
+
+
+def group_counts(groups: Integers, tokens: Tokens) -> list[int]:
+    """Return how many tokens are of each frequency group."""
+    from bench.metrics.diversity.frequency_groups import GROUPS
+
+    counts: list[int] = np.bincount(groups[np.asarray(tokens, np.int64)], minlength=len(GROUPS)).tolist()
+    return counts
+
+
+def text_of(codec: Codec, ids: Tokens) -> str:
+    """Return tokens as text, special ones left out."""
+    return str(codec.tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
+
+
+def spectrum(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Singular values of the log-probability matrix A [N, V] over every position of the rows, in float64.
+
+    The model runs in float64: from float32 states the rounding itself would have full rank.
+    Source: HistAlign section 4.1 and Table 1 (500 examples).
+    """
+    codec, what = context.codec, context.what
+    exact = deepcopy(objective).double()
+    full = batch
+    if codec.architecture == "decoder-only":  # every position of the row, the source's too
+        full = [replace(row, source=row.source[:1], target=(*row.source[1:], *row.target)) for row in batch]
+    batches = [codec.train_batch(full[at : at + what.batch_size]) for at in range(0, len(full), what.batch_size)]
+    with torch.autocast(objective.device.type, enabled=False):
+        of_batches = (exact.states(to_device(batch, objective.device)) for batch in batches)  # type: ignore[arg-type]
+        shape, values = spectrum_of(exact, [rows for states in of_batches for rows in slices(states)])
+    yield {"id": "singular_values", "shape": list(shape), "values": values.tolist(), "rows": len(batch)}
+
+
+def spectrum_of(objective: Objective, slices: list[TokenSlice]) -> tuple[tuple[int, int], Tensor]:
+    """Return the shape [N, V] of the log-probabilities at all positions of the slices, and their singular values.
+
+    Where the distribution is the softmax of a linear head, log P = H W^T + b - lse: a product of two thin matrices,
+    whose singular values take a fraction of the time.
+    """
+    from bench.metrics.likelihood.matrix_rank import singular_values, singular_values_of_product
+
+    head = objective.backbone.linear_head()
+    n, v = sum(map(len, slices)), objective.backbone.vocabulary_size
+    kind = type(objective)
+    is_softmax = kind.log_probs is Objective.log_probs and kind.logits is Objective.logits and slices[0].copying is None
+    if head is None or not is_softmax or objective.backbone.width + 2 > min(n, v):
+        matrix = torch.cat([objective.log_probs(tokens) for tokens in slices])
+        return (n, v), singular_values(matrix)
+    hidden = torch.cat([tokens.hidden for tokens in slices])
+    lse = torch.cat([torch.logsumexp(objective.logits(tokens), dim=1) for tokens in slices])
+    bias = hidden.new_zeros(v)
+    for part in (head.bias, head.offset):
+        if part is not None:
+            bias = bias + part
+    left = torch.cat([hidden, torch.ones_like(lse)[:, None], lse[:, None]], dim=1)
+    right = torch.cat([head.weight, bias[:, None], -torch.ones_like(bias)[:, None]], dim=1)
+    return (n, v), singular_values_of_product(left, right)
+
+
+def forgetting(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
+    """Negative log-likelihood of each passage, and KL(P_start || P) at its positions, summed in float64, in nats."""
+    assert context.start is not None
+    inputs = to_device(context.codec.train_batch(batch), objective.device)
+    states, before = objective.states(inputs), context.start.states(inputs)  # type: ignore[arg-type]
+    sums = torch.zeros(2, len(batch), dtype=torch.float64, device=objective.device)
+    for tokens, start_rows in zip(slices(states), slices(before), strict=True):
+        log_probs, start = objective.log_probs(tokens).double(), context.start.log_probs(start_rows).double()
+        nll = -log_probs.gather(1, tokens.targets[:, None]).squeeze(1)
+        divergence = torch.nn.functional.kl_div(log_probs, start, reduction="none", log_target=True).sum(1)
+        sums.index_add_(1, tokens.start + tokens.group, torch.stack([nll, divergence]))
+    for row, nll_sum, kl_sum in zip(batch, *sums.tolist(), strict=True):
+        yield {"id": row.id, "nll_sum": nll_sum, "kl_sum": kl_sum, "n_tokens": len(row.target)}
+
+
+def to_device(batch: dict[str, Any], device: torch.device) -> dict[str, Any]:
+    """Move a batch's tensors; it keeps the arrays they were made of."""
+    tensors = {name: value.to(device) for name, value in batch.items() if isinstance(value, Tensor)}
+    return moved(batch, {**batch, **tensors})
+
+
+EVALUATORS: dict[str, Callable[[Objective, Context, list[Encoded]], Iterator[dict[str, Any]]]] = {
+    "likelihood": likelihood,
+    "probe": probe,
+    "generation": generation,
+    "spectrum": spectrum,
+    "forgetting": forgetting,
+}

@@ -23,8 +23,6 @@ from bench.tasks.files.expected_files import find
 from bench.tasks.text import Text
 from bench.tasks.wikitext103 import WikiText103
 
-__all__ = ["FORGETTING", "MISSING", "general_rows", "general_text", "start_model", "whole_texts"]
-
 FORGETTING = "forgetting"
 """Kind of the evaluation, and name of the metric family over its rows."""
 

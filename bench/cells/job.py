@@ -94,11 +94,7 @@ def config_of(content: dict[str, Any]) -> CellConfig:
 
 
 def expect(cell: Cell, what: str, given: str, computed: str) -> None:
-    """Refuse a key that is not the one a worker computes.
-
-    Raises:
-        BenchError: naming the run and both keys.
-    """
+    """Refuse a key that is not the one a worker computes."""
     if given != computed:
         raise BenchError(
             f"{cell.label}: the key of {what} is {given} in the job and {computed} in the worker; code or data have "

@@ -8,8 +8,6 @@ from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger, WandbLogger
 
 from bench.cells.loggers import LoggedRun
 
-__all__ = ["PROJECT", "TIMEOUT_S", "RunWandbLogger", "csv_logger", "tensorboard_logger"]
-
 PROJECT = "objective-bench"
 """W&B project of the runs unless WANDB_PROJECT names another one."""
 TIMEOUT_S = 8

@@ -25,8 +25,6 @@ from bench.training.events import SILENT, Events
 if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger
 
-__all__ = ["LOGGERS", "LoggedRun", "Logs", "OpenRun", "check_loggers", "find_logger", "logged_run", "logs_of"]
-
 LOGGERS = {
     "wandb": Entry(
         "bench.cells.lightning_loggers:RunWandbLogger",
@@ -151,11 +149,7 @@ class OpenRun(Events):
         self.trained = self.validated = 0  # the last steps that were logged
 
     def begin(self, name: str, make: Callable[[], LoggedRun]) -> None:
-        """Make one logger and give it the configuration of the run.
-
-        Raises:
-            TypeError: the plug-in returned something else than a Lightning logger.
-        """
+        """Make one logger and give it the configuration of the run."""
         from lightning.pytorch.loggers import Logger
         from lightning.pytorch.utilities import rank_zero_only
 

@@ -78,12 +78,7 @@ def make(
 
 
 def cell_of(arguments: RunArguments) -> Cell:
-    """Plan the only run of some arguments.
-
-    Raises:
-        UsageError: a name or an option is unknown, the method does not fit the task, or it trains nothing.
-        BlockedError: the run it is fine-tuned from is not in the results folder.
-    """
+    """Plan the only run of some arguments."""
     (task,), (name,) = arguments.tasks, arguments.methods
     refuse_several(task, expand([task], TASKS, "task", own=True))
     refuse_several(name, method_names([name]))
@@ -113,11 +108,7 @@ def cell_of(arguments: RunArguments) -> Cell:
 
 
 def refuse_several(typed: str, names: Sequence[str]) -> None:
-    """Refuse what stands for several tasks or methods.
-
-    Raises:
-        UsageError: naming some of them.
-    """
+    """Refuse what stands for several tasks or methods."""
     if len(names) > 1:
         raise UsageError(
             f"bench.make makes one objective, and '{typed}' stands for {len(names)} names, such as {names[0]}; name one"

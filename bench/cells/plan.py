@@ -8,22 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bench.base.registry import Resolved, expand
+from bench.base.registry import Resolved, expand, split_names
 from bench.cells.cell import Cell, make_cell
 from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import check_loggers
-from bench.cells.plan_checks import (
-    check_cell,
-    check_metrics,
-    check_training,
-    unchoosable,
-    undecodable,
-    unlike_own_files,
-    unshardable,
-    why_unpublished,
-    why_without_data,
-)
-from bench.cells.required import can_forget
+from bench.cells.required import can_forget, decodings_of
+from bench.cells.validation import check_validation
 from bench.config.arguments import RunArguments
 from bench.config.config import PAPER, CellConfig, PlugIn
 from bench.config.resolve import (
@@ -34,13 +24,16 @@ from bench.config.resolve import (
     check_overrides,
     find_method,
     method_names,
+    recipe_of,
     reference_backbone,
     reference_config,
     reference_of,
 )
-from bench.errors import MissingError, UsageError
-from bench.models.backbones import find_backbone
+from bench.errors import BenchError, MissingError, UsageError
+from bench.models import METHODS
+from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.core.entry import Compatibility
+from bench.models.core.objective import Objective
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
 from bench.tasks.core.progress import OnRows, tell_nobody
@@ -60,13 +53,12 @@ class Skip:
 
 @dataclass
 class Plan:
-    """Cells in running order, skips, a line about each task's data, and what a reader must know of the runs."""
+    """Cells in running order, skips, and a line about each task's data."""
 
     preset: str
     cells: list[Cell] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     data: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
     def place(self, cell: Cell) -> None:
         """Add a run. If the plan has it already, but only as a parent of other runs, add its evaluations."""
@@ -85,7 +77,6 @@ class Plan:
         for cell in other.cells:
             self.place(cell)
         self.skips += other.skips
-        self.notes = list(dict.fromkeys([*self.notes, *other.notes]))
 
 
 def make_plan(
@@ -124,12 +115,7 @@ def make_plan(
 
 
 def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnRows) -> PlanBuilder:
-    """Look up the tasks and methods of a run, refuse what they do not take, and return what makes plans of them.
-
-    Raises:
-        UsageError: a name or option is unknown.
-        MissingError: a module, file or model that was asked for is not there.
-    """
+    """Look up the tasks and methods of a run, refuse what they do not take, and return what makes plans of them."""
     preset = arguments.preset
     check_loggers(arguments.loggers)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
@@ -211,7 +197,8 @@ class PlanBuilder:
             check_cell(relative, config, self.arguments)
             if reason := self.lacks_data(kind, config):
                 return reason
-            self.check_validation(kind, relative, config)
+            if config.trainer.watch or config.trainer.select or config.trainer.patience:
+                check_validation(config.trainer, relative, self.task(kind, config))
             reason = self.misfit(kind, relative, config)
             if reason and relative is method:
                 return reason
@@ -229,16 +216,7 @@ class PlanBuilder:
         for ancestor in older:
             self.plan.place(replace(ancestor, evaluations={}))
         self.plan.place(cell)
-        if "generation" in kind.info.evaluations:
-            self.note(unlike_own_files(cell.config))
         return None
-
-    def note(self, lines: Sequence[str]) -> None:
-        """Add what a reader must know of the runs, and say it, once."""
-        for line in lines:
-            if line not in self.plan.notes:
-                self.plan.notes.append(line)
-                self.say(line)
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
         """Return the runs of a method and of those it needs, each behind those that it needs itself."""
@@ -281,14 +259,6 @@ class PlanBuilder:
         if reason is not None:
             self.without_data[kind.name] = reason
         return reason
-
-    def check_validation(self, kind: type[Task], method: Method, config: CellConfig) -> None:
-        """Refuse a validation that could not be measured; most runs have none."""
-        trainer = config.trainer
-        if trainer.watch or trainer.select or trainer.patience:
-            from bench.cells.validation import check_validation
-
-            check_validation(trainer, method, self.task(kind, config))
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
@@ -361,3 +331,139 @@ def architecture_of(config: CellConfig) -> str:
     from bench.models.backbones.hub import architecture
 
     return architecture(config.asked("backbone"), path)
+
+
+# What cannot be run -------------------------------------------------------------------------------------------------
+
+
+def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
+    """Refuse an additional metric that would read nothing."""
+    if not arguments.metrics:
+        return
+    from bench.metrics import find_metric
+
+    evaluations = {evaluation for kind in kinds for evaluation in kind.info.evaluations}
+    for name in arguments.metrics:
+        metric = find_metric(name)
+        if metric.value.kind not in evaluations:
+            raise UsageError(
+                f"--metrics names '{metric.name}', which reads {metric.value.kind} rows; no task of this run makes them"
+            )
+
+
+def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse a run that could not be trained or evaluated as it was asked for."""
+    trainer, task = config.trainer, config.task
+    starts_from_weights = trainer.init_from or method.parent or is_pretrained(config.asked("backbone"))
+    is_trained = trainer.steps or trainer.epochs or method.is_baseline or method.untrained
+    if not is_trained and not starts_from_weights:
+        raise UsageError(
+            f"trainer.steps and trainer.epochs of {task} are both 0, and backbone {config.backbone} has random "
+            f"weights: give one of them, or a pretrained backbone"
+        )
+    n_positions = config.backbone_options.get("context")
+    for decoding in config.decodings:
+        if n_positions is not None and (decoding.max_new_tokens or 0) > int(n_positions):
+            raise UsageError(
+                f"{task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
+                f"backbone.context={n_positions} has too few positions; lower max_new_tokens or give a larger context"
+            )
+    check_training(config, arguments)
+
+
+def check_training(config: CellConfig, arguments: RunArguments) -> None:
+    """Refuse more micro-batches than a batch has rows, and precisions that cannot be trained."""
+    trainer, accumulate = config.trainer, arguments.execution.accumulate
+    if trainer.batch_size < arguments.devices * accumulate:
+        raise UsageError(
+            f"trainer.batch_size={trainer.batch_size} of {config.task} has fewer rows than --devices "
+            f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
+        )
+    if arguments.strategy == "fsdp" and trainer.precision == "16-mixed":
+        raise UsageError(
+            "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
+            "of the gradients; use bf16-mixed, or --strategy ddp"
+        )
+    if trainer.precision == "bf16-true":
+        raise UsageError(
+            f"trainer.precision=bf16-true of {config.task} has weights of 8 bits, and most steps of AdamW are smaller "
+            f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "
+            f"weights and multiplies in bfloat16"
+        )
+
+
+# Why a method is left out -------------------------------------------------------------------------------------------
+
+
+def undecodable(method: Method, config: CellConfig) -> str | None:
+    """Return why a method cannot decode as asked, or None."""
+    if not issubclass(method.kind, Objective):
+        return None
+    try:
+        for decoding in decodings_of(config, method.evaluation_variant):
+            method.kind.resolved(decoding)
+    except UsageError as error:
+        return f"cannot decode so: {error}"
+    return None
+
+
+def unchoosable(method: Method, config: CellConfig, task: Task) -> str | None:
+    """Return why a method that chooses something on validation text cannot, or None."""
+    if not method.chooses_after_training:
+        return None
+    if config.evaluation.split == "valid":
+        return "chooses on the validation split, which evaluation.split=valid would evaluate it on; evaluate on test"
+    try:
+        rows = task.manifest("valid").rows
+    except BenchError as error:
+        return f"chooses on the validation split, which cannot be read: {error}"
+    if not rows:
+        return "chooses on the validation split, which has no rows; give the task validation text"
+    return None
+
+
+def unshardable(method: Method, arguments: RunArguments) -> str | None:
+    """Return why a method cannot be trained with a share of the model on each process, or None."""
+    if arguments.strategy != "fsdp" or method.is_baseline or not issubclass(method.kind, Objective):
+        return None
+    if method.kind.step_loss is Objective.step_loss:
+        return None
+    return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
+
+
+def why_unpublished(task: type[Task], method: Method) -> str | None:
+    """Return why a method is left out of the preset `paper` of a task, or None.
+
+    The recipe names the methods that its paper trains (`methods`). These run with their variants and controls. Methods
+    of the user run everywhere, since the recipe is there to try them, and so do baselines, which train nothing.
+    """
+    named = str(recipe_of(task, PAPER).get("methods", ""))
+    variants = [f"{name}.{variant}" for name, entry in METHODS.items() for variant in entry.variants or {}]
+    if not named or method.is_baseline or method.name not in (*METHODS, *variants):
+        return None
+    trained = split_names([named])
+    controls = [control for name in trained for control in METHODS[name].controls]
+    every_control = {control for entry in METHODS.values() for control in entry.controls}
+    is_variant = method.base in trained and method.name not in every_control
+    if method.name in trained or method.name in controls or is_variant:
+        return None
+    return (
+        f"has no recipe of a paper on {task.name}, where papers train {', '.join(trained)}; "
+        f"--preset small with --set trainer.* and --backbone runs it at any size"
+    )
+
+
+def why_without_data(task: Task) -> str | None:
+    """Return why the preset `paper` cannot train on what is here of a task, or None.
+
+    Rows that `--limit` keeps are a trial, which no leaderboard shows, so the built-in sample will do for it.
+    """
+    if task.source.folder is not None or task.limit is not None:
+        return None
+    advice = f"get it from {task.info.source} and say --data-dir"
+    if not task.info.source:
+        advice = "name yours with --set task.path"
+    return (
+        f"is to train on the published data of {task.name}, and here is only the {task.source.why}; {advice}, "
+        f"or take --preset small; --limit N tries the recipe on sample rows"
+    )

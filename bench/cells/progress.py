@@ -1,4 +1,4 @@
-"""Progress: what a command tells people while it works. Everything goes to stderr; stdout is for results."""
+"""Progress: what a command shows while it works. Everything goes to stderr; stdout is for results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from bench.training.events import Events
 
 if TYPE_CHECKING:
     from rich.progress import Task, TaskID
-
-__all__ = ["SCORING", "TRAINING", "WRITING", "Progress"]
 
 TRAINING, SCORING, WRITING = "training", "scoring", "writing"
 """Stages of a run: steps, metrics over its predictions, and what a baseline writes.
@@ -89,14 +87,6 @@ class Progress(Events):
         """Print a warning."""
         self.console.print(f"warning: {printable(text)}", markup=False, style="yellow")
 
-    def ask(self, question: str) -> bool:
-        """Ask on the terminal; return whether the answer is yes."""
-        self.bar.stop()
-        print(question, end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline().strip().lower()
-        self.bar.start()
-        return answer in ("y", "yes")
-
     # Runs one after another -----------------------------------------------------------------------------------------
 
     def cell(self, number: int, of: int, label: str) -> None:
@@ -120,7 +110,7 @@ class Progress(Events):
         self._reach(stage, done)
 
     def rows(self, what: str, done: int, of: int) -> None:
-        """Advance work on the rows of a task; `of` is 0 where nobody knows how many there are."""
+        """Advance work on the rows of a task; `of` is 0 where their number is unknown."""
         self._reach(what, done, of)
 
     def done(self, how: str, seconds: float | None = None) -> None:

@@ -18,8 +18,6 @@ from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 from bench.training.execution import Execution
 
-__all__ = ["SECTIONS", "about", "config_yaml", "store_trained"]
-
 
 def store_trained(
     cell: Cell, objective: Objective, codec: Codec, result: Mapping[str, Any], execution: Execution, started: float

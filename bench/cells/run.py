@@ -6,19 +6,18 @@ import gc
 import shutil
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.base.files import abandoned, check_can_write
+from bench.base.sizes import amount
 from bench.cells.cell import Cell
-from bench.cells.checkpoints import drop_checkpoints
 from bench.cells.completion import missing_evaluations
 from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
-from bench.cells.memory import execution_of, with_less_memory
-from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
@@ -27,6 +26,7 @@ from bench.errors import BenchError, BlockedError, StoreError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
 from bench.launch.schedule import AGAIN_S, Schedule
+from bench.store.deleting import checkpoints_of, remove
 from bench.store.partial_rows import forget
 from bench.store.places import remember
 from bench.store.provenance import provenance
@@ -38,13 +38,68 @@ LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
 
 
+LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
+"""The fields of an outcome that are lists or sets of labels."""
+
+
+@dataclass
+class Outcome:
+    """The labels of the runs of a plan, by how each run ended."""
+
+    ok: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)  # nothing was missing
+    diverged: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    missing: set[str] = field(default_factory=set)  # failed runs whose data or model was missing
+    blocked: set[str] = field(default_factory=set)  # failed runs that depend on another failed run
+    loggers_off: set[str] = field(default_factory=set)  # loggers that have failed
+    broken: dict[Path, str] = field(default_factory=dict)  # the run that failed first in a folder, which two may share
+
+    def add(self, other: Outcome) -> None:
+        """Add another run's outcome."""
+        self.ok += other.ok
+        self.stored += other.stored
+        self.diverged += other.diverged
+        self.failed |= other.failed
+        self.missing |= other.missing
+        self.blocked |= other.blocked
+        self.broken = other.broken | self.broken
+        self.loggers_off |= other.loggers_off
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
+        return {**{name: sorted(getattr(self, name)) for name in LISTS}, "failed": self.failed}
+
+    @staticmethod
+    def of(content: dict[str, Any]) -> Outcome:
+        """Return an outcome from its content."""
+        lists = {name: kind(content[name]) for name, kind in LISTS.items()}
+        return Outcome(**lists, failed=content["failed"])
+
+    @property
+    def any_number(self) -> bool:
+        """Whether a run has a number, or has had one until its training diverged."""
+        return bool(self.ok or self.stored or self.diverged)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every run of the plan has a number, 3 if none has one because data or models are missing, else 1."""
+        if not self.failed and not self.diverged:
+            return 0
+        only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
+        if only_missing and not self.any_number:
+            return 3
+        return 1
+
+
 def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
     """Execute every run of a plan in this process, one after another; keep the checkpoints that the arguments say.
 
     Raises:
         KeyboardInterrupt: when the command is interrupted. Whatever else a run raises fails that run only.
     """
-    prepare(arguments.results_folder)
+    files_at(arguments.results_folder).check_writable()
+    clean(arguments.results_folder)
     if threads := arguments.threads_of(plan.preset):
         import torch
 
@@ -68,20 +123,8 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
             continue
         schedule.settle(number)
         outcome.loggers_off |= logs.off
-        if arguments.keep_checkpoints == "none":
-            drop_checkpoints(arguments, plan.cells, outcome, progress.say)
-    drop_checkpoints(arguments, plan.cells, outcome, progress.say)
+        drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
-
-
-def prepare(results: Path) -> None:
-    """Check that a results folder can be written to, and remove what killed runs have left in it.
-
-    Raises:
-        UsageError: it is only read.
-    """
-    files_at(results).check_writable()
-    clean(results)
 
 
 def execute_run(cell: Cell, arguments: RunArguments, progress: Progress, logs: Logs, outcome: Outcome) -> None:
@@ -115,7 +158,10 @@ def execute_run(cell: Cell, arguments: RunArguments, progress: Progress, logs: L
 
 def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
     """Train, evaluate and score what is missing, in this process or in several, with more micro-batches if need be."""
-    from bench.cells.work import train_and_evaluate  # with Lightning, which a finished run does without
+    import torch
+
+    # Lightning is imported here, since a run that is stored does without it.
+    from bench.cells.work import execution_of, train_and_evaluate, with_less_memory
 
     missing, is_new = missing_evaluations(cell, arguments.metrics), cell.folder.trained() is None
     group = None if cell.method.is_baseline else current_group()
@@ -130,7 +176,8 @@ def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
             except BaseException as error:
                 execution = with_less_memory(cell, execution, error)
             if not is_done:
-                free_memory()
+                gc.collect()  # what the training has left, outside of the handler, which still holds it
+                torch.cuda.empty_cache()
                 events.warn(
                     f"{cell.label}: out of memory; it is trained with {execution.accumulate} micro-batches of a step"
                 )
@@ -143,15 +190,6 @@ def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
         events.curves(trained["train"])
     events.scores(scores, trained["train"]["steps"])
     events.samples(cell)
-
-
-def free_memory() -> None:
-    """Let go of what a training that has failed has left."""
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def note_end(cell: Cell, was_stored: bool, progress: Progress, outcome: Outcome) -> None:
@@ -183,11 +221,7 @@ def tidy(cell: Cell) -> None:
 
 
 def is_stored(cell: Cell, metrics: Sequence[str]) -> bool:
-    """Return whether a run is trained and evaluated, so that at most scores are missing.
-
-    Raises:
-        StoreError: one of its files is damaged.
-    """
+    """Return whether a run is trained and evaluated, so that at most scores are missing."""
     trained = cell.folder.trained()
     return trained is not None and (trained["status"] != "ok" or not missing_evaluations(cell, metrics))
 
@@ -201,30 +235,13 @@ def is_unfinished(cell: Cell, metrics: Sequence[str]) -> bool:
 
 
 def check_needed(cell: Cell, outcome: Outcome) -> None:
-    """Refuse a run whose parents, or whose own training by another run of the plan, failed.
-
-    Raises:
-        BlockedError: naming the run that failed.
-    """
-    if cell.parent is not None:
-        check_trained(cell.parent, "is fine-tuned from")
-    if cell.reference is not None:
-        check_trained(cell.reference, "has for its reference model")
+    """Raise BlockedError for a run whose parents, or whose own training by another run of the plan, failed."""
+    for needed, why in ((cell.parent, "is fine-tuned from"), (cell.reference, "has for its reference model")):
+        status = "ok" if needed is None else (needed.folder.trained() or {"status": "failed"})["status"]
+        if needed is not None and status != "ok":
+            raise BlockedError(f"{why} '{needed.label}', which has {status}")
     if (first := outcome.broken.get(cell.folder.path)) and cell.folder.trained() is None:
         raise BlockedError(f"reads the trained run of '{first}', which has failed")
-
-
-def check_trained(needed: Cell, why: str) -> None:
-    """Refuse to train a run that needs one that is not there.
-
-    Raises:
-        BlockedError: naming it and what became of it.
-    """
-    trained = needed.folder.trained()
-    if trained is None:
-        raise BlockedError(f"{why} '{needed.label}', which has failed")
-    if trained["status"] != "ok":
-        raise BlockedError(f"{why} '{needed.label}', which has {trained['status']}")
 
 
 def clean(results: Path) -> None:
@@ -269,3 +286,49 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
         cell.folder.write_failed(content, provenance())
     except BenchError as unwritable:
         progress.warn(str(unwritable))
+
+
+# Checkpoints --------------------------------------------------------------------------------------------------------
+
+
+def drop_checkpoints(
+    arguments: RunArguments, cells: Sequence[Cell], outcome: Outcome, say: Callable[[str], None]
+) -> None:
+    """Remove the checkpoints that `--keep-checkpoints` does not keep, and say what is left on the disk.
+
+    A run that is not finished keeps its checkpoint, and so do those that it starts from or reads along.
+
+    Args:
+        arguments: `keep_checkpoints` is `all` or `none`.
+        cells: the runs of the plan.
+        outcome: what has become of them so far.
+        say: prints what was removed and what is left.
+    """
+    if arguments.keep_checkpoints == "all":
+        return
+    kept = needed_folders(cells, outcome)
+    folders = {cell.folder.path: cell.folder for cell in cells}  # a control may share the folder of another run
+    files = [file for folder in folders.values() for file in checkpoints_of(folder)]
+    gone = [file for file in files if file.path.parent not in kept]
+    if not gone:
+        return
+    remove(gone)
+    size, left = sum(file.size for file in gone), sum(file.size for file in files if file not in gone)
+    say(
+        f"--keep-checkpoints none: removed {amount(size, 'B')} in {len(gone)} checkpoints; this run has "
+        f"{amount(left, 'B')} of checkpoints left"
+    )
+
+
+def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
+    """Return the folders of runs that are not finished, and of those that they start from or read along."""
+    finished = {*outcome.ok, *outcome.stored, *outcome.diverged}
+    needed = set()
+    for cell in cells:
+        if cell.label in finished:
+            continue
+        needed.add(cell.folder.path)
+        needed.update(other.folder.path for other in cell.needed)
+        if cell.start is not None:
+            needed.add(cell.start.path)
+    return needed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,7 @@ from bench.tasks.fetch.sources import Source, resolve
 from bench.training.events import SILENT, Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
-"""How the signature of a value says that a model or a package was missing."""
-
-__all__ = [
-    "Tasks",
-    "by_people",
-    "cells_of",
-    "gold_of",
-    "score_cell",
-    "score_rows",
-    "values_of",
-]
+"""What the signature of a value has where a model or a package was missing."""
 
 
 def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT) -> list[dict[str, Any]]:
@@ -200,10 +191,14 @@ class Tasks:
     own: Sequence[str] = ()
     import_own: bool = True
     known: dict[str, Task] = field(default_factory=dict)
-    gone: set[str] = field(default_factory=set)
 
     def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
-        """Return the task of a trained run.
+        """Return the task of a trained run, with the rows that its predictions were made from.
+
+        Args:
+            record: of the run.
+            stored: predictions of the run.
+            cell: the folder of the run, whose store may know where its data was.
 
         Raises:
             MissingError: there is no such task here.
@@ -212,7 +207,7 @@ class Tasks:
         config, split, there = record["config"], stored.content["split"], stored.content["split_sha256"]
         task = self._remembered(record, cell, split, there)
         if task is None:
-            task = self._told(record)
+            task = self.named(record)
         here = task.manifest(split).sha256
         if here != there:
             known = record.get("data", {}).get("train", {}).get("commit", "")
@@ -224,26 +219,12 @@ class Tasks:
             )
         return task
 
-    def task_of(self, record: Mapping[str, Any], cell: CellFolder | None = None) -> Task:
-        """Return the task of a trained run, whatever rows it has here; `cell` is as in `of`.
-
-        Raises:
-            MissingError: there is no such task here.
-        """
-        task = None
-        if cell is not None:
-            split = record["config"]["evaluation"]["split"]
-            task = self._remembered(record, cell, split, record["data"].get(split, {}).get("sha256", ""))
-        return self._told(record) if task is None else task
-
-    def _told(self, record: Mapping[str, Any]) -> Task:
-        """Return the task with the data that was named, or that is found without a name."""
-        name = key_of(_decides(record))
-        if name not in self.known:
-            kind = self._kind(record)
-            source = resolve(kind.name, self.data_dir, None, kind.info.folders)
-            self.known[name] = _loaded(kind, record, self._places(kind), source)
-        return self.known[name]
+    def named(self, record: Mapping[str, Any]) -> Task:
+        """Return the task of a trained run with the data that the options name, or that is found without them."""
+        kind = self._kind(record)
+        return self._loaded(
+            kind, record, self._places(kind), resolve(kind.name, self.data_dir, None, kind.info.folders)
+        )
 
     def _places(self, kind: type[Task]) -> dict[str, Any]:
         """Return the options that were given for where the data of a task is."""
@@ -253,32 +234,36 @@ class Tasks:
             places |= {override.name: override.value for override in given if override.name in kind.places}
         return places
 
-    def _is_told(self, kind: type[Task]) -> bool:
-        """Return whether the command line says where the data of a task is."""
-        if self._places(kind):
-            return True
-        names = (kind.name, *kind.info.folders)
-        return self.data_dir is not None and any((self.data_dir.expanduser() / name).is_dir() for name in names)
-
     def _remembered(self, record: Mapping[str, Any], cell: CellFolder | None, split: str, rows: str) -> Task | None:
         """Return the task with the data of the place that the store knows; None where other rows are there, or none.
 
-        Nothing is looked for where the command line names a place.
+        Nothing is looked for where the command line says where the data is.
         """
         content = None if cell is None else remembered(cell.root, rows)
         if content is None:
             return None
-        kind, name = self._kind(record), key_of([*_decides(record), content])
-        if name in self.gone or self._is_told(kind):
+        kind = self._kind(record)
+        folders = [self.data_dir.expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
+        if self._places(kind) or any(folder.is_dir() for folder in folders):
             return None
-        try:
-            if name not in self.known:
-                self.known[name] = _at_place(kind, record, DataLocation.from_dict(content))
-            if self.known[name].manifest(split).sha256 == rows:
-                return self.known[name]
-        except Exception:  # what is there now may be anything, and a task of the user's own may raise anything
-            self.gone.add(name)
+        with suppress(Exception):  # what is there now may be anything, and a task of the user's own may raise anything
+            place = DataLocation.from_dict(content)
+            options = {name: value for name, value in place.options.items() if name in kind.places}
+            if place.folder.exists():
+                source = Source(place.folder, f"where a run found it: {place.folder}")
+                task = self._loaded(kind, record, options, source)
+                return task if task.manifest(split).sha256 == rows else None
         return None
+
+    def _loaded(self, kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any], source: Source) -> Task:
+        """Return the task of a record with its data in reach, once for each source; nothing is read yet."""
+        options, limit = {**record["config"]["task_options"], **places}, record["config"]["trainer"]["limit"]
+        name = key_of([kind.name, options, limit, str(source.folder)])
+        if name not in self.known:
+            task = kind(**read_options(kind, options, f"task '{kind.name}'"))
+            task.load(source, limit)
+            self.known[name] = task
+        return self.known[name]
 
     def _kind(self, record: Mapping[str, Any]) -> type[Task]:
         """Return the class of a task: one of the user's own by how it was asked for, or from where it was."""
@@ -296,32 +281,6 @@ class Tasks:
         raise MissingError(f"'{name}' is a task of the user's own ({code['class']}), whose code is not read here")
 
 
-def _decides(record: Mapping[str, Any]) -> list[Any]:
-    """Return what tells the tasks of runs apart, but for where their data is."""
-    config = record["config"]
-    return [config["task"], config["task_options"], config["trainer"]["limit"]]
-
-
-def _loaded(kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any], source: Source) -> Task:
-    """Return the task of a record with its data in reach; nothing is read yet."""
-    config = record["config"]
-    task = kind(**read_options(kind, {**config["task_options"], **places}, f"task '{kind.name}'"))
-    task.load(source, config["trainer"]["limit"])
-    return task
-
-
-def _at_place(kind: type[Task], record: Mapping[str, Any], place: DataLocation) -> Task:
-    """Return the task of a record with the data of a place.
-
-    Raises:
-        MissingError: nothing is there.
-    """
-    if not place.folder.exists():
-        raise MissingError(f"{kind.name}: nothing is at '{place.folder}' any more")
-    options = {name: value for name, value in place.options.items() if name in kind.places}
-    return _loaded(kind, record, options, Source(place.folder, f"where a run found it: {place.folder}"))
-
-
 def _naming(task: Task) -> str:
     """Return the options that say where the data of a task is."""
     places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
@@ -329,11 +288,7 @@ def _naming(task: Task) -> str:
 
 
 def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
-    """Yield the trained runs at or below some folders or snapshots.
-
-    Raises:
-        MissingError: a folder is not there or has none.
-    """
+    """Yield the trained runs at or below some folders or snapshots."""
     for place in places:
         cells = cells_below(place)
         if not cells:

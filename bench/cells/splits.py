@@ -15,8 +15,6 @@ from bench.tasks.core.manifest import Split, known_rows, row_content
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source, resolve
 
-__all__ = ["SPLITS", "described", "differences", "how_to_get", "opened", "where"]
-
 SPLITS = ("train", "valid", "test")
 
 
@@ -45,11 +43,7 @@ def how_to_get(kind: type[Task], *, by_hand: bool = False) -> str:
 
 
 def described(task: Task, split: str) -> dict[str, Any]:
-    """Return what a split is and how it differs from the published one; `status` is `missing` where it is not there.
-
-    Raises:
-        DataError: it is there and cannot be read.
-    """
+    """Return what a split is and how it differs from the published one; `status` is `missing` where it is not there."""
     try:
         task.split(split)
     except MissingError as error:

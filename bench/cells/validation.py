@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     from bench.training.execution import Execution
     from bench.training.selection import ValidationMetrics
 
-__all__ = ["check_validation", "is_lower_better", "validation_evaluation", "validation_metrics"]
-
 
 def check_validation(trainer: TrainerConfig, method: Method, task: Task) -> None:
-    """Refuse a validation whose metrics cannot be measured, or that cannot select by the column it names.
-
-    Raises:
-        UsageError: as `families_of` and `is_lower_better`, and where the task has no texts to score.
-    """
+    """Refuse a validation whose metrics cannot be measured, or that cannot select by the column it names."""
     if method.is_baseline:
         return
     families = families_of(trainer, task)
@@ -43,11 +37,7 @@ def check_validation(trainer: TrainerConfig, method: Method, task: Task) -> None
 
 
 def families_of(trainer: TrainerConfig, task: Task) -> list[str]:
-    """Return the metric families that score texts of the validation split.
-
-    Raises:
-        UsageError: one is unknown, or reads no texts, or there is no validation.
-    """
+    """Return the metric families that score texts of the validation split."""
     if (trainer.watch or trainer.select or trainer.patience) and not trainer.validate:
         raise UsageError(
             "trainer.watch, select and patience need trainer.validate: epochs from one validation to the next"
@@ -62,11 +52,7 @@ def families_of(trainer: TrainerConfig, task: Task) -> list[str]:
 
 
 def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
-    """Return which way the column goes that the best step is selected by.
-
-    Raises:
-        UsageError: no family that is watched has the column, or neither more nor less of it is better.
-    """
+    """Return which way the column goes that the best step is selected by."""
     column = trainer.select
     if not column or column in VALIDATED:
         return True

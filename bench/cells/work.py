@@ -6,30 +6,37 @@ import json
 import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
+import torch
+
+from bench.base.autocast import autocast
 from bench.base.files import write_atomic
 from bench.base.keys import canonical
-from bench.cells.after_training import fitted
-from bench.cells.build import build, start, training_loader
+from bench.cells.build import build, exemplars_of, start, training_loader
 from bench.cells.cell import Cell
-from bench.cells.evaluation import cut_rows, evaluate, merge, written
-from bench.cells.evaluators import SharedStates
+from bench.cells.evaluation import cut_rows, evaluate, merge, to_device, written
 from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, store_trained
-from bench.cells.required import Evaluation, evaluation_content
+from bench.cells.required import evaluation_content
 from bench.cells.validation import validation_metrics
-from bench.errors import BenchError
+from bench.config.arguments import AUTO, RunArguments
+from bench.errors import BenchError, UsageError
+from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified
 from bench.store.partial_rows import PARTIAL, PartialRows, forget
 from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import CellFolder
+from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec
+from bench.tasks.encode.token_store import TokenStore
 from bench.training.events import SILENT, Events
 from bench.training.execution import Execution
 from bench.training.training import ALONE, train
@@ -37,28 +44,7 @@ from bench.training.training import ALONE, train
 Cut = tuple[Sequence[str], int]
 """Ids of the required rows, and how many there are in the split, of text that the tokenizer cuts."""
 
-MAX_SHARED_ROWS = 5000
-"""Rows whose states are held in memory for a second evaluation: 0.3 GB at a width of 576 and 30 tokens."""
-
 LOOK_S = 0.05
-
-
-@dataclass(frozen=True)
-class Work:
-    """A run with its trained model, in one of its processes.
-
-    Args:
-        scratch: folder for shares of predictions, of several processes.
-        shared: states that likelihood and probe both read; None where no two evaluations read the same rows.
-    """
-
-    cell: Cell
-    objective: Objective
-    codec: Codec
-    execution: Execution
-    events: Events
-    scratch: Path | None
-    shared: SharedStates | None
 
 
 def train_and_evaluate(
@@ -105,12 +91,10 @@ def train_and_evaluate(
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
         objective.to(execution.device)
-        shared = shared_states([cell.evaluations[key] for key in rows_keys])
-        work = Work(cell, objective, codec, execution, events, scratch, shared)
         for key in rows_keys:
             if decoding := cell.evaluations[key].decoding:
                 warn(cell, events, objective.decoding_note(decoding))
-            make_rows(work, key)
+            make_rows(cell, key, objective, codec, execution, events, scratch)
 
 
 def warn(cell: Cell, events: Events, *notes: str | None) -> None:
@@ -138,14 +122,6 @@ def stored_by_first(folder: CellFolder) -> dict[str, Any]:
     return content
 
 
-def shared_states(evaluations: Sequence[Evaluation]) -> SharedStates | None:
-    """Return where likelihood and probe share the states of their rows; None unless both read the same rows."""
-    ids = [what.ids for what in evaluations if what.kind in ("likelihood", "probe")]
-    if len(ids) == 2 and ids[0] == ids[1] and len(ids[0]) <= MAX_SHARED_ROWS:
-        return {}
-    return None
-
-
 # Predictions --------------------------------------------------------------------------------------------------------
 
 
@@ -162,32 +138,36 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], events: Events) -> No
         store_rows(cell, key, [rows], started)
 
 
-def make_rows(work: Work, key: str) -> None:
+def make_rows(
+    cell: Cell,
+    key: str,
+    objective: Objective,
+    codec: Codec,
+    execution: Execution,
+    events: Events,
+    scratch: Path | None,
+) -> None:
     """Evaluate the share of this process; store it, or leave it in the scratch folder."""
-    started = time.monotonic()
-    cell, rank, world = work.cell, work.execution.rank, work.execution.world
-    what = cell.evaluations[key]
+    started, what, rank, world = time.monotonic(), cell.evaluations[key], execution.rank, execution.world
     stage = what.kind if what.decoding is None else f"{what.kind} {what.decoding.text}"
-    work.events.stage(stage, len(what.ids) // world)
+    events.stage(stage, len(what.ids) // world)
     cut: Cut | None = None
     if what.cut is not None:
-        encoded, n_all = cut_rows(cell.task, work.codec, what)
+        encoded, n_all = cut_rows(cell.task, codec, what)
         cut = [row.id for row in encoded], n_all
     kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
-    before = None
-    if what.kind == FORGETTING:
-        before = start_model(cell.config, cell.task).to(work.objective.device)
+    before = start_model(cell.config, cell.task).to(objective.device) if what.kind == FORGETTING else None
     rows = []
-    for row in evaluate(work.objective, cell.task, work.codec, what, rank, world, kept, before, work.shared):
+    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before):
         rows.append(row)
-        work.events.beat(stage, len(rows))
-    if work.scratch is None:
+        events.beat(stage, len(rows))
+    if scratch is None:
         store_rows(cell, key, [rows], started, cut)
         return
     if cut is not None and rank == 0:
-        write_atomic(work.scratch / f"{key}.cut", canonical(cut), replace=True)
+        write_atomic(scratch / f"{key}.cut", canonical(cut), replace=True)
     data = b"".join(canonical(row) + b"\n" for row in rows)
-    write_atomic(work.scratch / f"{key}.{rank}", data, replace=True)
+    write_atomic(scratch / f"{key}.{rank}", data, replace=True)
 
 
 def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None) -> None:
@@ -215,11 +195,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 
 
 def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:
-    """Store the predictions that several processes have left in `scratch`.
-
-    Raises:
-        BenchError: when a process left none.
-    """
+    """Store the predictions that several processes have left in `scratch`."""
     for key in rows_keys:
         paths = [scratch / f"{key}.{rank}" for rank in range(world)]
         parts = []
@@ -234,3 +210,132 @@ def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, s
         for path in paths:
             with suppress(OSError):
                 path.unlink()
+
+
+# Memory -------------------------------------------------------------------------------------------------------------
+
+
+def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Execution:
+    """Return how a run is executed, with the number of micro-batches that each process begins with.
+
+    The rows of a step, and so the result but for rounding, are the same for any number.
+
+    Args:
+        cell: the run.
+        arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
+            once.
+        world: number of processes.
+    """
+    rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
+    accumulate = arguments.execution.accumulate
+    if asked == AUTO:
+        accumulate = 1
+    elif asked and not cell.method.is_baseline:
+        accumulate = max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each process has a row at least
+    threads = arguments.threads_of(cell.config.preset)
+    return Execution.of(arguments, world=world, accumulate=accumulate, threads=threads)
+
+
+def with_less_memory(cell: Cell, execution: Execution, error: BaseException) -> Execution:
+    """Return an execution with twice the micro-batches, after a training in one process that ran out of memory.
+
+    Raises:
+        BenchError: not even one row a micro-batch fits, or memory is not enough for the evaluation.
+        BaseException: the error, where memory is not its reason.
+    """
+    if not is_out_of_memory(error):
+        raise error
+    if cell.folder.trained() is not None or 2 * execution.accumulate > cell.config.trainer.batch_size:
+        raise BenchError(failure_of(cell, execution.accumulate, error)) from error
+    return replace(execution, accumulate=2 * execution.accumulate, out_of_memory=True)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an exception says that memory, of the host or of a device, was not enough."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    texts = ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED", "out of memory")
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in texts)
+
+
+def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
+    """Return why a run failed; where memory was not enough, also the setting that needs less."""
+    if isinstance(error, BenchError):
+        return str(error)
+    why = f"{type(error).__name__}: {error}"
+    if not is_out_of_memory(error):
+        return why
+    rows, batch = cell.config.trainer.batch_size // micro_batches, cell.config.evaluation.batch_size
+    if cell.folder.trained() is not None:
+        smaller = f"--set evaluation.batch_size={batch // 2}" if batch > 1 else "use a larger device"
+        return f"out of memory in the evaluation of the trained model ({why}); make its batches smaller: {smaller}"
+    if rows > 1:
+        return f"out of memory with {rows} rows in a micro-batch ({why}); give it fewer rows: --micro-batch {rows // 2}"
+    return (
+        f"out of memory with one row in a micro-batch ({why}); make trainer.max_source or trainer.max_target smaller, "
+        f"or use a larger device"
+    )
+
+
+# After training -----------------------------------------------------------------------------------------------------
+
+
+def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
+    """Let an objective choose by data what no step trains; return what is recorded of it, or nothing.
+
+    One process does it, on its device; the others read what is stored.
+    """
+    if status != "ok" or not cell.method.chooses_after_training:
+        return {}
+    objective.to(Execution().device).eval()
+    events.beat("after training", 0)
+    train, valid = (SplitBatches(cell, codec, split, objective.device, events) for split in ("train", "valid"))
+    if not len(valid):
+        raise UsageError(
+            f"{cell.label}: chooses on the validation split, which has no rows that fit the model; give the task more "
+            f"validation text, or leave the method out"
+        )
+    with torch.no_grad(), autocast(cell.config.trainer.precision, objective.device):
+        return {"after_training": objective.after_training(train, valid)}
+
+
+class SplitBatches(Sequence[Batch]):
+    """The batches of a split in order, each collated and moved when it is asked for; no slices are taken of it.
+
+    Args:
+        cell: whose task and batch size; of the validation split it has those rows that validation reads.
+        codec: of its backbone.
+        split: name.
+        device: that batches are moved to.
+        events: receives a beat for each batch.
+    """
+
+    def __init__(self, cell: Cell, codec: Codec, split: str, device: torch.device, events: Events = SILENT) -> None:
+        self.cell, self.codec, self.split = cell, codec, split
+        self.device, self.events = device, events
+        self.size = cell.config.trainer.batch_size
+        self.n_asked = 0
+
+    @cached_property
+    def rows(self) -> TokenStore:
+        """Every row of the split; they are encoded when the first batch is asked for."""
+        return self.cell.task.encoded(self.split, self.codec, exemplars=exemplars_of(self.cell, self.split))
+
+    @cached_property
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """Which of the rows are read, in order."""
+        if self.split != "valid":
+            return np.arange(len(self.rows))
+        ids = [row.id for row in self.rows]
+        required = set(chosen(ids, self.cell.config.trainer.validate_rows))
+        return np.array([number for number, name in enumerate(ids) if name in required], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return -(-len(self.numbers) // self.size)
+
+    def __getitem__(self, index: int) -> Batch:  # type: ignore[override]
+        start = self.size * range(len(self))[index]
+        self.n_asked += 1
+        self.events.beat("after training", self.n_asked)
+        batch = self.codec.picked(self.rows, self.numbers[start : start + self.size])
+        return cast("Batch", to_device(batch, self.device))

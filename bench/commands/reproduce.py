@@ -17,7 +17,6 @@ from bench.cli_options import (
     results_option,
     say_damaged,
     set_option,
-    yes_option,
 )
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
@@ -50,7 +49,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
-    yes_option(parser)
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
     limit_option(parser)
     set_option(parser, "settings of every run, e.g. trainer.steps=100")
@@ -73,8 +71,6 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.published.reproduction import STRICT_EXIT
 
     tables = chosen(given.tables)
-    if given.run and not given.dry_run and not given.yes:
-        confirm_runs(tables, given)
     made = Made(given)
     for need in needs(tables, given.preset):
         made.make(need)
@@ -83,22 +79,6 @@ def run(given: argparse.Namespace) -> int:
         return 0
     sys.stdout.write(rendered(tables, made, given))
     return STRICT_EXIT if given.strict and made.short_of else made.code
-
-
-def confirm_runs(tables: Sequence[PublishedTable], given: argparse.Namespace) -> None:
-    """Ask once whether the missing runs of tables are to be begun; return where they are, or are few.
-
-    Raises:
-        UsageError: the answer was no, or there is no terminal to ask on.
-    """
-    from bench.cells.plan_checks import confirm
-    from bench.cells.progress import Progress
-
-    counted = Made(argparse.Namespace(**{**vars(given), "run": False, "quiet": True}))
-    for need in needs(tables, given.preset):
-        counted.make(need)
-    with Progress(given.quiet) as progress:
-        confirm(len(counted.to_do), progress)
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
@@ -127,7 +107,6 @@ class Made:
         given: the command line.
         plans: of the runs behind published numbers.
         contents: of the plans, for people and programs.
-        to_do: keys of the runs that are missing.
         limited: whether runs are limited to some rows.
         short_of: how many numbers are off or missing.
         code: exit code.
@@ -136,7 +115,6 @@ class Made:
     given: argparse.Namespace
     plans: dict[Key, Plan] = field(default_factory=dict)
     contents: list[dict[str, Any]] = field(default_factory=list)
-    to_do: set[str] = field(default_factory=set)
     limited: bool = False
     short_of: int = 0
     code: int = 0
@@ -144,7 +122,6 @@ class Made:
     def make(self, need: Need) -> None:
         """Plan the runs of one need and, if asked, make those that are missing."""
         from bench.cells.plan import make_plan
-        from bench.cells.plan_checks import is_to_do
         from bench.cells.progress import Progress
         from bench.cells.run import execute
 
@@ -157,7 +134,6 @@ class Made:
             except MissingError as error:
                 self.note_missing(need, str(error), running)
                 return
-            self.to_do |= {cell.key for cell in plan.cells if is_to_do(cell)}
             if running and plan.cells:
                 outcome = execute(plan, arguments, progress)
                 for label, why in outcome.failed.items():

@@ -19,7 +19,6 @@ from bench.cli_options import (
     positive,
     results_option,
     set_option,
-    yes_option,
 )
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, Strategy, collect
 from bench.config.config import PRESETS, ExecutionConfig
@@ -28,10 +27,11 @@ from bench.launch.group import current_group, world_of
 from bench.tasks.files.bad_rows import OnBadRow
 
 if TYPE_CHECKING:
-    from bench.cells.outcome import Outcome
     from bench.cells.plan import Plan
+    from bench.cells.progress import Progress
+    from bench.cells.run import Outcome
     from bench.cells.search.search import Search
-    from bench.launch.slurm import Part, SlurmOptions
+    from bench.launch.slurm import Part
 
 TIMED = "timed"
 """The value of `--dry-run` that trains some steps of each run."""
@@ -127,7 +127,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--keep-checkpoints",
         choices=get_args(KeptCheckpoints),
-        help="of runs that are finished and scored: all, of those that differ in their seed the best one's, or none",
+        help="of runs that are finished and scored: all or none; default all",
     )
     data_dir_option(group)
     group.add_argument(
@@ -153,7 +153,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
     json_option(group)
-    yes_option(group)
     group.add_argument(
         "--slurm",
         action="append",
@@ -167,9 +166,12 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
+    from bench.cells.progress import Progress
+    from bench.launch.jobs import launcher_of
+
     arguments, slurm, part = collect(given), None, None
     if given.slurm:
-        from bench.launch.slurm import SlurmOptions, part_of_element
+        from bench.launch.slurm import SlurmOptions, part_of_element, run_on_slurm
 
         slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
     arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
@@ -179,10 +181,19 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if group is not None and group.rank:
         return group.follow()
-    with nullcontext() if group is None else group.led():
+    with nullcontext() if group is None else group.led(), Progress(given.quiet) as progress:
         if part is not None:
-            return run_part(given, arguments, part)
-        return run_here(given, arguments, slurm)
+            return run_part(arguments, part, progress)
+        if search := search_of(given):
+            return tune(search, given, arguments, progress)
+        plan = planned(given, arguments, progress)
+        if given.dry_run:
+            return 0
+        if slurm is None:
+            outcome = launcher_of(plan, arguments)(plan, arguments, progress)
+        else:
+            outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
+    return ended(plan, outcome, arguments, given.json)
 
 
 def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
@@ -200,55 +211,36 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     option = "--grid" if given.grid else "--trials"
     if given.slurm:
         raise UsageError(f"--slurm does not go with {option}: what is picked depends on what was tried")
-    kept = arguments.keep_checkpoints
-    if kept != "all":
+    if arguments.keep_checkpoints != "all":
         raise UsageError(
             f"--keep-checkpoints does not go with {option}, which needs the checkpoints of all that was tried to pick "
-            f"from; remove them afterwards: bench store delete all --checkpoints {kept} --yes"
+            f"from; remove them afterwards: bench store delete all --checkpoints --yes"
         )
 
 
-def run_here(given: argparse.Namespace, arguments: RunArguments, slurm: SlurmOptions | None) -> int:
-    """Plan what was asked for and execute it, here or on Slurm; return the exit code."""
-    from bench.cells.checkpoints import drop_checkpoints
+def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> Plan:
+    """Return the plan of a run; print it where only that was asked for."""
     from bench.cells.plan import make_plan
-    from bench.cells.plan_checks import confirm, is_to_do
-    from bench.cells.progress import Progress
-    from bench.launch.jobs import launch, launcher_of
 
-    with Progress(given.quiet) as progress:
+    plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
+    for skip in plan.skips:
+        progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
+    if given.dry_run:
+        print(dry_text(plan, arguments, given))
+    if not plan.cells:
+        raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
+    return plan
 
-        def before(plan: Plan) -> None:
-            if not given.yes:
-                confirm(sum(map(is_to_do, plan.cells)), progress)
 
-        search = search_of(given)
-        if search is not None:
-            from bench.cells.search.run import plan_of_search, run_search
+def tune(search: Search, given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
+    """Search for settings, and run what was picked; return the exit code."""
+    from bench.cells.search.run import plan_of_search, run_search
+    from bench.launch.jobs import launch
 
-            if given.dry_run:
-                print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
-                return 0
-            return ended(*run_search(search, arguments, progress, launch, before), arguments, given.json)
-        plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
-        for skip in plan.skips:
-            progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
-        if given.dry_run:
-            print(dry_text(plan, arguments, given))
-        if not plan.cells:
-            raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
-        if given.dry_run:
-            return 0
-        before(plan)
-        if slurm is None:
-            execute = launcher_of(plan, arguments)
-            outcome = execute(plan, arguments, progress)
-        else:
-            from bench.launch.slurm import run_on_slurm
-
-            outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
-            drop_checkpoints(arguments, plan.cells, outcome, progress.say)
-    return ended(plan, outcome, arguments, given.json)
+    if given.dry_run:
+        print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
+        return 0
+    return ended(*run_search(search, arguments, progress, launch), arguments, given.json)
 
 
 def search_of(given: argparse.Namespace) -> Search | None:
@@ -260,22 +252,20 @@ def search_of(given: argparse.Namespace) -> Search | None:
     return read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
 
 
-def run_part(given: argparse.Namespace, arguments: RunArguments, part: Part) -> int:
+def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
     """Run the part of a command that an element of an array on Slurm has; return the exit code.
 
     The command that has submitted it shows the table, and removes checkpoints that others may need until then.
     """
     from bench.cells.plan import make_plan
-    from bench.cells.progress import Progress
     from bench.launch.jobs import launch
     from bench.launch.slurm import runs_of
 
     arguments = replace(arguments, keep_checkpoints="all")
     if current_group() is not None:  # torchrun has started the processes
         arguments = replace(arguments, devices=1, jobs=1)
-    with Progress(given.quiet) as progress:
-        plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
-        outcome = launch(runs_of(plan, part), arguments, progress)
+    plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
+    outcome = launch(runs_of(plan, part), arguments, progress)
     say_failed(outcome)
     return int(outcome.exit_code)
 
@@ -365,7 +355,6 @@ def plan_text(plan: Any) -> str:
         n_stored = len(cell.evaluations) - len(missing_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
-    lines += [f"  note: {note}" for note in plan.notes]
     return "\n".join(lines)
 
 
@@ -380,4 +369,4 @@ def plan_content(plan: Any) -> dict[str, Any]:
         }
         for cell in plan.cells
     ]
-    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips], "notes": plan.notes}
+    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips]}

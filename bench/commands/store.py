@@ -45,9 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     results_option(delete)
     delete.add_argument(
-        "--checkpoints",
-        choices=["best", "none"],
-        help="delete only checkpoints: keep the best of runs that differ in their seed alone, or none",
+        "--checkpoints", action="store_true", help="delete only the checkpoints of these runs, not their records"
     )
     delete.add_argument("--yes", action="store_true", help="delete; without it, only list what would be deleted")
     rows_options(
@@ -181,7 +179,7 @@ def delete_runs(given: argparse.Namespace) -> int:
     """List the runs or checkpoints that were named, and delete them with `--yes`.
 
     Returns:
-        0; or 1 if damaged files hide which checkpoint is the best.
+        0; or 1 if files are damaged.
 
     Raises:
         MissingError: no run has such a name.
@@ -197,16 +195,12 @@ def delete_runs(given: argparse.Namespace) -> int:
             raise MissingError(f"no run '{pattern}' in '{store.root}'; expected TASK, TASK/METHOD or TASK/METHOD/KEY")
     named = [folder for folder, place in folders.items() if any(is_named(place, pattern) for pattern in patterns)]
     stay = {folder: holder for folder in named if (holder := holder_of(folder))}
-    if given.checkpoints == "best":
-        from bench.cells.checkpoints import best_cells
-
-        stay |= dict.fromkeys(best_cells(store).intersection(named), "it is the best of its seeds, or none is known")
     stay |= needed_by_others(store, [folder for folder in named if folder not in stay])
     going = [folder for folder in named if folder not in stay]
-    if given.checkpoints is None:
-        found = [measured(folder, "a run") for folder in going]
-    else:
+    if given.checkpoints:
         found = [file for folder in going for file in checkpoints_of(CellFolder(folder))]
+    else:
+        found = [measured(folder, "a run") for folder in going]
     if given.yes:
         remove(found)
     show_files(found, given.json, given.yes, "--yes", [f"{run} stays: {stay[run]}" for run in sorted(stay)])

@@ -29,7 +29,7 @@ AUTO = "auto"
 
 Strategy = Literal["ddp", "fsdp"]
 """Whether each process of a run has the whole model, or a share of it."""
-KeptCheckpoints = Literal["all", "best", "none"]
+KeptCheckpoints = Literal["all", "none"]
 """Which checkpoints of finished runs stay."""
 
 
@@ -56,8 +56,7 @@ class RunArguments:
         micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
             room for.
         strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
-        keep_checkpoints: of runs that are finished and scored: `all`, `best` (one of those that differ in their seed
-            only), `none`.
+        keep_checkpoints: of runs that are finished and scored: `all` or `none`.
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:

@@ -18,16 +18,13 @@ from bench.base.keys import canonical
 from bench.base.registry import importable
 from bench.cells.job import cell_of
 from bench.cells.loggers import logs_of
-from bench.cells.outcome import Outcome
 from bench.cells.progress import Progress
-from bench.cells.run import execute_run
+from bench.cells.run import Outcome, execute_run
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LockedError
 from bench.launch.processes import Rank, log_tail, run_processes
-
-__all__ = ["LogProgress", "execute_in_process", "progress_in"]
 
 OUTCOME = "outcome.json"
 
@@ -44,9 +41,6 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         `status`: `done` (with the `outcome`, `seconds` and `warnings`), `locked` (by another process), `failed` or
         `killed` (these three with an `error`), or `stopped` (by a signal, with the exit `code`).
-
-    Raises:
-        StoreError: the scratch folder cannot be made.
     """
     scratch = Path(job["scratch"])
     make_scratch(scratch)
@@ -60,11 +54,7 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def be_run(job: dict[str, Any], rank: Rank) -> None:
-    """Execute a run as one of its processes; the first one writes what became of it.
-
-    Raises:
-        BenchError: the run failed in this process, one of several.
-    """
+    """Execute a run as one of its processes; the first one writes what became of it."""
     if os.path.isdir(job["folder"]):
         os.chdir(job["folder"])
     for folder in job["path"]:

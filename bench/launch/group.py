@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from bench.training.events import Events
     from bench.training.execution import Execution
 
-__all__ = ["Group", "GroupError", "current_group", "world_of"]
-
 LOOK_S = 0.05
 
 
@@ -122,13 +120,8 @@ class Group:
                 collect(cell, rows_keys, scratch, self.world, started)
 
     def take_part(self, cell: Cell, job: Mapping[str, Any], events: Events | None = None) -> None:
-        """Do this process' part of a run, and tell that it is done.
-
-        Raises:
-            GroupError: it failed.
-        """
-        from bench.cells.memory import failure_of
-        from bench.cells.work import train_and_evaluate
+        """Do this process' part of a run, and tell that it is done."""
+        from bench.cells.work import failure_of, train_and_evaluate
         from bench.training.events import SILENT
         from bench.training.execution import Execution
 

@@ -16,20 +16,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from bench.base.cores import cores
 from bench.base.files import scratch_path
-from bench.cells.checkpoints import drop_checkpoints
 from bench.cells.job import content_of
 from bench.cells.loggers import logs_of
-from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import execute, execute_run, fail, is_unfinished, prepare
+from bench.cells.run import Outcome, clean, drop_checkpoints, execute, execute_run, fail, is_unfinished
 from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
@@ -37,8 +35,8 @@ from bench.launch.group import current_group
 from bench.launch.processes import end_processes, read_of_ranks
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
-
-__all__ = ["Submits", "execute_jobs", "jobs_of", "launch", "launcher_of"]
+from bench.models.backbones import is_pretrained
+from bench.store.snapshot import files_at
 
 LOOK_S, SHOW_S = 0.05, 1.0
 """Seconds between two looks at what has ended, and between two changes of what is shown of running runs."""
@@ -47,10 +45,8 @@ GRACE_S = 60.0
 TRIES = 2
 """Times that a run is begun whose process is killed."""
 
-BYTES_PER_PARAMETER = 24
-"""Weights, gradients and the optimiser's two moments in 32 bits, and half as much again for copies and activations."""
-BYTES_PER_PROCESS = 2**30
-"""What a process needs for its libraries, its data and the activations of a small batch."""
+BYTES_PER_PROCESS = 3 * 2**29
+"""What a process needs for its libraries, its data and a small model."""
 CGROUPS = {
     "/sys/fs/cgroup/memory.max": "/sys/fs/cgroup/memory.current",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes": "/sys/fs/cgroup/memory/memory.usage_in_bytes",
@@ -103,7 +99,8 @@ def execute_jobs(
     unfinished = sum(is_unfinished(cell, arguments.metrics) for cell in plan.cells)
     if not unfinished:
         return execute(plan, arguments, progress)
-    prepare(arguments.results_folder)
+    files_at(arguments.results_folder).check_writable()
+    clean(arguments.results_folder)
     if executor is not None:
         outcome = Jobs(plan, arguments, progress, executor, [{}] * unfinished, is_here=False).run()
     else:
@@ -312,11 +309,7 @@ def result_of(future: Any) -> dict[str, Any]:
 
 
 def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:
-    """Return the environments of the runs that are executed at once: the GPUs of each, where there are any.
-
-    Raises:
-        UsageError: there are fewer GPUs than processes.
-    """
+    """Return the environments of the runs that are executed at once: the GPUs of each, where there are any."""
     import torch
 
     count = torch.cuda.device_count()
@@ -334,8 +327,8 @@ def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:
 def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     """Return how many runs of a plan are executed at once on this machine.
 
-    `auto` is as many as its cores and its free memory have room for. It is one where processes share a run, and where
-    there is a GPU: to use several, give their number with --jobs.
+    `auto` is as many small models as its cores and its free memory have room for. It is one for pretrained models,
+    where processes share a run, and where there is a GPU: to use several, give their number with --jobs.
     """
     if arguments.jobs != AUTO:
         return int(arguments.jobs)
@@ -343,20 +336,12 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
         return 1
     threads = arguments.threads_of(plan.preset) or cores()
     unfinished = [cell for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
-    jobs = min(cores() // threads, len(unfinished))
-    if jobs <= 1:
+    jobs = min(cores() // threads, len(unfinished), free_memory() // BYTES_PER_PROCESS)
+    if jobs <= 1 or any(is_pretrained(cell.config.asked("backbone")) for cell in unfinished):
         return 1
     import torch
 
-    from bench.cost import costs_of_plan
-
-    if torch.cuda.is_available() or torch.backends.mps.is_available():
-        return 1
-    costs = costs_of_plan(replace(plan, cells=unfinished))
-    if any(cost.unknown for cost in costs):  # such as a model that is not here
-        return 1
-    parameters = max((cost.parameters for cost in costs), default=0)
-    return max(1, min(jobs, free_memory() // (BYTES_PER_PARAMETER * parameters + BYTES_PER_PROCESS)))
+    return 1 if torch.cuda.is_available() or torch.backends.mps.is_available() else jobs
 
 
 def free_memory() -> int:

@@ -16,8 +16,6 @@ from pathlib import Path
 from bench.base.files import explain
 from bench.errors import BenchError, StoreError
 
-__all__ = ["LOCK", "NO_LOCKS", "LockedError", "locked"]
-
 LOCK = ".lock"
 """The file in the folder of a run that is locked; it says which host and process hold the lock."""
 

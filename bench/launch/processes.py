@@ -36,8 +36,6 @@ from bench.base.registry import load
 from bench.errors import BenchError
 from bench.launch.signals import EXIT_CODES, Stopped, forget, handled
 
-__all__ = ["Rank", "end_processes", "log_tail", "read_of_ranks", "run_processes", "use_threads"]
-
 WORK = "work.json"
 PRELOAD = "bench.launch.preload"
 """The module that the fork server imports."""

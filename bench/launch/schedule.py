@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
-
-__all__ = ["AGAIN_S", "Schedule"]
 
 AGAIN_S = 0.5
 """Seconds after which a run is tried again that another process had locked."""
@@ -21,11 +19,10 @@ class Schedule:
 
     Args:
         cells: the runs, parents before their children.
-        clock: seconds that only go up.
     """
 
-    def __init__(self, cells: Sequence[Cell], clock: Callable[[], float] = time.monotonic) -> None:
-        self.cells, self.clock = cells, clock
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = cells
         self.waiting = set(range(len(cells)))
         self.running: set[int] = set()
         self.not_before = [0.0] * len(cells)
@@ -47,7 +44,7 @@ class Schedule:
             cell = self.cells[number]
             needs = {cell.folder.path, *(needed.folder.path for needed in cell.needed)}
             is_free = number not in self.running and needs.isdisjoint(before) and cell.folder.path not in busy
-            if is_free and self.clock() >= self.not_before[number]:
+            if is_free and time.monotonic() >= self.not_before[number]:
                 self.waiting.remove(number)
                 self.running.add(number)
                 return number
@@ -62,4 +59,4 @@ class Schedule:
         """Let a run wait again, for some seconds at least."""
         self.running.remove(number)
         self.waiting.add(number)
-        self.not_before[number] = self.clock() + seconds
+        self.not_before[number] = time.monotonic() + seconds

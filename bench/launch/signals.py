@@ -17,22 +17,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-__all__ = [
-    "EXIT_CODES",
-    "TOGETHER",
-    "Stopped",
-    "asked_to_stop",
-    "between_steps",
-    "forget",
-    "handled",
-    "interrupts_get_out",
-    "restore_handlers",
-    "signal_handlers",
-    "stop_if_asked",
-]
-
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 75, signal.SIGUSR2: 75}
-"""How a program ends after each signal: 75 asks whoever started it to start it again."""
+"""How a program ends after each signal: 75 asks for another start."""
 
 TOGETHER_S = 1.0
 """Signals that come within so many seconds are one."""

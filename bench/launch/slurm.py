@@ -25,16 +25,13 @@ from pathlib import Path
 
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
-from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import execute, is_unfinished
+from bench.cells.run import Outcome, drop_checkpoints, execute, is_unfinished
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, UsageError
 from bench.launch.signals import TOGETHER
 from bench.store.snapshot import files_at
-
-__all__ = ["Element", "Part", "SlurmOptions", "part_of_element", "parts_of", "run_on_slurm", "runs_of"]
 
 PART = "BENCH_PART"
 """Environment variable with the part of the runs that an element executes, as a JSON list."""
@@ -269,18 +266,14 @@ def run_on_slurm(
     outcome.ok = [label for label in outcome.stored if label in made]
     outcome.stored = [label for label in outcome.stored if label not in made]
     outcome.failed |= {label: reason_in(logs, label) for label in missing}
+    drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
 
 
 def submit(
     cells: Sequence[Cell], devices: int, options: SlurmOptions, words: Sequence[str], name: str, logs: Path
 ) -> None:
-    """Submit some runs as one array or two.
-
-    Raises:
-        MissingError: there is no submitit.
-        BenchError: Slurm refuses.
-    """
+    """Submit some runs as one array or two."""
     try:
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
@@ -313,12 +306,7 @@ def submit(
 
 
 def follow(name: str, progress: Progress) -> None:
-    """Wait until Slurm has none of the jobs any more.
-
-    Raises:
-        BenchError: Slurm gives no answer.
-        KeyboardInterrupt: the person leaves. The jobs go on.
-    """
+    """Wait until Slurm has none of the jobs any more."""
     shown, pause = "", SHORTEST_S
     try:
         while states := states_of(name):
@@ -334,12 +322,7 @@ def follow(name: str, progress: Progress) -> None:
 
 
 def states_of(name: str) -> list[str]:
-    """Return the states of all elements of some jobs that Slurm still has, with the reasons why they wait.
-
-    Raises:
-        MissingError: there is no Slurm here.
-        BenchError: Slurm gives no answer.
-    """
+    """Return the states of all elements of some jobs that Slurm still has, with the reasons why they wait."""
     if shutil.which("squeue") is None:
         raise MissingError("'squeue' is not here: type the command on a login node of a cluster with Slurm")
     command = ["squeue", "--noheader", "--array", "--name", name, "--format", "%T %r"]
@@ -352,7 +335,7 @@ def states_of(name: str) -> list[str]:
 
 
 def reason_in(logs: Path, label: str) -> str:
-    """Return why a run failed, as the log of its element says; or where to look."""
+    """Return the reason for a failed run that is in the log of its element, or where the logs are."""
     start = f"bench: failed: {label}: "
     lines = [line for log in logs.glob("*.out") for line in log.read_text(errors="replace").splitlines()]
     reasons = [line.removeprefix(start) for line in lines if line.startswith(start)]

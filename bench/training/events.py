@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["SILENT", "Events"]
-
 
 class Events:
     """A receiver of events that ignores them; `Progress` and loggers override the methods for what they show."""

@@ -13,8 +13,6 @@ import torch
 from bench.config.arguments import RunArguments
 from bench.config.config import ExecutionConfig
 
-__all__ = ["Execution", "deterministic_algorithms"]
-
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 """Asks NVIDIA's products for one order of summation; torch wants it in deterministic mode."""
 
@@ -64,30 +62,21 @@ class Execution(ExecutionConfig):
         if self.micro_batch:
             micro_batches = self.world * self.accumulate
             content["micro_batch"] = {"asked": self.micro_batch, "rows": -(-rows // micro_batches)}
-        names = ("activation_checkpointing", "compile", "deterministic", "out_of_memory")
+        names = ("activation_checkpointing", "deterministic", "out_of_memory")
         return content | {name: True for name in names if getattr(self, name)}
 
     @contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Use deterministic algorithms within a `with` block if the setting `deterministic` is on."""
-        if not self.deterministic:
+        """Within a `with` block, use deterministic algorithms where torch has them, if the setting is on.
+
+        The variable CUBLAS_WORKSPACE_CONFIG is set where it is not, and stays: NVIDIA's products read it once.
+        """
+        before = torch.are_deterministic_algorithms_enabled()
+        warns = torch.is_deterministic_algorithms_warn_only_enabled()
+        if self.deterministic:
+            os.environ.setdefault(WORKSPACE, ":4096:8")
+            torch.use_deterministic_algorithms(True, warn_only=True)
+        try:
             yield
-            return
-        with deterministic_algorithms():
-            yield
-
-
-@contextmanager
-def deterministic_algorithms() -> Iterator[None]:
-    """Let torch take only algorithms that give the same bits each time, for the time of a `with` block.
-
-    Where torch has none it warns and goes on. Afterwards its mode is as before. The variable CUBLAS_WORKSPACE_CONFIG is
-    set where it is not, and stays: NVIDIA's products read it once, when a process first uses them.
-    """
-    before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    os.environ.setdefault(WORKSPACE, ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before, warn_only=warns)
+        finally:
+            torch.use_deterministic_algorithms(before, warn_only=warns)

@@ -21,8 +21,6 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 from bench.errors import UsageError
 
-__all__ = ["ShardedStrategy", "layers_of", "local", "whole_weights"]
-
 STEPS = ("training_step", "validation_step")
 """Methods of an objective that read its weights."""
 
@@ -133,11 +131,7 @@ class Shards:
 
 
 def layers_of(objective: Any) -> list[nn.Module]:
-    """Return the layers of an objective's backbone.
-
-    Raises:
-        UsageError: it has none.
-    """
+    """Return the layers of an objective's backbone."""
     layers: list[nn.Module] = objective.backbone.layers()
     if not layers:
         raise UsageError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -25,21 +24,13 @@ class StateKeeper(Callback):
 
     Args:
         recorder: stands before this one among the callbacks.
-        io: of the trainer.
         files: where states go; None for a training that keeps none.
         interval: steps from one validation to the next; 0 for no validation.
         seconds: from one state to the next.
     """
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        io: StateIO,
-        files: StateFiles | None,
-        interval: int,
-        seconds: float,
-    ) -> None:
-        self.recorder, self.io, self.files = recorder, io, files
+    def __init__(self, recorder: Recorder, files: StateFiles | None, interval: int, seconds: float) -> None:
+        self.recorder, self.files = recorder, files
         self.interval, self.seconds = interval, seconds
         self.handlers = signal_handlers()
         self.group: Any = None  # of processes, on the CPU
@@ -96,19 +87,12 @@ class StateKeeper(Callback):
             trainer.save_checkpoint(self.files.path(self.recorder.step))
             self.last = time.monotonic()
         if asked:
-            self.io.wait()
             trainer.strategy.barrier("stopped")  # when one process ends, torchrun's agent ends those that still write
             raise Stopped(asked)
-
-    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Wait for the last state."""
-        self.io.wait()
 
 
 class StateIO(CheckpointIO):
     """Lightning's way to files, through states that are written whole and read only as they were written.
-
-    What is saved is copied at once and written by a thread, so that the training goes on meanwhile.
 
     Args:
         accumulate: micro-batches of a step now; a state of another number is read as if it had been of this one.
@@ -116,38 +100,11 @@ class StateIO(CheckpointIO):
 
     def __init__(self, accumulate: int) -> None:
         self.accumulate = accumulate
-        self.thread: threading.Thread | None = None
-        self.error: BaseException | None = None
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Begin to write a state, behind the one before; `wait` ends it.
-
-        Raises:
-            StoreError: the one before could not be written.
-        """
-        self.wait()
-        self.thread = threading.Thread(target=self._write, args=(Path(path), snapshot(checkpoint)))
-        self.thread.start()
-
-    def _write(self, path: Path, content: dict[str, Any]) -> None:
-        try:
-            write_state(path, content)
-            StateFiles(path.parent).prune()
-        except BaseException as error:  # the thread of the training raises it
-            self.error = error
-
-    def wait(self) -> None:
-        """Wait until what was saved is written.
-
-        Raises:
-            StoreError: it could not be.
-        """
-        if self.thread is not None:
-            self.thread.join()
-            self.thread = None
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error
+        """Write a state, and remove all but the last two."""
+        write_state(Path(path), checkpoint)
+        StateFiles(Path(path).parent).prune()
 
     def load_checkpoint(self, path: Any, map_location: Any = None, weights_only: bool | None = None) -> dict[str, Any]:
         """Read a state."""
@@ -156,19 +113,6 @@ class StateIO(CheckpointIO):
     def remove_checkpoint(self, path: Any) -> None:
         """Remove a state."""
         Path(path).unlink(missing_ok=True)
-
-
-def snapshot(content: Any) -> Any:
-    """Return plain content with every tensor and container copied, to the CPU: nothing changes it any more."""
-    if isinstance(content, torch.Tensor):
-        return content.detach().to("cpu", copy=True)
-    if isinstance(content, dict):
-        return {name: snapshot(value) for name, value in content.items()}
-    if isinstance(content, list):
-        return [snapshot(value) for value in content]
-    if isinstance(content, tuple):
-        return tuple(snapshot(value) for value in content)
-    return content
 
 
 def rescaled(checkpoint: dict[str, Any], accumulate: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -14,17 +14,14 @@ import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.plugins import CheckpointIO
-from lightning.pytorch.strategies import DDPStrategy, Strategy
+from lightning.pytorch.strategies import DDPStrategy
 
 from bench.config.config import TrainerConfig
-from bench.errors import StoreError
 from bench.launch.signals import between_steps, interrupts_get_out
 from bench.models.backbones.recomputing import recomputed
 from bench.models.core.objective import Objective
 from bench.store.state_files import StateFiles
 from bench.tasks.core.task import Task
-from bench.training.compiled import compiled_body
 from bench.training.events import SILENT, Events
 from bench.training.execution import Execution
 from bench.training.recorder import Recorder
@@ -67,8 +64,7 @@ def train(
         where they are, `diverged_parameter`, `spike`, `validation` [[step, columns]] and `kept`, the chosen step.
 
     Raises:
-        UsageError: the backbone has no layers that could be sharded, or whose activations could be computed again, or
-            none that can be compiled.
+        UsageError: the backbone has no layers that could be sharded, or whose activations could be computed again.
         KeyboardInterrupt: when the training is interrupted, at the end of a step whose state was kept; signal handlers
             are those of before.
     """
@@ -79,86 +75,65 @@ def train(
         task.setup_run(None)
         return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
     selection = Selection(recorder, config, metrics, events)
-    io = StateIO(execution.accumulate)
-    keeper = StateKeeper(recorder, io, states, interval, execution.state_every)
+    keeper = StateKeeper(recorder, states, interval, execution.state_every)
     try:
-        with as_configured(objective, config, execution):
-            trainer = Trainer(
-                max_steps=steps,
-                callbacks=[recorder, *callbacks, selection, keeper],
-                **settings_of(config, execution, interval),
-                **placed(execution, io),
-            )
+        with (
+            quiet(),
+            between_steps(),
+            interrupts_get_out(),
+            float32_products(config.float32_products),
+            recomputed(objective.backbone, execution.activation_checkpointing),
+        ):
+            trainer = trainer_of(config, execution, steps, interval, [recorder, *callbacks, selection, keeper])
             state = None if states is None else states.newest_whole()
             trainer.fit(objective, datamodule=task, ckpt_path=state, weights_only=True)
     finally:
-        with suppress(StoreError):  # what else went wrong comes first
-            io.wait()
         task.setup_run(None)
         task.trainer = None  # it holds the model, and the process group
     selection.take_best(objective)
     return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated, **selection.result()}
 
 
-@contextmanager
-def as_configured(objective: Objective, config: TrainerConfig, execution: Execution) -> Iterator[None]:
-    """Train as the recipe says, where a signal ends a training between two steps only."""
-    with (
-        quiet(),
-        between_steps(),
-        interrupts_get_out(),
-        float32_products(config.float32_products),
-        compiled_body(objective.backbone, execution.compile),
-        recomputed(objective.backbone, execution.activation_checkpointing),
-    ):
-        yield
+def trainer_of(
+    config: TrainerConfig, execution: Execution, steps: int, interval: int, callbacks: list[Callback]
+) -> Trainer:
+    """Return a trainer without Lightning's own logs, checkpoints, bars and samplers.
 
-
-def settings_of(config: TrainerConfig, execution: Execution, interval: int) -> dict[str, Any]:
-    """Return how a trainer trains, without Lightning's own logs, checkpoints, bars and samplers.
+    It is told where it runs, and never reads variables of a scheduler such as Slurm.
 
     Args:
-        config: of the training.
-        execution: micro-batches of a step.
+        config: what decides the result.
+        execution: processes, micro-batches and strategy.
+        steps: of the whole training.
         interval: steps from one validation to the next, counted over epochs; 0 for no validation.
+        callbacks: in the order in which they see each step.
     """
-    validation: dict[str, Any] = {"limit_val_batches": 0}
-    if interval:
-        validation = {"val_check_interval": interval * execution.accumulate, "check_val_every_n_epoch": None}
-    return {
-        "max_epochs": -1,
-        "accumulate_grad_batches": execution.accumulate,
-        "precision": config.precision,
-        "gradient_clip_val": config.clip or None,
-        "accelerator": "auto",
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-        "use_distributed_sampler": False,
-        "num_sanity_val_steps": 0,
-        "detect_anomaly": False,
-        **validation,
-    }
-
-
-def placed(execution: Execution, checkpoints: CheckpointIO) -> dict[str, Any]:
-    """Return the arguments that tell a trainer where it runs; it never reads variables of a scheduler such as Slurm."""
-    if execution.world == 1:
-        return {"devices": 1, "plugins": [checkpoints, LightningEnvironment()]}
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", execution.world))
-    return {
-        "devices": here,
-        "num_nodes": execution.world // here,
-        "strategy": strategy_of(execution.strategy),
-        "plugins": [checkpoints, TorchElasticEnvironment()],
-    }
-
-
-def strategy_of(name: str) -> Strategy:
-    """Return Lightning's strategy for several processes, `ddp` or `fsdp`."""
-    kind = ShardedStrategy if name == "fsdp" else DDPStrategy
-    return kind(timeout=timedelta(seconds=GROUP_TIMEOUT_S))
+    place: dict[str, Any] = {"devices": 1}
+    if execution.world > 1:
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", execution.world))
+        kind = ShardedStrategy if execution.strategy == "fsdp" else DDPStrategy
+        strategy = kind(timeout=timedelta(seconds=GROUP_TIMEOUT_S))
+        place = {"devices": here, "num_nodes": execution.world // here, "strategy": strategy}
+    environment = LightningEnvironment() if execution.world == 1 else TorchElasticEnvironment()
+    return Trainer(
+        max_steps=steps,
+        max_epochs=-1,
+        callbacks=callbacks,
+        accumulate_grad_batches=execution.accumulate,
+        precision=config.precision,
+        gradient_clip_val=config.clip or None,
+        limit_val_batches=1.0 if interval else 0,
+        val_check_interval=interval * execution.accumulate or None,
+        check_val_every_n_epoch=None if interval else 1,
+        num_sanity_val_steps=0,
+        plugins=[StateIO(execution.accumulate), environment],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+        **place,
+    )
 
 
 @contextmanager

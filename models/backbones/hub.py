@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,17 +28,6 @@ MAIN = "main"
 NO_SEARCH = {"local_files_only": True}
 """Where `peft` is installed, `transformers` looks for adapters beside a model's weights; the hub is not asked for them,
 which would take 12 s of trying again where it is out of reach."""
-
-GENERATION = (
-    "num_beams",
-    "do_sample",
-    "no_repeat_ngram_size",
-    "repetition_penalty",
-    "length_penalty",
-    "early_stopping",
-    "min_length",
-)
-"""Settings of the library's `generate` that our decodings have too, or do without."""
 
 CONFIG_S = 12.0
 """Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
@@ -290,35 +278,6 @@ def sampled(file: Path, pieces: int = 64, length: int = 4096) -> bytes:
             opened.seek(piece * max(0, size - length) // (pieces - 1))
             parts.append(opened.read(length))
     return b"".join(parts)
-
-
-def generation_settings(name: str, path: str = "", revision: str = MAIN) -> dict[str, Any]:
-    """Return how the files of a pretrained model say that it writes; nothing where they are not on this machine.
-
-    They are read to be compared: a run writes by its own decoding, whose settings are in its key. As in the library,
-    `generation_config.json` decides where it is there, else `config.json`.
-    """
-    place = path or location(name)
-    for file in ("generation_config.json", "config.json"):
-        if found := _present(place, revision_of(name, revision), file):
-            content = json.loads(found.read_text(encoding="utf-8"))
-            return {name: content[name] for name in GENERATION if content.get(name) is not None}
-    return {}
-
-
-def _present(place: str, revision: str, file: str) -> Path | None:
-    """Return a file of a folder or of the hub's cache, where it is there."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    if Path(place).is_dir():
-        found = Path(place) / file
-        return found if found.is_file() else None
-    try:
-        cached = try_to_load_from_cache(place, file, revision=revision)
-    except HFValidationError:  # a folder that is not there
-        return None
-    return Path(cached) if isinstance(cached, str) else None
 
 
 def _unavailable(name: str, place: str, error: Exception) -> str:

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.cells.outcome import Outcome
+from bench.cells.run import Outcome
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.errors import UsageError

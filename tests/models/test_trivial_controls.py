@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.evaluators import ranking
+from bench.cells.evaluation import ranking
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method

@@ -25,7 +25,6 @@ def run(results: Path, method: str = f"{METHODS},{TROUBLE}", **environment: str)
         results,
         "--seeds",
         SEEDS,
-        "--yes",
         task="ambiguous_template",
         method=method,
         sets=("evaluation.rows=4", "backbone.dropout=0.0"),

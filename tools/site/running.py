@@ -15,7 +15,7 @@ from bench.tasks import TASKS
 from tests.conftest import Ended, call
 from tools.site.pages import ROOT, Block, Page, page
 
-SMALL = ("--set", "trainer.steps=3", "trainer.batch_size=4", "evaluation.rows=6", "--yes", "--quiet")
+SMALL = ("--set", "trainer.steps=3", "trainer.batch_size=4", "evaluation.rows=6", "--quiet")
 """What is added to commands that train: a cell in a second."""
 SMALLER = {
     r"--items \d+": "--items 3",

@@ -4,29 +4,35 @@ A trial usually has a share of the steps of a training. A rate that is slightly 
 far worse at the end: two rates of F2-Softmax, 0.0002 nats apart after 100 steps, are 20 points of perplexity apart
 after 300. So trials that tie are trained with all steps, and the best of these is picked, as in the last round of
 successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
+
+The learning rate is picked by the negative log-likelihood under the method's own distribution on the validation split,
+for every method alike; never by a method's own loss, of which a ranking or penalty term may be a part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
 from bench.base.ties import TIE, tied
 from bench.cells.cell import Cell
 from bench.cells.completion import without_weights
-from bench.cells.outcome import Outcome
 from bench.cells.plan import Plan, PlanBuilder, builder_of
 from bench.cells.progress import Progress
-from bench.cells.search.choice import Tried, best, tried_of
-from bench.cells.search.search import Search
+from bench.cells.run import Outcome
+from bench.cells.search.search import Search, method_options
+from bench.cells.validation import is_lower_better
 from bench.config.arguments import RunArguments
+from bench.config.config import VALIDATED
 from bench.config.resolve import Method, find_method
 from bench.store.provenance import provenance
+from bench.store.store import cells_below
 from bench.tasks.core.task import Task
-
-__all__ = ["plan_of_search", "run_search"]
 
 Execute = Callable[[Plan, RunArguments, Progress], Outcome]
 """Trains and evaluates every run of a plan, here or on several workers."""
@@ -69,7 +75,6 @@ def run_search(
     arguments: RunArguments,
     progress: Progress,
     execute: Execute,
-    before: Callable[[Plan], None] = lambda plan: None,
 ) -> tuple[Plan, Outcome]:
     """Train what is tried, pick on the validation split, then train and evaluate what was picked on all seeds.
 
@@ -81,13 +86,11 @@ def run_search(
         arguments: of the run.
         progress: shows what happens.
         execute: runs a plan.
-        before: is called with everything that would be trained, before anything is; what it raises ends the search.
 
     Returns:
         The plan of what was picked, and the outcome of all runs.
     """
     builder = builder_of_search(search, arguments, progress)
-    before(everything(search, builder, progress))
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
     while waiting:  # methods that start from others come after these
         is_blocked = {
@@ -122,11 +125,6 @@ def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) 
     """Return what a search would train, for its costs; in place of what it will pick, the settings without it."""
     builder = builder_of_search(search, arguments, progress)
     builder.costs_only = True
-    return everything(search, builder, progress)
-
-
-def everything(search: Search, builder: PlanBuilder, progress: Progress) -> Plan:
-    """Return what a search would train; in place of what it will pick, the settings without it."""
     plan = Plan(builder.preset)
     for tuned in tuned_methods(builder).values():
         place_tried(plan, tuned, search, builder)
@@ -155,7 +153,7 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
 
 
 def picked_plan(builder: PlanBuilder, done: Mapping[Name, Tuned], progress: Progress) -> Plan:
-    """Plan every method with what was picked for it; a control that reads another's run takes that one's."""
+    """Plan every method with the settings that were picked for it, or for the method whose run it reads."""
     whole = Plan(builder.preset)
     for kind in builder.kinds:
         for method in builder.methods:
@@ -257,3 +255,140 @@ def has_ended(tried: Tried, cells: Sequence[Cell]) -> bool:
     """Return whether a repeated trial has a likelihood, or has none because its training diverged."""
     records = [cell.folder.trained() for cell in cells]
     return tried.nll is not None or any(record is not None and record["status"] != "ok" for record in records)
+
+
+# Which combination is picked ----------------------------------------------------------------------------------------
+
+
+PERPLEXITY = "ppl/token"
+"""The column whose logarithm is the negative log-likelihood per target token."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The value of the validation column in `trainer.select`, at the step that was kept, as a mean over seeds."""
+
+    column: str
+    value: float
+    lower_is_better: bool
+
+    @property
+    def cost(self) -> float:
+        """The value, or its negative where higher is better."""
+        return self.value if self.lower_is_better else -self.value
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One combination of settings for one task and method.
+
+    Args:
+        sets: the combination, as typed after --set.
+        keys: of its trained runs, by seed.
+        nll: nats per target token of the validation split under the method's own distribution, mean over seeds; None
+            where a seed has no finite one, as after a diverged training.
+        stated: the stated column, where the combination sets options of the method itself and the run states one.
+    """
+
+    sets: tuple[str, ...]
+    keys: dict[int, str]
+    nll: float | None
+    stated: Stated | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain content, keys by seed in their order."""
+        keys = {str(seed): key for seed, key in sorted(self.keys.items())}
+        content: dict[str, Any] = {"sets": list(self.sets), "keys": keys, "nll": self.nll}
+        if self.stated is not None:
+            content[self.stated.column] = self.stated.value
+        return content
+
+
+def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
+    """Return a combination with what it is picked by, from its runs of every seed."""
+    stated = stated_column(cells) if cells and method_options(sets) else None
+    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), stated)
+
+
+def best(tried: Sequence[Tried]) -> Tried | None:
+    """Return the combination that is picked, the first of equal ones; None where none has a likelihood.
+
+    Of combinations with the same options of the method itself, that with the lowest negative log-likelihood wins. Of
+    these winners the one with the best stated column is picked; that with the lowest negative log-likelihood where a
+    column is not stated or not measured.
+    """
+    winners: dict[tuple[str, ...], Tried] = {}
+    for each in sorted((each for each in tried if each.nll is not None), key=lambda each: each.nll or 0.0):
+        winners.setdefault(method_options(each.sets), each)
+    costs = {options: winner.stated.cost for options, winner in winners.items() if winner.stated is not None}
+    if not winners or len(costs) < len(winners):
+        return next(iter(winners.values()), None)
+    return winners[min(costs, key=costs.__getitem__)]
+
+
+def validation_nll(cells: Sequence[Cell]) -> float | None:
+    """Return the nats per target token of the validation split under the method's own distribution, a mean over seeds.
+
+    Runs that were merged from a snapshot have no predictions. For these it is what a stored search over the same runs
+    says, or else the logarithm of the stored perplexity, which may differ in its last digit.
+
+    Returns:
+        None when a seed has none, as after a diverged training, or one that is not finite.
+    """
+    found = [_of_rows(cell) for cell in cells]
+    if None in found and (recorded := _recorded(cells)) is not None:
+        return recorded
+    values = [_of_perplexity(cell) if value is None else value for cell, value in zip(cells, found, strict=True)]
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    return sum(finite) / len(finite) if finite and len(finite) == len(values) else None
+
+
+def stated_column(cells: Sequence[Cell]) -> Stated | None:
+    """Return the column that the runs state in `trainer.select`; None where it is a likelihood, or a seed has none."""
+    trainer = cells[0].config.trainer
+    if not trainer.select or trainer.select in VALIDATED:
+        return None
+    records = [cell.folder.trained() or {} for cell in cells]
+    values = [record.get("train", {}).get("kept", {}).get("value") for record in records]
+    if None in values:
+        return None
+    return Stated(trainer.select, statistics.fmean(values), is_lower_better(trainer, cells[0].task))
+
+
+def _of_rows(cell: Cell) -> float | None:
+    """Return the value of the predictions of a run's one evaluation; None where there are none."""
+    (key,) = cell.evaluations
+    stored = cell.folder.rows(key)
+    if stored is None:
+        return None
+    nll = float(sum(row["nll_sum"] for row in stored.rows))
+    return nll / sum(row["n_tokens"] for row in stored.rows)
+
+
+def _recorded(cells: Sequence[Cell]) -> float | None:
+    """Return the value that a stored search of the method has recorded for these runs; None where none tried them."""
+    keys = {str(cell.config.seed): cell.key for cell in cells}
+    for tried in _tried(cells[0].folder.path.parent, cells[0].config.evaluation.rows):
+        if tried["keys"] == keys and tried["nll"] is not None and math.isfinite(tried["nll"]):
+            return float(tried["nll"])
+    return None
+
+
+def _tried(method: Path, rows: int | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what the stored searches of a method have tried and repeated, if they were scored on as many rows."""
+    for folder in cells_below(method):
+        for search in folder.grids():
+            if search.get("rows") == rows:
+                yield from search["tried"]
+                yield from search.get("play_off", ())
+
+
+def _of_perplexity(cell: Cell) -> float | None:
+    """Return the value that a run's stored perplexity stands for; None where there is none."""
+    for content in cell.folder.all_scores():
+        if content["rows"] not in cell.evaluations:
+            continue
+        for value in content["values"]:
+            if value["name"] == PERPLEXITY and value["value"] is not None:
+                return math.log(value["value"])
+    return None

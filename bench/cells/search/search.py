@@ -21,8 +21,6 @@ from bench.config.config import VALIDATED, CellConfig, override, parse_sets
 from bench.config.resolve import Method, ancestors, find_method, reference_of
 from bench.errors import UsageError, did_you_mean
 
-__all__ = ["Search", "learning_rates", "method_options", "read_grid", "read_trials"]
-
 BY = "negative log-likelihood per target token on the validation split, "
 
 FACTOR = 4
@@ -154,9 +152,6 @@ def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
 
     >>> combinations(["optim.lr=1e-5,3e-5", "method.alpha=1"])
     [('optim.lr=1e-5', 'method.alpha=1'), ('optim.lr=3e-5', 'method.alpha=1')]
-
-    Raises:
-        UsageError: for an axis without values, or given twice.
     """
     sets_of: dict[str, list[str]] = {}
     for axis in axes:

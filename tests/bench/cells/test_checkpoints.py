@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells import checkpoints
+from bench.cells import run
 from bench.cells.cell import Cell
 from bench.errors import BenchError
 from bench.store.deleting import checkpoints_of
@@ -54,19 +54,11 @@ def test_none_is_kept_and_the_disk_is_said(bench: Bench, tmp_path: Path) -> None
     assert "removed" not in again.err
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_best_seed_keeps_its_own(bench: Bench, tmp_path: Path, jobs: int) -> None:
-    ended = bench(*arguments(tmp_path, "best", "--seeds", "0,1,2", "--jobs", str(jobs)))
-    assert ended.code == 0, ended.err
-    assert left(tmp_path) == {"mle": 1}
-    assert "in 2 checkpoints; this run has " in ended.err
-
-
 def test_a_parent_keeps_its_own_until_its_children_are_done(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, int]] = []
-    drop = checkpoints.drop_checkpoints
+    drop = run.drop_checkpoints
 
     def looked(*given: object) -> None:
         drop(*given)  # type: ignore[arg-type]
@@ -75,7 +67,7 @@ def test_a_parent_keeps_its_own_until_its_children_are_done(
     monkeypatch.setattr("bench.cells.run.drop_checkpoints", looked)
     ended = bench(*arguments(tmp_path, "none", method="face"))
     assert ended.code == 0, ended.err
-    assert seen == [{"mle": 1}, {"mle": 0, "face": 0}, {"mle": 0, "face": 0}]
+    assert seen == [{"mle": 1}, {"mle": 0, "face": 0}]
 
 
 def test_what_a_failed_child_needs_stays(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Evaluation in one process and several: spectra, shared states, merged predictions, and metrics that are missing."""
+"""Evaluation: spectra, merged predictions of several processes, and metrics that need a missing model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from bench.cells.build import build
-from bench.cells.evaluation import evaluate, merge
-from bench.cells.evaluators import spectrum_of
-from bench.cells.plan import make_plan
-from bench.cells.score import computed, is_incomplete, main_column
-from bench.cells.work import shared_states
-from bench.config.arguments import RunArguments
-from bench.errors import BenchError, MissingError
+from bench.cells.evaluation import merge, spectrum_of
+from bench.cells.score import computed, is_incomplete
+from bench.errors import BenchError
 from bench.metrics import METRICS
 from bench.metrics.likelihood.matrix_rank import rank_of, singular_values
 from bench.models.core.states import slices
@@ -36,31 +31,6 @@ def test_singular_values_and_ranks_are_those_of_the_whole_matrix(method: str, ki
     assert torch.allclose(values, whole, rtol=0, atol=1e-10 * float(whole[0]))
     for precision in ("float32", "float64"):
         assert rank_of(values, shape, precision) == rank_of(whole, shape, precision)
-
-
-@pytest.mark.usefixtures("sample_data")
-def test_one_pass_gives_the_rows_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
-    objective, codec = build(cell)
-    both = [what for what in cell.evaluations.values() if what.kind in ("likelihood", "probe")]
-    both = [replace(what, ids=both[1].ids) for what in both]
-    apart = [list(evaluate(objective, cell.task, codec, what)) for what in both]
-    passes = []
-    real = type(objective.backbone).states
-    monkeypatch.setattr(type(objective.backbone), "states", lambda self, batch: passes.append(1) or real(self, batch))
-    shared = shared_states(both)
-    together = [list(evaluate(objective, cell.task, codec, what, shared=shared)) for what in both]
-    assert together == apart
-    assert len(passes) == 1
-    assert shared == {}, "what both have read is not held any longer"
-
-
-@pytest.mark.usefixtures("sample_data")
-def test_other_rows_share_nothing() -> None:
-    (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
-    likelihood, probe, *_ = cell.evaluations.values()
-    assert shared_states([likelihood, replace(probe, ids=probe.ids[1:])]) is None
-    assert shared_states([likelihood]) is None
 
 
 IDS = ("a", "b", "c", "d")
@@ -111,15 +81,3 @@ def test_nothing_is_loaded_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) 
     assert "|not applicable: needs microsoft/tapex-large-finetuned-tabfact in the hub cache, or" in value["signature"]
     assert is_incomplete(values)
     assert not sums
-
-
-def test_what_is_there_is_loaded() -> None:
-    entry = replace(METRICS["tapex"], requires=(), target="no.such.module:family")
-    with pytest.raises(MissingError, match=r"cannot import 'no\.such\.module'"):
-        computed(entry, stored_rows(3), {})
-
-
-def test_whose_columns_are_known_without_loading_them() -> None:
-    unknown = [family for family, entry in METRICS.items() if entry.requires and not main_column(entry)[0]]
-    assert unknown == ["entity_precision"]  # its columns have the name of a tagger
-    assert main_column(METRICS["dae"]) == ("dae", False)

@@ -126,13 +126,6 @@ def test_what_was_done_before_does_not_count_as_fast(clock: Clock) -> None:
         assert line_of(progress) == "training 90 of 100, loss 2.000, ends in 9 s"
 
 
-def test_a_question_takes_y_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Progress(quiet=True) as progress:
-        for answer, taken in (("y\n", True), ("Yes\n", True), ("\n", False), ("n\n", False), ("", False)):
-            monkeypatch.setattr("sys.stdin", io.StringIO(answer))
-            assert progress.ask("Begin? [y/N] ") is taken
-
-
 def test_a_process_prints_for_the_command_and_keeps_its_warnings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.cells.outcome import Outcome
 from bench.cells.plan import make_plan
-from bench.cells.run import execute
+from bench.cells.run import Outcome, execute
 from bench.cells.work import store_rows
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, MissingError, StoreError

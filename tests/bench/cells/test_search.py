@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bench.base.ties import TIE, tied
-from bench.cells.search.choice import Stated, Tried, best, validation_nll
+from bench.cells.search.run import Stated, Tried, best
 from bench.cells.search.search import Search, learning_rates, read_grid, read_trials
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
@@ -137,18 +137,6 @@ def test_the_rate_is_picked_by_likelihood_and_an_option_by_the_stated_column() -
     assert best(found[4:]) is None
     unstated = [tried("1", "0.1", 2.0), tried("1", "0.2", None), tried("1", "0.3", 1.0), tried("1", "0.4", 1.0)]
     assert best(unstated) == unstated[2], "the first of equals"
-
-
-@pytest.mark.parametrize(("second", "mean"), [(4.0, 3.0), (math.inf, None), (math.nan, None), (None, None)])
-def test_a_likelihood_that_is_not_finite_is_none(
-    monkeypatch: pytest.MonkeyPatch, second: float | None, mean: float | None
-) -> None:
-    values = iter([2.0, second])
-    cells: Any = ["first seed", "second seed"]
-    monkeypatch.setattr("bench.cells.search.choice._of_rows", lambda cell: next(values))
-    monkeypatch.setattr("bench.cells.search.choice._recorded", lambda cells: None)
-    monkeypatch.setattr("bench.cells.search.choice._of_perplexity", lambda cell: None)
-    assert validation_nll(cells) == mean
 
 
 @pytest.mark.parametrize(

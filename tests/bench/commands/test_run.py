@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.cells.outcome import Outcome
+from bench.cells.run import Outcome
 from bench.commands.run import ended
 
 FAILED = "bench: failed: t · m: ValueError: no\n"

@@ -76,7 +76,7 @@ def test_the_data_of_one_task_is_not_that_of_another(sets: list[str], path: str,
     (tmp_path / "a.csv").write_text("source,target\n" + "".join(f"a{n},b{n}\n" for n in range(200)))
     tasks = Tasks(sets=parse_sets(text.format(tmp_path) for text in sets))
     record = {"config": {"task": "pairs", "task_options": {}, "trainer": {"limit": None}}}
-    task = tasks.task_of(record)
+    task = tasks.named(record)
     assert isinstance(task, Pairs)
     assert task.path == str(tmp_path / path)
 

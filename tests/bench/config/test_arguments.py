@@ -21,7 +21,7 @@ from bench.errors import UsageError
     [
         ({"strategy": "fsd"}, "strategy is one of ddp, fsdp, not 'fsd'; did you mean 'fsdp'?"),
         ({"strategy": ""}, "strategy is one of ddp, fsdp, not ''"),
-        ({"keep_checkpoints": "bets"}, "keep_checkpoints is one of all, best, none, not 'bets'; did you mean 'best'?"),
+        ({"keep_checkpoints": "nine"}, "keep_checkpoints is one of all, none, not 'nine'; did you mean 'none'?"),
         ({"micro_batch": "0"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not '0'"),
         ({"micro_batch": "many"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not 'many'"),
         ({"seeds": "0,x"}, "seeds is a whole number, not 'x'"),
@@ -35,8 +35,8 @@ from bench.errors import UsageError
         ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'execution.accumulate'?"),
         ({"sets": ("execution.lr=2",)}, "no option 'execution.lr'; did you mean 'trainer.lr'?"),
         ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
-        ({"sets": ("execution.compile=maybe",)}, "execution.compile is true or false, not 'maybe'"),
-        ({"sets": ("mle:execution.compile=yes",)}, "execution settings hold for the whole run, not for 'mle' alone"),
+        ({"sets": ("execution.deterministic=maybe",)}, "execution.deterministic is true or false, not 'maybe'"),
+        ({"sets": ("mle:execution.workers=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], says: str) -> None:
@@ -56,10 +56,10 @@ def test_what_is_not() -> None:
 def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     """They may stand in a configuration file too, and the command line wins over it."""
     config = tmp_path / "run.yaml"
-    config.write_text("task: ambiguous_template\nmethod: mle\nset:\n  execution.workers: 2\n  execution.compile: yes")
+    config.write_text("task: ambiguous_template\nmethod: mle\nset:\n  execution.workers: 2\n  execution.state_every: 9")
     asked = ["run", "--config", str(config), "--limit", "8", "--results", str(tmp_path / "results")]
     given = collect(parser().parse_args([*asked, "--set", "execution.workers=3", "execution.state_every=0.5"]))
-    assert given.execution == ExecutionConfig(workers=3, compile=True, state_every=0.5)
+    assert given.execution == ExecutionConfig(workers=3, state_every=0.5)
     plain = RunArguments(("ambiguous_template",), ("mle",), limit=8, results=given.results)
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
@@ -68,7 +68,7 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
 
 def test_arguments_reach_a_worker_as_they_are() -> None:
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.workers=1",), "topk=3", 5,
-                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "best",
+                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "none",
                          data_dir="d", results="r", loggers=("csv",))  # fmt: skip
     assert RunArguments(**json.loads(json.dumps(given.as_dict()))) == given
 

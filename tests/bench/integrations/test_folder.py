@@ -14,7 +14,7 @@ from bench.errors import UsageError
 from bench.store.store import Store
 from tests.conftest import call, forget_data
 
-OPTIONS = ("--task", "logicnlg", "--limit", "16", "--decode", "greedy", "--yes", "--set", "trainer.steps=2",
+OPTIONS = ("--task", "logicnlg", "--limit", "16", "--decode", "greedy", "--set", "trainer.steps=2",
            "trainer.batch_size=4", "task.eval_rows=8")  # fmt: skip
 SIZES = (
     "backbone.width=16",

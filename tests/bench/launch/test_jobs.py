@@ -66,10 +66,11 @@ def test_as_many_as_there_is_room_for(
     assert jobs_of(plan, replace(arguments, **more)) == expected  # type: ignore[arg-type]
 
 
-def test_larger_models_are_fewer(arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_machine(monkeypatch, 16, 6 * GB)
-    larger = replace(arguments, sets=("backbone.width=1024", "backbone.layers=8"))
-    assert 1 <= jobs_of(make_plan(larger), larger) < jobs_of(make_plan(arguments), arguments) == 4
+def test_pretrained_models_are_one_at_a_time(arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_machine(monkeypatch, 16, 100 * GB)
+    pretrained = replace(arguments, backbone="gpt2-scratch")
+    monkeypatch.setattr(jobs, "is_pretrained", lambda name: name == "gpt2-scratch")
+    assert jobs_of(make_plan(pretrained), pretrained) == 1
 
 
 def test_one_where_there_is_a_gpu(plan: Plan, arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tests.conftest import TINY, Ended
 def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
     asked = RunArguments(
         ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", sets=tuple(map("execution.{}".format, (
-            "activation_checkpointing=yes", "compile=yes", "deterministic=yes", "workers=2", "state_every=7",
+            "activation_checkpointing=yes", "deterministic=yes", "workers=2", "state_every=7",
             "log_dir=x",
         ))),
     )  # fmt: skip
@@ -39,9 +39,9 @@ def test_what_is_recorded() -> None:
         "rows": 4,
     }
     assert Execution(strategy="fsdp", world=2).recorded(30)["strategy"] == "fsdp"
-    asked = Execution(activation_checkpointing=True, compile=True, deterministic=True, out_of_memory=True)
+    asked = Execution(activation_checkpointing=True, deterministic=True, out_of_memory=True)
     assert [name for name, value in asked.recorded(8).items() if value is True] == [
-        "activation_checkpointing", "compile", "deterministic", "out_of_memory",
+        "activation_checkpointing", "deterministic", "out_of_memory",
     ]  # fmt: skip
 
 

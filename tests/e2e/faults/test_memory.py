@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells.memory import execution_of, with_less_memory
+from bench.cells.work import execution_of, with_less_memory
 from bench.cli import parser
 from bench.config.arguments import collect
 from bench.errors import BenchError

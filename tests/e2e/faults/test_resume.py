@@ -9,7 +9,7 @@ import pytest
 
 from bench.cells import evaluation
 from bench.cells.cell import Cell
-from bench.cells.evaluators import EVALUATORS
+from bench.cells.evaluation import EVALUATORS
 from bench.cells.run import tidy
 from bench.cells.work import train_and_evaluate
 from bench.launch.signals import Stopped

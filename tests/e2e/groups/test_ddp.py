@@ -21,12 +21,10 @@ from torch import Tensor
 from bench.cells.evaluation import evaluate, merge
 from bench.cells.required import Evaluation
 from bench.cells.score import score_cell
-from bench.cells.work import store_rows
-from bench.errors import BenchError
 from bench.launch.lock import LOCK
 from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
-from bench.tasks.encode.batches import Order, evaluation_batches, share
+from bench.tasks.encode.batches import Order, share
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import Training, left, small
@@ -156,22 +154,6 @@ class TestEvaluation:
             assert merge(parts, ids, "") == alone
             assert merge(parts[::-1], ids, "") == alone
             assert world < 7 or not all(parts), "some rank has nothing to do"
-
-
-class TestMerge:
-    def test_padding_as_samplers_do_it_is_refused(self, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The usual distributed sampler repeats rows until all ranks have as many: here that cannot be stored."""
-
-        def padded(rows: Any, size: int) -> Any:
-            batches = evaluation_batches(rows, size)
-            return [*batches, *batches[: -len(batches) % 2]]
-
-        monkeypatch.setattr("bench.cells.evaluation.evaluation_batches", padded)
-        cell, objective, codec = stores.loaded(stores.arguments(matrix, task="logicnlg", method="mle"))
-        (key, what), *_ = cell.evaluations.items()
-        parts = [list(evaluate(objective, cell.task, codec, what, rank, 2)) for rank in range(2)]
-        with pytest.raises(BenchError, match="expected 8 rows, one per id; got 11 rows with 8 ids"):
-            store_rows(cell, key, parts, 0.0)
 
 
 def without_rows(results: Path) -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from bench.cells.evaluators import hits
+from bench.cells.evaluation import hits
 from bench.metrics.likelihood.cache_hits import cache_hit_scores
 from bench.models.core.states import IGNORED, States, slices
 

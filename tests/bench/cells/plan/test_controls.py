@@ -10,7 +10,7 @@ from bench.cells.record import config_yaml
 from bench.cells.required import LADDER
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
-from bench.config.resolve import EvaluationVariant, find_method, method_names
+from bench.config.resolve import method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
 from bench.models.mle import MLE
@@ -117,15 +117,6 @@ def test_swapped_reads_every_kind_with_another_rows_exemplar():
     assert {what.exemplars for what in swapped.evaluations.values()} == {"swapped"}
     assert {what.exemplars for what in plain.evaluations.values()} == {"own"}
     assert {what.exemplars for what in cell("mle").evaluations.values()} == {""}
-
-
-def test_a_reading_is_no_setting():
-    found = find_method("mle.decoupled")
-    assert (found.base, found.trained_name, found.asked) == ("mle", "mle", "mle.decoupled")
-    assert (found.settings, found.code) == (find_method("mle").settings, find_method("mle").code)
-    assert (found.evaluation_variant, found.only_reads) == (EvaluationVariant(distribution="decoupled"), True)
-    assert not find_method("mle.continued").only_reads
-    assert find_method("mle.continued").trained_name == "mle.continued"
 
 
 def test_a_setting_for_a_reading_alone_is_refused():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bench.cells.plan import make_plan
-from bench.cells.plan_checks import why_unpublished
+from bench.cells.plan import make_plan, why_unpublished
 from bench.cells.work import train_and_evaluate
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method

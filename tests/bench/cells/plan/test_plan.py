@@ -1,61 +1,16 @@
 """Plans: config.yaml repeats a cell, cells stand in order, and what cannot run is refused or skipped in words."""
 
-import json
-
 import pytest
 
 from bench.cells.plan import make_plan
 from bench.cells.record import config_yaml
 from bench.cli import parser
-from bench.commands.run import plan_content, plan_text
 from bench.config.arguments import RunArguments, collect
 from bench.errors import MissingError, UsageError
 from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, plan
 from tests.bench.own import FOCAL
-from tests.models.backbones.folders import save_model
-
-BART_SETTINGS = {"num_beams": 4, "no_repeat_ngram_size": 3, "early_stopping": True}
 
 pytestmark = pytest.mark.usefixtures("sample_data")
-
-
-# Generation settings of a model folder -----------------------------------------------------------------------------
-
-
-def folder_of_bart(place, **settings):
-    """A folder of a model whose generation settings are these."""
-    save_model("bart", place)
-    (place / "generation_config.json").write_text(json.dumps(settings))
-    return str(place)
-
-
-@pytest.mark.parametrize(
-    ("settings", "decode", "unlike"),
-    [
-        (BART_SETTINGS, "beam=4+no_repeat_ngram=3+early_stopping", ""),
-        (BART_SETTINGS, "beam=4", "early_stopping=True (here False), no_repeat_ngram_size=3 (here 0)"),
-        ({**BART_SETTINGS, "length_penalty": 2.0, "min_length": 56}, "beam=4+no_repeat_ngram=3+early_stopping",
-         "length_penalty=2.0 (here 1.0), min_length=56 (here 0)"),
-        ({"do_sample": True, "num_beams": None}, "greedy", "do_sample=True (here False)"),
-        ({}, "beam=4", ""),
-    ],
-)  # fmt: skip
-def test_a_folder_with_other_generation_settings_is_named(tmp_path, settings, decode, unlike):
-    """They are in no key and are not read; the decoding that is read is in the key, and states its settings."""
-    said = []
-    backbone = folder_of_bart(tmp_path / "model", **settings)
-    arguments = RunArguments(("logicnlg",), ("mle",), backbone=backbone, decode=decode, seeds=(0, 1), limit=20)
-    found = make_plan(arguments, said.append)
-    assert len(found.notes) == bool(unlike)
-    for note in found.notes:
-        got = note.partition("they have ")[2].partition(", and this run writes by ")
-        assert (sorted(got[0].split(", ")), got[2]) == (
-            sorted(unlike.split(", ")),
-            f"'{decode}', as --decode or the recipe says",
-        )
-        assert f"note: {note}" in plan_text(found)
-        assert note in said
-        assert plan_content(found)["notes"] == [note]
 
 
 # config.yaml ------------------------------------------------------------------------------------------------------
