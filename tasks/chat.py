@@ -22,6 +22,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.recipes import MID, SMALL
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
+from bench.tasks.encode.token_store import TokenStore
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import read_all
 from bench.tasks.pairs import Pairs, TextPair
@@ -95,6 +96,11 @@ class Chat(Pairs):
         if codec.architecture != "decoder-only" or not getattr(codec.tokenizer, "chat_template", None):
             return super().encode(examples, codec, prompts=prompts, exemplars=exemplars)
         return [self._in_template(example, codec) for example in examples]
+
+    def _stored(self, split: str, codec: Codec, make: Any, content: list[Any], chunk: int = 0) -> TokenStore:
+        """Keep rows of another chat template apart, though the tokenizer may be the same."""
+        template = getattr(codec.tokenizer, "chat_template", None)
+        return super()._stored(split, codec, make, [*content, template], chunk)
 
     def _in_template(self, example: Example, codec: Codec) -> Encoded:
         """Encode one row; where its source is too long, its oldest messages but the system's are left out."""
