@@ -149,20 +149,17 @@ class Board:
 
         Args:
             kind: `intervals` (each row's mean of `metric` with its interval over seeds), `tradeoff` (metric `y` against
-                metric `x`, a point for each method and decoding), `curves` (`quantity` over the steps of training, by
-                default the validation loss where it was measured) or `sizes` (each method's difference to `than`, by
-                default `mle`, in `metric`, by the parameters of the model).
+                metric `x`, a point for each method and decoding) or `curves` (`quantity` over the steps of training, by
+                default the validation loss where it was measured).
             options: those of the kind.
 
         Raises:
             UsageError: no such kind, option, metric or curve, or nothing to draw.
             MissingError: matplotlib is not installed; it is in the extra `pictures`.
         """
-        from bench.board.frames import curves_frame, parameters_of
         from bench.board.pictures import draw
 
-        read = {"curves": curves_frame, "sizes": parameters_of}.get(kind)
-        return draw(kind, self.content, read and read(self.content, self._store), options)
+        return draw(kind, self.content, self.curves() if kind == "curves" else None, options)
 
     def html(self, path: str | Path) -> Path:
         """Write the page of the board, with samples and charts, as one file; return where. No plug-in is imported.

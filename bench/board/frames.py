@@ -58,18 +58,6 @@ def curves_frame(content: Mapping[str, Any], store: Store) -> pd.DataFrame:
     return pd.DataFrame(points, columns=list(CURVE))
 
 
-def parameters_of(content: Mapping[str, Any], store: Store) -> dict[str, int]:
-    """Return the number of parameters of the trained model of each row of a board, by the row's id."""
-    found = {}
-    for table, row, _ in rows_of(content):
-        trained = row["folder"].rpartition("/")[2]
-        for key in row["cells"][:1]:
-            record = readable(store, store.cell(table["task"], trained, key).trained)
-            if record is not None and "parameters" in record.get("model", {}):
-                found[row["id"]] = int(record["model"]["parameters"])
-    return found
-
-
 def comparison_frame(store: Store, tables: Sequence[Table], first: str, second: str) -> pd.DataFrame:
     """Return the differences of two methods in every table that has both, on the same backbone and decoding.
 

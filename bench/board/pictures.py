@@ -1,4 +1,4 @@
-"""Pictures of a board, drawn by matplotlib: intervals, curves, one metric against another, and effects by model size.
+"""Pictures of a board, drawn by matplotlib: intervals, curves, and one metric against another.
 
 A picture says in its title what its numbers are of, with their watermark. The same numbers give the same SVG, byte for
 byte. matplotlib is imported when the first picture is drawn.
@@ -113,7 +113,7 @@ def draw(kind: str, content: Mapping[str, Any], data: Any, options: Mapping[str,
     Args:
         kind: of `KINDS`.
         content: of a board.
-        data: of the kind `curves` the frame of its points, of `sizes` the parameters of the model by the id of a row.
+        data: of the kind `curves` the frame of its points, otherwise None.
         options: those of the kind.
 
     Raises:
@@ -229,83 +229,6 @@ def _curves(content: Mapping[str, Any], data: pd.DataFrame, quantity: str = "") 
     return figure
 
 
-# Effects by model size ---------------------------------------------------------------------------------------------
-
-
-def _sizes(content: Mapping[str, Any], data: Mapping[str, int], metric: str = "", than: str = "mle") -> Figure:
-    """Draw each method's difference to another one, paired by seed, at each model size: a panel for each table."""
-    from bench.leaderboards.statistics.intervals import seed_mean
-
-    panels = []
-    for table in content["tables"]:
-        column = _column(table, metric)
-        lines: dict[str, list[tuple[int, float, float | None]]] = {}
-        for row, base in _pairs(table, column, data, than):
-            ours, theirs = (each["values"][column]["by_seed"] for each in (row, base))
-            gaps = [
-                ours[seed] - theirs[seed] for seed in ours if theirs.get(seed) is not None and ours[seed] is not None
-            ]
-            if gaps:
-                mean = seed_mean(gaps)
-                lines.setdefault(row["method"], []).append((data[base["id"]], mean.mean, mean.half))
-        if len({size for points in lines.values() for size, _, _ in points}) > 1:
-            panels.append((table, column, lines))
-    if not panels:
-        raise UsageError(
-            f"no table of the board has differences to '{than}' at two model sizes{_where(metric)}; "
-            "a picture of sizes takes runs with several backbones or backbone settings"
-        )
-    figure, axes = new_figure([max(3.0, LINE * len(lines)) for _, _, lines in panels])
-    for ax, (table, column, lines) in zip(axes, panels, strict=True):
-        ax.axhline(0, color="#999999", linewidth=0.8)
-        for place, (name, points) in enumerate(lines.items()):
-            sizes, means, halves = zip(*sorted(points), strict=True)
-            nudged = [size * 1.02 ** (place - len(lines) / 2) for size in sizes]  # so that intervals stand side by side
-            ends = [half or 0.0 for half in halves]
-            ax.errorbar(nudged, means, yerr=ends, **style_of(place), marker="o", markersize=4, label=one_line(name))
-        ax.set_xscale("log")
-        ticks = sorted({size for points in lines.values() for size, _, _ in points})
-        ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
-        ax.minorticks_off()
-        ax.set_title(_title(table))
-        ax.set_xlabel(f"parameters of the model that '{one_line(than)}' trained")
-        ax.set_ylabel(f"{_named(table, column)}\nless that of {one_line(than)}, 95 % intervals over seeds")
-        ax.legend(**BESIDE)
-    return figure
-
-
-def _pairs(
-    table: Mapping[str, Any], column: str, parameters: Mapping[str, int], than: str
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield each row with the row of `than` on a model of the same shape, by the same decoding if there is one.
-
-    Raises:
-        UsageError: there are several such rows.
-    """
-    rows = [row for row in table["methods"] if _mean(row, column) is not None]
-    bases: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["method"] == than and row["id"] in parameters:
-            bases.setdefault(_shape(row), []).append(row)
-    for row in rows:
-        found = bases.get(_shape(row), [])
-        if row["method"] == than or not found:
-            continue
-        if len(found) > 1:
-            found = [base for base in found if base["decoding"] == row["decoding"]]
-        if len(found) != 1:
-            raise UsageError(
-                f"'{than}' has {len(found)} rows of one model size and decoding beside '{row['label']}', expected one; "
-                "filter the board, or leave out runs with other settings"
-            )
-        yield row, found[0]
-
-
-def _shape(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the backbone of a row and its settings."""
-    return (row["backbone"], *(part for part in row["settings"].split(", ") if part.startswith("backbone.")))
-
-
 # What they share ---------------------------------------------------------------------------------------------------
 
 
@@ -344,13 +267,8 @@ def _nothing(content: Mapping[str, Any], metric: str) -> UsageError:
     return UsageError(f"the board has no values of '{metric}'{did_you_mean(metric, names)}")
 
 
-def _where(metric: str) -> str:
-    return f" in '{metric}'" if metric else ""
-
-
 KINDS: Mapping[str, Callable[..., Figure]] = {
     "intervals": _intervals,
     "tradeoff": _tradeoff,
     "curves": _curves,
-    "sizes": _sizes,
 }

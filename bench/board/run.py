@@ -108,11 +108,6 @@ def run(
         quiet = not sys.stderr.isatty()
     plan, outcome = planned_and_executed(arguments, quiet, search, executor)
     tasks = sorted({cell.config.task for cell in plan.cells})
-    if outcome.any_number:
-        from bench.board.logged import log_stored
-
-        limited = any(cell.config.trainer.limit is not None for cell in plan.cells)
-        log_stored(tasks, arguments, limited, outcome.loggers_off)
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
     without_number = {**outcome.failed, **dict.fromkeys(outcome.diverged, "training diverged")}

@@ -17,6 +17,7 @@ from bench.base.files import abandoned, check_can_write
 from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.completion import missing_evaluations
+from bench.cells.location import remember
 from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
@@ -28,17 +29,15 @@ from bench.launch.lock import LOCK, LockedError, locked
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.deleting import checkpoints_of, remove
 from bench.store.partial_rows import forget
-from bench.store.places import remember
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
 from bench.store.state_files import STATE, StateFiles
-from bench.tasks.fetch.location import DataLocation
 
 LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
 
 
-LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set, "loggers_off": set}
+LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set}
 """The fields of an outcome that are lists or sets of labels."""
 
 
@@ -52,7 +51,6 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)  # failed runs whose data or model was missing
     blocked: set[str] = field(default_factory=set)  # failed runs that depend on another failed run
-    loggers_off: set[str] = field(default_factory=set)  # loggers that have failed
     broken: dict[Path, str] = field(default_factory=dict)  # the run that failed first in a folder, which two may share
 
     def add(self, other: Outcome) -> None:
@@ -64,7 +62,6 @@ class Outcome:
         self.missing |= other.missing
         self.blocked |= other.blocked
         self.broken = other.broken | self.broken
-        self.loggers_off |= other.loggers_off
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
@@ -122,7 +119,6 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
             schedule.put_back(number, AGAIN_S)
             continue
         schedule.settle(number)
-        outcome.loggers_off |= logs.off
         drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
 
@@ -196,9 +192,8 @@ def note_end(cell: Cell, was_stored: bool, progress: Progress, outcome: Outcome)
     """Note how a run ended that did not fail, and where its data is, so that commands find it again."""
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
-    if (place := DataLocation.of(cell.task)) is not None:
-        rows = cell.task.manifest(cell.config.evaluation.split).sha256
-        remember(cell.folder.root, rows, place.as_dict())
+    if cell.task.source.folder is not None:
+        remember(cell.folder.root, cell.task.manifest(cell.config.evaluation.split).sha256, cell.task)
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         outcome.diverged.append(cell.label)

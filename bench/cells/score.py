@@ -15,6 +15,7 @@ from bench.base.options import read_options
 from bench.base.registry import Resolved
 from bench.cells.cell import Cell
 from bench.cells.completion import required_families
+from bench.cells.location import remembered
 from bench.cells.progress import SCORING
 from bench.config.config import Override
 from bench.errors import BenchError, DataError, MissingError
@@ -23,12 +24,10 @@ from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import missing
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
-from bench.store.places import remembered
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, StoredRows, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.location import DataLocation
 from bench.tasks.fetch.sources import Source, resolve
 from bench.training.events import SILENT, Events
 
@@ -239,15 +238,14 @@ class Tasks:
 
         Nothing is looked for where the command line says where the data is.
         """
-        content = None if cell is None else remembered(cell.root, rows)
-        if content is None:
+        place = None if cell is None else remembered(cell.root, rows)
+        if place is None:
             return None
         kind = self._kind(record)
         folders = [self.data_dir.expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
         if self._places(kind) or any(folder.is_dir() for folder in folders):
             return None
         with suppress(Exception):  # what is there now may be anything, and a task of the user's own may raise anything
-            place = DataLocation.from_dict(content)
             options = {name: value for name, value in place.options.items() if name in kind.places}
             if place.folder.exists():
                 source = Source(place.folder, f"where a run found it: {place.folder}")

@@ -19,7 +19,7 @@ from bench.store.store import Store
 from bench.tasks import find_task
 
 if TYPE_CHECKING:
-    from bench.imported.cells import Import
+    from bench.imported import Import
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="texts: a line each, .jsonl with id and text, or .json by id")
     parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
     parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system in tables, e.g. ptgen")
-    parser.add_argument(
-        "--rows",
-        type=positive,
-        metavar="N",
-        help="keep the subset that evaluation.rows=N declares; with --like: the one of its sets with N rows",
-    )
-    parser.add_argument("--like", metavar="RUN", help="of an open-ended task: a run with texts for the same prompts")
+    parser.add_argument("--rows", type=positive, metavar="N", help="keep the subset that evaluation.rows=N declares")
     parser.add_argument("--metrics", action="append", metavar="NAMES", help="in addition to those of the task")
     results_option(parser)
     data_options(parser)
@@ -43,10 +37,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Store the texts and score them; return 0."""
     from bench.cells.score import score_rows
-    from bench.imported.cells import store_import
+    from bench.imported import store_import
 
     store = Store(Path(given.results))
-    asked = asked_of(given, store)
+    asked = asked_of(given)
     store.files.check_writable()
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
     folder, stored = store_import(store, asked)
@@ -64,15 +58,13 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def asked_of(given: argparse.Namespace, store: Store) -> Import:
+def asked_of(given: argparse.Namespace) -> Import:
     """Return the import that the options describe.
 
     Raises:
         UsageError: the system has no name or that of a method, or the task has no such option.
-        MissingError: the cell after `--like` is not there.
     """
-    from bench.commands.compare import cell_of
-    from bench.imported.cells import Import
+    from bench.imported import Import
     from bench.tasks.fetch.sources import resolve
 
     kind = find_task(given.task)
@@ -80,10 +72,7 @@ def asked_of(given: argparse.Namespace, store: Store) -> Import:
     task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
     task = kind.value(**task_options)
     task.load(resolve(kind.name, data_dir_of(given), None, kind.value.info.folders))
-    like = None
-    if given.like:
-        like = cell_of(given.like, store)
-    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows, like)
+    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
 
 
 def checked_name(system: str) -> str:

@@ -214,7 +214,7 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     if arguments.keep_checkpoints != "all":
         raise UsageError(
             f"--keep-checkpoints does not go with {option}, which needs the checkpoints of all that was tried to pick "
-            f"from; remove them afterwards: bench store delete all --checkpoints --yes"
+            "from; leave it out, and delete model-*.safetensors of runs afterwards"
         )
 
 
@@ -288,10 +288,6 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
     if as_json:
         names = ("exit_code", "ok", "stored", "diverged", "failed")
         print(json.dumps({name: getattr(outcome, name) for name in names}, indent=1))
-        if outcome.any_number:
-            from bench.board.logged import log_stored
-
-            log_stored({cell.config.task for cell in plan.cells}, arguments, is_limited(plan), outcome.loggers_off)
     elif outcome.any_number:
         page_code = show(plan, outcome, arguments)
         code = code or page_code
@@ -312,12 +308,11 @@ def is_limited(plan: Any) -> bool:
 
 
 def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
-    """Print the tables of what was run, or say why there is none, log them, and write the page.
+    """Print the tables of what was run, or say why there is none, and write the page.
 
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
-    from bench.board.logged import log_board
     from bench.board.read import leaderboards_of, refuse_empty
     from bench.leaderboards.render.formats import terminal
     from bench.page import NAME, Known, page_of
@@ -333,7 +328,6 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
-    log_board(of_run, arguments, outcome.loggers_off)
     try:
         path = page_of(leaderboards, results, results / NAME, Known(known))
     except StoreError as error:

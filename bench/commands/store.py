@@ -1,4 +1,4 @@
-"""`bench store`: the state and the size of stored runs, whether they are right, and how to delete or join them."""
+"""`bench store`: the state of stored runs, whether they are right, unused files, and joining of stores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from bench.store.reading import CellRecords, read_cells
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
-    from bench.store.deleting import Unused
     from bench.verify.verify import Verification
 
 
@@ -39,15 +38,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     unused = actions.add_parser("unused", help="files that no run needs any more", allow_abbrev=False)
     results_option(unused)
     unused.add_argument("--delete", action="store_true", help="delete them")
-    delete = actions.add_parser("delete", help="runs, or their checkpoints alone", allow_abbrev=False)
-    delete.add_argument(
-        "runs", nargs="+", metavar="PATTERN", help="TASK, TASK/METHOD or TASK/METHOD/KEY, globs too; 'all' for all runs"
-    )
-    results_option(delete)
-    delete.add_argument(
-        "--checkpoints", action="store_true", help="delete only the checkpoints of these runs, not their records"
-    )
-    delete.add_argument("--yes", action="store_true", help="delete; without it, only list what would be deleted")
     rows_options(
         actions.add_parser(
             "verify", help="compute values and keys again, and look for leaks of test rows", allow_abbrev=False
@@ -159,7 +149,7 @@ def status_line(run: Mapping[str, Any]) -> str:
     return one_line(line)
 
 
-# Deleting ---------------------------------------------------------------------------------------------------------
+# Unused files -----------------------------------------------------------------------------------------------------
 
 
 def list_unused(given: argparse.Namespace) -> int:
@@ -171,50 +161,14 @@ def list_unused(given: argparse.Namespace) -> int:
     found = list(unused(store.root, lambda folder: bool(holder_of(folder))))
     if given.delete:
         remove(found)
-    show_files(found, given.json, given.delete, "--delete", [])
+    if given.json:
+        print(json.dumps([{"path": str(file.path), "why": file.why, "bytes": file.size} for file in found], indent=1))
+        return 0
+    lines = [f"{amount(file.size, 'B'):>9}  {file.path}  {file.why}" for file in found]
+    done = "deleted" if given.delete else "--delete would delete"
+    lines.append(f"{done} {amount(sum(file.size for file in found), 'B')} in {len(found)} files and folders")
+    print("\n".join(map(one_line, lines)))
     return 0
-
-
-def delete_runs(given: argparse.Namespace) -> int:
-    """List the runs or checkpoints that were named, and delete them with `--yes`.
-
-    Returns:
-        0; or 1 if files are damaged.
-
-    Raises:
-        MissingError: no run has such a name.
-    """
-    from bench.store.deleting import checkpoints_of, measured, remove
-
-    store = Store(Path(given.results))
-    store.files.check_writable()
-    folders = {folder: folder.relative_to(store.root).as_posix() for folder in run_folders(store.root)}
-    patterns = [pattern.removeprefix(f"{store.root.as_posix()}/").rstrip("/") for pattern in given.runs]
-    for pattern in patterns:
-        if not any(is_named(place, pattern) for place in folders.values()):
-            raise MissingError(f"no run '{pattern}' in '{store.root}'; expected TASK, TASK/METHOD or TASK/METHOD/KEY")
-    named = [folder for folder, place in folders.items() if any(is_named(place, pattern) for pattern in patterns)]
-    stay = {folder: holder for folder in named if (holder := holder_of(folder))}
-    stay |= needed_by_others(store, [folder for folder in named if folder not in stay])
-    going = [folder for folder in named if folder not in stay]
-    if given.checkpoints:
-        found = [file for folder in going for file in checkpoints_of(CellFolder(folder))]
-    else:
-        found = [measured(folder, "a run") for folder in going]
-    if given.yes:
-        remove(found)
-    show_files(found, given.json, given.yes, "--yes", [f"{run} stays: {stay[run]}" for run in sorted(stay)])
-    return say_damaged(store)
-
-
-def is_named(place: str, pattern: str) -> bool:
-    """Return whether a pattern names a run, `TASK/METHOD/KEY`.
-
-    >>> is_named("xsum/mle/0a", "xsum/m*"), is_named("xsum/mle/0a", "xsum/mle/0"), is_named("xsum/mle/0a", "all")
-    (True, False, True)
-    """
-    parts = place.split("/")
-    return pattern == "all" or any(fnmatchcase("/".join(parts[:n]), pattern) for n in range(1, len(parts) + 1))
 
 
 # Exporting ----------------------------------------------------------------------------------------------------------
@@ -230,45 +184,12 @@ def export_run(given: argparse.Namespace) -> int:
 
     store = Store(Path(given.results))
     places = {folder.relative_to(store.root).as_posix(): folder for folder in run_folders(store.root)}
-    named = [place for place in places if is_named(place, given.run)]
+    named = [place for place in places if any(fnmatchcase(place, name) for name in (given.run, f"{given.run}/*"))]
     if len(named) != 1:
         raise MissingError(f"expected the name of one run, '{given.run}' is of {len(named)}: {', '.join(named[:3])}")
     lost = export_model(CellFolder(places[named[0]]), given.folder)
     print(f"{named[0]}: written to {given.folder}" + (f"\n{lost}" if lost else ""))
     return 0
-
-
-def needed_by_others(store: Store, going: Sequence[Path]) -> dict[Path, str]:
-    """Return which of some runs another run that stays starts from or reads, and which run that is."""
-    stay: dict[Path, str] = {}
-    needs: dict[Path, set[str]] = {}
-    for run in read_cells(store):
-        others = [run.trained.get(part) for part in ("start", "second")] if run.trained is not None else []
-        needs[run.folder.path] = {other["key"] for other in others if other}
-    open_runs = [folder for folder in needs if folder not in set(going)]
-    while open_runs:
-        folder = open_runs.pop()
-        for other in going:
-            if other.name in needs.get(folder, ()) and other not in stay:
-                stay[other] = f"{folder.relative_to(store.root).as_posix()} needs it"
-                open_runs.append(other)
-    return stay
-
-
-def show_files(found: Sequence[Unused], as_json: bool, is_done: bool, flag: str, stay: Sequence[str]) -> None:
-    """Print files that are deleted or would be, with their bytes, and what stays."""
-    if as_json:
-        print(json.dumps([{"path": str(file.path), "why": file.why, "bytes": file.size} for file in found], indent=1))
-        return
-    lines = [f"{amount(file.size, 'B'):>9}  {file.path}  {file.why}" for file in found]
-    total = f"{amount(sum(file.size for file in found), 'B')} in {len(found)} files and folders"
-    if not found:
-        lines.append("nothing to delete")
-    elif is_done:
-        lines.append(f"deleted {total}")
-    else:
-        lines.append(f"{total}; nothing is deleted without {flag}")
-    print("\n".join(map(one_line, [*lines, *stay])))
 
 
 # Verifying and joining --------------------------------------------------------------------------------------------
@@ -338,7 +259,6 @@ ACTIONS = {
     "export": export_run,
     "status": show_status,
     "unused": list_unused,
-    "delete": delete_runs,
     "verify": verify_runs,
     "join": join_stores,
 }

@@ -84,7 +84,6 @@ def execute_job(job: dict[str, Any], scratch: Path) -> None:
         if job["broken"]:
             outcome.broken[cell.folder.path] = job["broken"]
         execute_run(cell, arguments, progress, logs, outcome)
-        outcome.loggers_off |= logs.off
         content: dict[str, Any] = {"status": "done", "outcome": outcome.as_dict()}
     except GroupError:
         raise

@@ -216,7 +216,6 @@ class Jobs:
             self.progress.cell(number + 1, len(self.plan.cells), cell.label)
             outcome = Outcome(broken=dict(self.broken))
             execute_run(cell, self.arguments, self.progress, self.logs, outcome)
-            outcome.loggers_off |= self.logs.off
             self.settle(number, outcome)
             return True
         self.begun[number] += 1

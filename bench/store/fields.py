@@ -15,63 +15,22 @@ __all__ = ["FIELDS", "IMPORTED", "columns_in", "is_imported", "missing_field"]
 IMPORTED = "imported"
 """The field of a record whose texts another system wrote; also the preset and the decoding of such a run."""
 
-NUMBER = (int, float, type(None))
-FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "trained": {
-        "key": str,
-        "status": str,
-        "method": dict,
-        "config.task": str,
-        "config.method": str,
-        "config.backbone": str,
-        "config.preset": str,
-        "config.seed": int,
-        "config.trainer.limit": NUMBER,
-        "config.evaluation.split": str,
-        "config.evaluation.batch_size": int,
-        "data.train.status": str,
-        "data.train.sha256": str,
-    },
-    "failed": {"status": str, "config.task": str, "config.trainer.limit": NUMBER},
-    "scores": {
-        "of.kind": str,
-        "of.split": str,
-        "of.status": str,
-        "of.split_sha256": str,
-        "of.batch_size": int,
-        "of.whole_split": bool,
-        "of.ids.n": int,
-        "of.decoding": (dict, type(None)),
-        "values": list,
-    },
+FIELDS: Mapping[str, Mapping[str, type]] = {
+    "trained": {"key": str, "status": str, "method": dict, "config": dict, "data": dict},
+    "failed": {"status": str, "config": dict},
+    "scores": {"of": dict, "values": list},
     "grid": {"tried": list},
 }
-"""By kind of record, fields that every leaderboard reads, and their types."""
-
-VALUE: Mapping[str, type | tuple[type, ...]] = {
-    "name": str,
-    "value": NUMBER,
-    "signature": str,
-    "higher_is_better": (bool, type(None)),
-}
-"""Of each number of a scores file."""
+"""By kind of record, the parts that every leaderboard reads, and their types."""
 
 
 def missing_field(kind: str, content: Mapping[str, Any]) -> str:
     """Return the first field that is missing or of another type; empty where all are right.
 
-    >>> missing_field("failed", {"status": "failed", "config": {"task": 1}})
-    'config.task'
+    >>> missing_field("failed", {"status": "failed", "config": 1})
+    'config'
     """
-    for name, types in FIELDS[kind].items():
-        if not isinstance(_at(content, name), types):
-            return name
-    for part in ("values", "human"):
-        for value in content.get(part, ()):
-            for name, wanted in VALUE.items():  # of these there are tens of thousands
-                if not isinstance(value, dict) or not isinstance(value.get(name, _Nothing), wanted):
-                    return f"{part}.{name}"
-    return ""
+    return next((name for name, of in FIELDS[kind].items() if not isinstance(content.get(name), of)), "")
 
 
 def is_imported(trained: Mapping[str, Any]) -> bool:
@@ -97,16 +56,3 @@ def _parsed(columns: str) -> dict[str, Any]:
     """Return the columns; the files of a metric family have the same, so they are held once."""
     parsed: dict[str, Any] = json.loads(columns)
     return parsed
-
-
-class _Nothing:
-    """The value of a field that is missing."""
-
-
-def _at(content: Any, name: str) -> Any:
-    """Return a field by dotted name."""
-    for part in name.split("."):
-        if not isinstance(content, Mapping) or part not in content:
-            return _Nothing()
-        content = content[part]
-    return content

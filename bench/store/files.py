@@ -1,10 +1,9 @@
-"""Files of a store: how runs are found, read and written, on disk or in a snapshot."""
+"""Files of a store on disk: how runs are found, read and written. `Snapshot` does the same for a snapshot."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -17,49 +16,51 @@ if TYPE_CHECKING:
 RECORDS = ("trained.json", "failed.json")
 """A folder with one of them is a run."""
 MADE_AGAIN = {
-    "trained.json": "bench run trains the run again; its predictions and scores stay",
-    "model-": "remove trained.json in the same folder, too; bench run trains the run again; its predictions and scores "
-    "stay",
-    "rows-": "bench run makes it again from the checkpoint",
     "scores-": "bench score makes it again",
     "items-": "bench score makes it again",
-    "grid-": "bench run with the same --grid or --trials makes it again",
-    "failed.json": "nothing is lost: it was the note of a failed attempt",
+    "model-": "remove trained.json in the same folder, too; bench run trains the run again",
     "": "bench run makes it again",
 }
 """How a file is made again once it is removed, by the beginning of its name."""
 
 
-class Files(ABC):
-    """Names and bytes of the files of runs. A path is `<root>/<task>/<method>/<key>/<name>`."""
+class Files:
+    """Names and bytes of the files of runs on disk. A path is `<root>/<task>/<method>/<key>/<name>`."""
 
-    @abstractmethod
+    is_snapshot = False
+    """Whether there are records and statistics only, which are never written."""
+
     def cells(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
         """Yield the folders of the runs of a store that are trained or failed, of some tasks or all, in name order."""
+        for path in run_folders(root, tasks):
+            if any((path / name).exists() for name in RECORDS):
+                yield path
 
-    @abstractmethod
     def below(self, place: Path) -> list[Path]:
-        """Return the folders of the trained runs at or below a folder, in name order."""
+        """Return the folders of the trained runs at or below a folder, in name order, but hidden ones."""
+        folders = [path.parent for path in sorted(place.rglob("trained.json"))]
+        return [folder for folder in folders if not any(p.startswith(".") for p in folder.relative_to(place).parts)]
 
-    @abstractmethod
     def names(self, folder: Path, pattern: str) -> list[str]:
         """Return the names in a run's folder that fit a pattern like `scores-*.json`, sorted."""
+        return sorted(path.name for path in folder.glob(pattern))
 
-    @abstractmethod
     def exists(self, path: Path) -> bool:
-        """Return whether a file is there."""
+        """Return whether a file is there; a folder in place of a file is found when it is read."""
+        return path.exists()
 
-    @abstractmethod
     def read(self, path: Path) -> bytes:
         """Return the bytes of a file.
 
         Raises:
             OSError: it is not there or cannot be read.
         """
+        return path.read_bytes()
 
-    @abstractmethod
     def remedy(self, path: Path) -> str:
         """Return what to do about a damaged file: the end of an error message."""
+        made = next(made for start, made in MADE_AGAIN.items() if path.name.startswith(start))
+        return f"remove it, then {made}"
 
     def content(self, path: Path) -> dict[str, Any] | None:
         """Return the content of a record of a snapshot, whose tables were checked; None where a file has to be read."""
@@ -73,12 +74,11 @@ class Files(ABC):
         """Return the metrics that have statistics in a snapshot; None where their file has to be read."""
         return None
 
-    @abstractmethod
     def check_writable(self) -> None:
-        """Do nothing where files can be written.
+        """Do nothing: the disk refuses by itself.
 
         Raises:
-            UsageError: they can only be read.
+            UsageError: files can only be read, as in a snapshot.
         """
 
     def write(self, path: Path, content: bytes | Callable[[BinaryIO], object], *, replace: bool = False) -> None:
@@ -101,42 +101,7 @@ class Files(ABC):
         path.unlink(missing_ok=True)
 
 
-class Disk(Files):
-    """Files in folders on disk."""
-
-    def cells(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
-        """Yield the folders that hold a record of training or failure; other folders are passed over."""
-        for path in run_folders(root, tasks):
-            if any((path / name).exists() for name in RECORDS):
-                yield path
-
-    def below(self, place: Path) -> list[Path]:
-        """Return the folders that hold `trained.json`, but those in hidden folders."""
-        folders = [path.parent for path in sorted(place.rglob("trained.json"))]
-        return [folder for folder in folders if not any(p.startswith(".") for p in folder.relative_to(place).parts)]
-
-    def names(self, folder: Path, pattern: str) -> list[str]:
-        """Return what the folder lists."""
-        return sorted(path.name for path in folder.glob(pattern))
-
-    def exists(self, path: Path) -> bool:
-        """Return whether the path is there; a folder in place of a file is found when it is read."""
-        return path.exists()
-
-    def read(self, path: Path) -> bytes:
-        """Read a file."""
-        return path.read_bytes()
-
-    def remedy(self, path: Path) -> str:
-        """Return how a damaged file is made again."""
-        made = next(made for start, made in MADE_AGAIN.items() if path.name.startswith(start))
-        return f"remove it, then {made}"
-
-    def check_writable(self) -> None:
-        """Do nothing: the disk refuses by itself."""
-
-
-DISK = Disk()
+DISK = Files()
 
 
 def run_folders(root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:

@@ -6,7 +6,6 @@ snapshot has records and statistics only; `bench run` then makes only what these
 
 from __future__ import annotations
 
-import filecmp
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,14 +14,12 @@ from typing import BinaryIO
 
 from bench.base.files import write_atomic
 from bench.errors import DamagedError, StoreError
-from bench.store.fields import FIELDS
-from bench.store.files import Disk
 from bench.store.reading import read_cell, readable_rows
 from bench.store.records import read_rows, whole_record
 from bench.store.store import TOKENIZER, CellFolder, Store, damaged_checkpoint
 
-CONFIG = "config.yaml"
-"""Repeats the last run; another one is no conflict, and the one that is there stays."""
+BY_HASH = ("config.yaml", TOKENIZER, "model-", "items-")
+"""Beginnings of the names of files that are no conflict: settings to repeat a run, and files named by their hash."""
 
 
 @dataclass
@@ -45,7 +42,7 @@ class Joined:
 def join(source: Path, target: Path) -> Joined:
     """Copy the runs of a store into a results folder.
 
-    Every file is read whole and checked first. Nothing is copied of a run whose training differs in the two stores.
+    Every file is read whole and checked first. Nothing is copied of a run with a file that differs in the two stores.
 
     Args:
         source: a results folder or a snapshot; only read.
@@ -57,7 +54,7 @@ def join(source: Path, target: Path) -> Joined:
     """
     joined, store = Joined(), Store(source)
     Store(target).files.check_writable()
-    if isinstance(store.files, Disk) and not source.is_dir():
+    if not store.files.is_snapshot and not source.is_dir():
         raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
     for cell in store.cells():
         read_cell(store, cell)
@@ -66,26 +63,18 @@ def join(source: Path, target: Path) -> Joined:
             store.note(error)
         place = cell.path.relative_to(source)
         names = [name for name in _names(cell) if cell.path / name not in store.damaged]
-        _join_run(cell, CellFolder(target / place), place.as_posix(), names, joined)
+        there = CellFolder(target / place)
+        if unlike := [name for name in names if there.has(name) and _differs(cell, there, name)]:
+            joined.conflicts += [f"{place.as_posix()}/{name}" for name in unlike]
+            continue
+        for name in names:
+            if there.has(name):
+                joined.same += 1
+            else:
+                _copy(cell, there.path / name)
+                joined.copied.append(f"{place.as_posix()}/{name}")
     joined.damaged = list(store.damaged.values())
     return joined
-
-
-def _join_run(ours: CellFolder, theirs: CellFolder, place: str, names: list[str], joined: Joined) -> None:
-    """Copy files of one run; its record goes last, since it says that its checkpoint is whole."""
-    unlike = {name for name in names if theirs.has(name) and _differs(ours, theirs, name)}
-    if "trained.json" in unlike:
-        joined.conflicts.append(f"{place}/trained.json")
-        return
-    for name in names:
-        is_of_others = name.startswith("scores-") and f"rows-{_scores_field(ours, name, 'rows')}.jsonl.gz" in unlike
-        if name in unlike or is_of_others:
-            joined.conflicts.append(f"{place}/{name}")
-        elif theirs.has(name):
-            joined.same += 1
-        else:
-            _copy(ours, theirs.path / name)
-            joined.copied.append(f"{place}/{name}")
 
 
 def _copy(ours: CellFolder, target: Path) -> None:
@@ -99,38 +88,27 @@ def _copy(ours: CellFolder, target: Path) -> None:
         with open(ours.path / target.name, "rb") as content:
             shutil.copyfileobj(content, file)
 
-    write_atomic(target, fill if isinstance(ours.files, Disk) else ours.files.read(ours.path / target.name))
+    write_atomic(target, ours.files.read(ours.path / target.name) if ours.files.is_snapshot else fill)
 
 
 def _names(cell: CellFolder) -> Iterator[str]:
     """Yield the names of the files to copy, those that others depend on first; notes of failures are not copied."""
-    if not isinstance(cell.files, Disk):  # a snapshot does not list its statistics
-        statistics = {cell.sums_path(_scores_field(cell, name, "items")).name for name in cell.names("scores-*")}
+    if cell.files.is_snapshot:  # a snapshot does not list its statistics
+        statistics = {cell.sums_path(scores.get("items", "")).name for scores in cell.all_scores()}
         yield from sorted(filter(cell.has, statistics))
-    for pattern in (CONFIG, TOKENIZER, "model-*", "rows-*", "items-*", "scores-*", "grid-*", "trained.json"):
+    for pattern in ("config.yaml", TOKENIZER, "model-*", "rows-*", "items-*", "scores-*", "grid-*", "trained.json"):
         yield from cell.names(pattern)
-
-
-def _scores_field(cell: CellFolder, name: str, of: str) -> str:
-    """Return a field of the scores file of a name; empty where it does not have it."""
-    return str((cell.scores(name.removeprefix("scores-").removesuffix(".json")) or {}).get(of, ""))
 
 
 def _differs(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
     """Return whether two stores have different files of the same name; a damaged file in the target differs."""
-    if name.startswith((CONFIG, "items-")):  # another one is no conflict; statistics are named by their hash
+    if name.startswith(BY_HASH) or ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
         return False
-    if name.startswith("model-"):  # too large to be held in memory
-        return not filecmp.cmp(ours.path / name, theirs.path / name, shallow=False)
     try:
-        if ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
-            return False
         if name.startswith("rows-"):
             return read_rows(ours.path / name).sha256 != read_rows(theirs.path / name).sha256
         kind = name.partition(".")[0].partition("-")[0]
-        if kind not in FIELDS:
-            return True
-        records = [whole_record(cell.path / name, kind, cell.files) or {} for cell in (ours, theirs)]
-        return records[0].get("sha256") != records[1].get("sha256")
-    except (DamagedError, OSError):
+        ours_record, theirs_record = (whole_record(cell.path / name, kind, cell.files) for cell in (ours, theirs))
+        return ours_record is None or theirs_record is None or ours_record["sha256"] != theirs_record["sha256"]
+    except DamagedError:
         return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,9 +19,6 @@ PARTIAL = "partial"
 AFTER_S = 5.0
 """Batches of a shorter evaluation are not written: making them again takes less time."""
 
-SYNC_S = 30.0
-"""Most seconds of work that a power failure can lose; a killed process loses nothing."""
-
 
 class PartialRows:
     """Batches by number, in a file that only grows.
@@ -37,7 +33,7 @@ class PartialRows:
     def __init__(self, path: Path, after: float | None = None) -> None:
         self.path = path
         self.after = AFTER_S if after is None else after
-        self.begun = self.synced = time.monotonic()
+        self.begun = time.monotonic()
         self.unwritten: list[bytes] = []
         self.done, self.length = read_batches(path)
 
@@ -62,10 +58,6 @@ class PartialRows:
                 file.truncate(self.length)
                 data = b"".join(self.unwritten)
                 file.write(data)
-                file.flush()
-                if time.monotonic() - self.synced >= SYNC_S:
-                    os.fsync(file.fileno())
-                    self.synced = time.monotonic()
             self.length += len(data)
             self.unwritten = []
 

@@ -55,6 +55,8 @@ class Snapshot(Files):
         StoreError: it is damaged, or was written by a later version. Reading from it raises the same.
     """
 
+    is_snapshot = True
+
     def __init__(self, path: Path) -> None:
         self.path = path
         try:

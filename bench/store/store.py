@@ -10,7 +10,7 @@ results/<task>/<method>/<trained key>/
     items-<hash>.safetensors   the sufficient statistics of these values, example by example, for significance tests
     grid-<key>.json            a search over settings that this run was picked from, every combination with its loss
     failed.json                the last attempt, if it failed; removed once an attempt succeeds
-results/.places/               where the data was on this machine (`places.py`); it is in no record
+results/.places/               where the data was on this machine (`bench/cells/location.py`)
 
 A key is the hash of what decides the content, so running again makes only what is missing. The `content` of a file is
 canonical (same inputs, same bytes); its `provenance` (time, host, versions) is not.
@@ -35,7 +35,7 @@ from bench.base.keys import canonical, sha256
 from bench.base.redaction import redacted, refuse_secrets
 from bench.errors import DamagedError, MissingError
 from bench.store.fields import columns_in
-from bench.store.files import DISK, Disk, Files
+from bench.store.files import DISK, Files
 from bench.store.former import former_folder, present_columns
 from bench.store.records import (
     SCHEMA,
@@ -89,7 +89,7 @@ class CellFolder:
         Raises:
             MissingError: the run is in a snapshot, which has no weights.
         """
-        if not isinstance(self.files, Disk):
+        if self.files.is_snapshot:
             raise MissingError(
                 f"'{self.path}' has no weights: a snapshot has records and statistics only; train the run with bench "
                 f"run and name its folder"
@@ -98,7 +98,7 @@ class CellFolder:
 
     def has_checkpoint(self, digest: str) -> bool:
         """Return whether the checkpoint with a SHA-256 is there; a snapshot has none."""
-        return isinstance(self.files, Disk) and self.has(self.checkpoint(digest).name)
+        return not self.files.is_snapshot and self.has(self.checkpoint(digest).name)
 
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the run is not trained."""

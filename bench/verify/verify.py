@@ -9,7 +9,6 @@ from bench.cells.completion import has_only_numbers
 from bench.cells.score import Tasks
 from bench.errors import BenchError, DamagedError, DataError
 from bench.store.fields import is_imported
-from bench.store.snapshot import Snapshot
 from bench.store.store import CellFolder, damaged_checkpoint
 from bench.tasks.core.task import Task
 from bench.verify.keys import key_differences
@@ -77,7 +76,7 @@ def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: Eva
     except BenchError as error:
         found.not_checked[f"{folder.path} · key"] = error
     found.check_scores(folder, rows)
-    if isinstance(folder.files, Snapshot) or has_only_numbers(folder):
+    if folder.files.is_snapshot or has_only_numbers(folder):
         return
     if damaged := damaged_checkpoint(folder):
         found.differences.append(str(damaged))

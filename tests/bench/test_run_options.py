@@ -62,7 +62,7 @@ def test_a_group_of_one_process_has_no_shares(bench: Bench, asked: list[str], to
 
 
 def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: list[str], tmp_path: Path) -> None:
-    instead = "remove them afterwards: bench store delete all --checkpoints --yes"
+    instead = "leave it out, and delete model-*.safetensors of runs afterwards"
     keep = ("--keep-checkpoints", "none")
     ended = bench(*asked, *keep, "--grid", "optim.lr=1e-4,1e-3")
     assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)

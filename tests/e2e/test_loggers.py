@@ -61,7 +61,7 @@ def read(path: Path) -> list[dict[str, str]]:
 VALIDATED = ("trainer.validate=1", "trainer.steps=4")
 
 
-def test_csv_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder: Path) -> None:
+def test_csv_files_hold_curves_scores_and_samples(bench: Bench, folder: Path) -> None:
     results = folder / "results"
     ended = bench(*arguments(results, "csv", sets=VALIDATED))
     assert (ended.code, warnings(ended)) == (0, [])
@@ -89,15 +89,10 @@ def test_csv_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder
     samples = read(logged / "samples" / "greedy.csv")
     assert {row["id"]: row["text"] for row in samples} == stores.texts(cell)
     assert all(row["source"] and row["reference"] for row in samples)
-    (board,) = (folder / "logs" / "csv" / "board").glob("board-*/version_0/board/logicnlg.*.csv")
-    (row,) = read(board)
-    assert row["method"] == "trime"
-    assert "sample" in row["watermark"]
-    assert float(row["bleu-1"]) == scores["test/bleu-1/greedy"]
 
 
 def test_a_cell_that_is_evaluated_again_has_another_version(bench: Bench, folder: Path) -> None:
-    """What was logged before stays; a run that has nothing to do logs nothing but its board."""
+    """What was logged before stays; a run that has nothing to do logs nothing."""
     results = folder / "results"
     for more in ([], ["--decode", "topk=3"], []):
         assert bench(*arguments(results, "csv", *more)).code == 0
@@ -110,7 +105,7 @@ def test_a_cell_that_is_evaluated_again_has_another_version(bench: Bench, folder
     assert "train/loss" not in read(runs / "version_1" / "metrics.csv")[0]
 
 
-def test_tensorboard_files_hold_curves_scores_samples_and_the_board(bench: Bench, folder: Path) -> None:
+def test_tensorboard_files_hold_curves_scores_and_samples(bench: Bench, folder: Path) -> None:
     pytest.importorskip("tensorboard", reason="tensorboard is no dependency of ours")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -130,7 +125,6 @@ def test_tensorboard_files_hold_curves_scores_samples_and_the_board(bench: Bench
     place = folder / "logs" / "tensorboard"
     (samples,) = place.glob(f"logicnlg/trime/{cell.name}/version_0/samples/greedy.csv")
     assert {row["id"]: row["text"] for row in read(samples)} == stores.texts(cell)
-    assert list(place.glob("board/board-*/version_0/board/logicnlg.*.csv"))
 
 
 def test_a_package_that_is_not_installed_is_named(
@@ -162,7 +156,7 @@ def test_a_logger_that_fails_loses_nothing(
     assert warnings(ended) == [f"warning: logger '{OWN}:{kind}' is off for this run ({why}); results are not touched"]
     assert stores.contents(folder / "results") == expected(matrix, "logicnlg")
     whole = [logger for logger in Kept.made if type(logger) is Kept]
-    assert [logger.status for logger in whole] == ["success", "success"]  # of the cell, and of the board
+    assert [logger.status for logger in whole] == ["success"]
     broken = [logger.status for logger in Kept.made if type(logger) is not Kept]
     assert set(broken) <= {"failed", ""}
     assert broken == ["failed"] or where in ("__init__", "finalize")  # it ends, though nothing more is sent to it

@@ -100,11 +100,6 @@ def copied(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def cells_of(runs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the runs of cells; the others are boards."""
-    return {key: about for key, about in runs.items() if about["run"].run_group != "board"}
-
-
 def series(about: dict[str, Any], name: str) -> list[tuple[int, float]]:
     """Return step and value of each point of a curve, in the order in which they were logged."""
     return [(row["trainer/global_step"], row[name]) for row in about["history"] if name in row]
@@ -136,13 +131,12 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("offline")
 def test_what_it_shows_is_what_is_stored_and_nothing_else(bench: Bench, folder: Path, matrix: Path) -> None:
-    """A run for each of ours, and one for the board; no environment, command line, packages, machine or output."""
+    """A run for each of ours; no environment, command line, packages, machine or output."""
     results = folder / "results"
     ended = bench(*arguments(results))
     assert (ended.code, warnings(ended)) == (0, [])
     assert stores.contents(results) == expected(matrix)
-    runs = copied(folder)
-    cells = cells_of(runs)
+    cells = copied(folder)
     assert set(cells) == {path.name for path in results.glob("*/*/*")}
     for key, about in cells.items():
         held = stored(results, key)
@@ -158,11 +152,6 @@ def test_what_it_shows_is_what_is_stored_and_nothing_else(bench: Bench, folder: 
     samples = table_in(cells[key], "samples", "greedy_*")
     assert {row["id"]: row["text"] for row in samples} == stores.texts(results / "logicnlg" / "trime" / key)
     assert all(row["source"] and row["reference"] for row in samples)
-    (board,) = [about for key, about in runs.items() if key not in cells]
-    (row,) = table_in(board, "board", "logicnlg.*")
-    assert row["method"] == "trime"
-    assert "sample" in row["watermark"]
-    assert row["bleu-1"] == stored(results, key)["scores"]["test/bleu-1/greedy"]
 
     files = [path for path in (folder / "wandb").rglob("*") if path.is_file()]
     tables = [path for path in files if path.parent.parent.name == "table"]
@@ -195,7 +184,7 @@ def test_what_other_processes_train_is_one_run(run: Run, log: Path, folder: Path
     )
     places = {"WANDB_DIR": str(folder), "WANDB_DATA_DIR": str(folder / "staged")}
     assert run(asked, children.ForkedWorkers(), WANDB_MODE="offline", **places) == 0, children.read(log)
-    ((key, about),) = cells_of(copied(folder)).items()
+    ((key, about),) = copied(folder).items()
     held = stored(folder / "results", key)["train"]
     assert series(about, "train/loss") == rounded(held["curve"])
     for name in ("nll", "ppl", "loss"):
@@ -212,7 +201,7 @@ def test_a_control_that_reads_a_run_has_one_of_its_own(bench: Bench, folder: Pat
     asked = stores.arguments(folder / "results", "--logger", "wandb", task="logicnlg", method="mle,mle.decoupled")
     assert bench(*asked).code == 0
     (cell,) = (folder / "results").glob("logicnlg/mle/*")
-    runs = cells_of(copied(folder))
+    runs = copied(folder)
     assert set(runs) == {cell.name, f"{cell.name}-mle.decoupled"}
     names = [{n for n in about["summary"] if n.startswith("test/bleu-1/")} for about in runs.values()]
     assert sorted(names, key=str) == [{"test/bleu-1/decoupled:greedy"}, {"test/bleu-1/greedy"}]

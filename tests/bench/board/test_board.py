@@ -12,8 +12,6 @@ import pytest
 
 import bench
 from bench.board.board import Board
-from bench.board.frames import parameters_of
-from bench.board.logged import table_of_means
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.render.formats import LONG
 from bench.store.export import add_run, write_snapshot
@@ -122,17 +120,6 @@ def test_a_notebook_names_the_cells_that_failed(board: Board) -> None:
     assert "failed" not in board._repr_html_()
 
 
-def test_a_table_of_means_has_the_numbers_of_the_board(board: Board) -> None:
-    for table in board.content["tables"]:
-        columns, rows = table_of_means(table)
-        for row, line in zip(table["methods"], rows, strict=True):
-            named = dict(zip(columns, line, strict=True))
-            assert (named["method"], named["watermark"]) == (row["method"], table["watermark"])
-            for column in (column["name"] for column in table["columns"]):
-                value = row["values"].get(column, {"mean": None, "half": None})
-                assert (named[column], named[f"{column} half"]) == (value["mean"], value["half"])
-
-
 def test_plots_are_of_the_board(board: Board, tmp_path: Path) -> None:
     kept = board.filter(task="logicnlg")
     path = kept.plot("intervals", metric="bleu-3").save(tmp_path / "bleu-3.svg")
@@ -140,14 +127,6 @@ def test_plots_are_of_the_board(board: Board, tmp_path: Path) -> None:
     curves = kept.plot("curves", quantity="train/loss").figure.axes[0]
     frame = kept.curves()
     assert len(curves.lines) == len(frame[frame.quantity == "train/loss"].groupby(["method", "settings", "seed"]))
-
-
-def test_sizes_are_those_of_the_trained_models(board: Board) -> None:
-    parameters = parameters_of(board.content, board._store)
-    rows = {row["id"]: row for table in board.content["tables"] for row in table["methods"]}
-    assert {rows[name]["method"] for name in parameters} >= {"mle", "f2softmax", "adadec"}
-    by_method = {rows[name]["method"]: n for name, n in parameters.items() if rows[name]["folder"] == "text/f2softmax"}
-    assert set(by_method.values()) == {1487497}
 
 
 def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:

@@ -12,11 +12,8 @@ import pytest
 
 from bench.board.pictures import COLOURS, Picture, draw
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.statistics.intervals import seed_mean
 from tests.leaderboards.boards import ATTACKS, board, row, table, value
 
-SMALL, LARGE = "backbone.width=64", "backbone.width=128, trainer.lr=0.1"
-SIZES = {"mle-small": 1000, "mle-large": 8000, "face-small": 1000, "face-large": 8000}
 CURVES = [
     {"task": "logicnlg", "method": method, "backbone": "b", "settings": "", "seed": seed, "step": step,
      "quantity": quantity, "value": step + seed}
@@ -25,27 +22,14 @@ CURVES = [
 ]  # fmt: skip
 
 
-def sized(name: str, mean: float, by_seed: tuple[float, ...], settings: str) -> dict[str, Any]:
-    """One row of BLEU-1 on a model of one of two sizes."""
-    size = "small" if settings == SMALL else "large"
-    values = {"bleu-1": value(mean, by_seed=dict(zip("012", by_seed, strict=True)))}
-    return row(name, values, id=f"{name}-{size}", settings=settings)
-
-
-def two_sizes() -> dict[str, Any]:
-    """A board of two methods on models of two sizes."""
-    return board(
-        table([
-            sized("mle", 2.0, (1.0, 2.0, 3.0), SMALL), sized("mle", 6.0, (6.0, 7.0, 5.0), LARGE),
-            sized("face", 4.0, (3.0, 4.0, 5.5), SMALL), sized("face", 5.0, (5.0, 6.5, 4.0), LARGE),
-        ])
-    )  # fmt: skip
+def two_methods() -> dict[str, Any]:
+    """A board of two methods with values of BLEU-1."""
+    return board(table([row(name, {"bleu-1": value(mean)}) for name, mean in (("mle", 2.0), ("face", 4.0))]))
 
 
 def drawn(kind: str, content: dict[str, Any], **options: Any) -> Picture:
-    """Return a picture of a board that has `CURVES` and `SIZES`."""
-    data = {"curves": pd.DataFrame(CURVES), "sizes": SIZES}.get(kind)
-    return draw(kind, content, data, options)
+    """Return a picture of a board whose curves are `CURVES`."""
+    return draw(kind, content, pd.DataFrame(CURVES) if kind == "curves" else None, options)
 
 
 def texts(picture: Picture) -> list[str]:
@@ -90,31 +74,11 @@ def test_curves_are_those_of_validation_by_step_a_line_for_each_seed() -> None:
     assert drawn("curves", content, quantity="train/loss").figure.axes[0].get_ylabel() == "train/loss"
 
 
-def test_effects_are_differences_of_the_same_seed_at_each_size() -> None:
-    (ax,) = drawn("sizes", two_sizes(), metric="bleu-1").figure.axes
-    ((line, _, (bars,)),) = [container.lines for container in ax.containers]
-    small, large = seed_mean([2.0, 2.0, 2.5]), seed_mean([-1.0, -0.5, -1.0])
-    assert line.get_ydata().tolist() == pytest.approx([small.mean, large.mean])
-    assert line.get_xdata().tolist() == pytest.approx([1000, 8000], rel=0.03)
-    heights = [segment[1][1] - segment[0][1] for segment in bars.get_segments()]
-    assert heights == pytest.approx([2 * (small.half or 0), 2 * (large.half or 0)])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1,000", "8,000"]
-    assert "higher is better" in ax.get_ylabel()
-
-
-def test_an_effect_has_one_row_to_differ_from() -> None:
-    content = two_sizes()
-    content["tables"][0]["methods"].append(sized("mle", 3.0, (3.0, 3.0, 3.0), SMALL))
-    with pytest.raises(UsageError, match="'mle' has 2 rows of one model size and decoding beside 'face', expected one"):
-        drawn("sizes", content, metric="bleu-1")
-    with pytest.raises(UsageError, match="no table of the board has differences to 'trime' at two model sizes"):
-        drawn("sizes", two_sizes(), than="trime")
-
-
-@pytest.mark.parametrize(("kind", "options"), [("intervals", {}), ("curves", {}), ("sizes", {"metric": "bleu-1"}),
-                                               ("tradeoff", {"x": "bleu-1", "y": "bleu-1"})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "options"), [("intervals", {}), ("curves", {}), ("tradeoff", {"x": "bleu-1", "y": "bleu-1"})]
+)
 def test_the_same_numbers_are_the_same_bytes(kind: str, options: dict[str, str], tmp_path: Path) -> None:
-    first, second = (drawn(kind, two_sizes(), **options) for _ in range(2))
+    first, second = (drawn(kind, two_methods(), **options) for _ in range(2))
     path = first.save(tmp_path / "picture.svg")
     assert path.read_text() == second.svg == first._repr_svg_()
     assert "<dc:date>" not in second.svg
@@ -145,10 +109,10 @@ def test_no_text_is_markup_or_mathematics() -> None:
 )
 def test_what_cannot_be_drawn_is_refused(kind: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        drawn(kind, two_sizes(), **options)
+        drawn(kind, two_methods(), **options)
 
 
 def test_without_matplotlib_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingError, match=r"pictures need matplotlib, .*; pip install 'objective-bench\[pictures\]'"):
-        drawn("intervals", two_sizes())
+        drawn("intervals", two_methods())

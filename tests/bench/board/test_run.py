@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +101,12 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
 
 @pytest.mark.parametrize("logger", ["csv", ["csv", "csv"], ["csv,csv"]])
 def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str]) -> None:
-    """The cell and the board, once each, as `bench run --logger` does."""
     logs = tmp_path / "logs"
     bench.run(
         "logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, set={"execution.log_dir": str(logs)}
     )
     (cell,) = (tmp_path / "results").glob("logicnlg/lead/*")
     assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "samples").is_dir()
-    (board,) = (logs / "csv" / "board").glob("board-*/version_*/board/logicnlg.*.csv")
-    assert "lead" in board.read_text()
 
 
 def test_a_logger_that_there_is_not_is_refused(tmp_path: Path) -> None:
@@ -151,12 +146,6 @@ def test_decodings_are_texts_or_objects() -> None:
     assert decode_text(["greedy", Beam(beams=4, length_penalty=2.0)]) == "greedy,beam=4+length_penalty=2.0"
 
 
-def test_nothing_is_said_where_nobody_looks(results: Path, board: bench.Board) -> None:
-    with redirect_stderr(io.StringIO()) as said:
-        bench.run("logicnlg", ["mle", "lead"], set=SETS, limit=8, results=results)
-    assert said.getvalue() == ""
-
-
 # Trials -------------------------------------------------------------------------------------------------------------
 
 
@@ -178,18 +167,3 @@ def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     }
     (picked,) = searches(ours)
     assert list(searches(typed)) == [picked]
-
-
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
-        ({"trials": 0}, "--trials takes numbers from 1"),
-        ({"trials": "3,nothing=2"}, "nothing"),
-        ({"trials": "2 steps=2.0"}, "share of a training above 0 and at most 1"),
-        ({"trials": "steps=1/3"}, "--trials"),
-        ({"trials": ""}, "--trials takes numbers from 1"),
-    ],
-)
-def test_trials_that_are_none_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        bench.run("logicnlg", "mle", results=tmp_path, **asked)

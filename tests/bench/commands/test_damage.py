@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.page import NAME
 from tests.bench.commands.test_human import export, store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import ready
@@ -58,15 +57,6 @@ def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path,
     assert str(root) not in text
 
 
-def test_status_goes_on(bench: Callable[..., Ended], root: Path) -> None:
-    paths = {str(damage(root / "logicnlg" / method, name)) for method, name in (("mle", "trained.json"),
-                                                                              ("trime", "scores-*"))}  # fmt: skip
-    ended = bench("store", "status", "--results", str(root))
-    assert (ended.code, len(ended.out.splitlines()), len(ended.complaints)) == (1, 7, 2)
-    assert all(any(path in line for line in ended.complaints) for path in paths)
-    assert sum(line.startswith("damaged") for line in ended.out.splitlines()) == 1
-
-
 def test_compare_goes_on(bench: Callable[..., Ended], root: Path) -> None:
     first, second = (min((root / "logicnlg" / method).iterdir()) for method in ("mle", "trime"))
     words = ("compare", str(first), str(second), "--results", str(root))
@@ -89,18 +79,6 @@ def test_samples_go_on(bench: Callable[..., Ended], tmp_path: Path, pattern: str
     assert [str(path) in line for line in ended.complaints] == [True]
 
 
-def test_the_page_goes_on_past_damaged_rows(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    root = tmp_path / "results"
-    cell = written(root, "face", {"r1": "x", "r2": "y", "r3": "z"})
-    three(root)
-    ready(root, "mle")
-    path = damage(cell.path, "rows-*")
-    ended = bench("report", "--results", str(root), "--format", "html")
-    assert ended.code == 1
-    assert (root / NAME).exists()
-    assert str(path) in ended.err
-
-
 @pytest.mark.parametrize(("pattern", "code"), [("trained.json", 1), ("rows-*", 0)])
 def test_a_study_goes_on_with_the_other_cells(
     bench: Callable[..., Ended], tmp_path: Path, pattern: str, code: int
@@ -116,12 +94,6 @@ def test_a_study_goes_on_with_the_other_cells(
     damage(root / "text" / "trime", pattern)
     refused = export(bench, root, tmp_path / "none")
     assert (refused.code, str(root / "text" / "trime") in refused.err) == (3, True)
-
-
-def test_claims_go_on(bench: Callable[..., Ended], root: Path) -> None:
-    path = damage(root, "scores-*")
-    ended = bench("claims", "--results", str(root))
-    assert (ended.code, str(path) in ended.err, ended.out != "") == (1, True, True)
 
 
 @pytest.mark.parametrize("command", [("store", "verify"), ("score",)])
@@ -148,9 +120,3 @@ def test_a_store_that_is_only_read_can_be_reported(
     assert ended.out == f"wrote {tmp_path / 'out'}/leaderboard.{FORMATS[form]}\n"
     assert ended.code == 0
     assert everything(root) == before
-
-
-def test_what_is_written_is_what_is_printed(bench: Callable[..., Ended], root: Path, tmp_path: Path) -> None:
-    printed = bench("report", "--results", str(root), "--format", "markdown").out
-    bench("report", "--results", str(root), "--format", "markdown", "--output", str(tmp_path / "a.md"))
-    assert (tmp_path / "a.md").read_text() == printed

@@ -242,16 +242,6 @@ def test_a_separator_at_the_end_of_lines_moves_no_column(bench, pairs, tmp_path)
     assert (ended.code, ended.out) == (0, read(bench, pairs, plain).out)
 
 
-def test_files_are_joined(bench, pairs, tmp_path):
-    first, second, *_ = items_of(pairs)
-    files = [write(tmp_path / "a.csv", [potato(first["item"], "anna", "tie")]),
-             write(tmp_path / "b.csv", [label_studio(second["item"], "cy", "tie")]),
-             write(tmp_path / "c.csv", [label_studio(second["item"], "cy", "tie")])]  # fmt: skip
-    found = json.loads(read(bench, pairs, *files).out)
-    assert (found["raters"], found["items"]) == (2, [2, 6])
-    assert {one["n"] for one in found["results"]} == {2}
-
-
 @pytest.mark.parametrize(("answer", "value"), [('[{"rating": 4}]', 4), ("no", 0), ("2.5", 2.5)])
 def test_ratings_of_each_form_are_numbers(bench, ratings, tmp_path, answer, value):
     rows = [{"item": item["item"], "annotator": "anna", "faithfulness": answer} for item in items_of(ratings)]

@@ -109,13 +109,6 @@ def test_samples_compare_page_and_verify_take_them(bench: Bench, beside: Path) -
         assert ended.code == 0, (others, ended.err)
 
 
-def test_alone_they_have_a_table_of_their_own(bench: Bench, texts: Path, tmp_path: Path) -> None:
-    for system in ("one", "two"):
-        assert bench(*XSUM, "--system", system, str(texts), "--results", str(tmp_path / "results")).code == 0
-    (table,), _ = tables(Store(tmp_path / "results"))
-    assert (table.preset, len(table.rows), dict(table.status)) == ("imported", 2, {"test": "sample"})
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -123,8 +116,7 @@ def test_alone_they_have_a_table_of_their_own(bench: Bench, texts: Path, tmp_pat
         (("--task", "xsum", "--system", "histalign.mine"), "'histalign.mine' is a .* e.g. histalign-mine-pub"),
         (("--task", "xsum", "--system", "../x"), "--system is a name of lower-case letters"),
         (("--task", "ambiguous_template", "--system", "x"), "has no generated texts"),
-        (("--task", "text", "--system", "x"), "--like FOLDER"),
-        (("--task", "xsum", "--system", "x", "--like", "nothing-here"), "no trained run 'nothing-here'"),
+        (("--task", "text", "--system", "x"), "prompts of 'text' are cut by a model's tokenizer"),
         (("--task", "xsum", "--system", "x", "--set", "task.pth=x"), "has no option 'pth'"),
     ],
 )
@@ -135,82 +127,6 @@ def test_what_cannot_be_imported_is_refused(
     assert ended.code != 0
     assert re.search(says, ended.err), ended.err
     assert not list((tmp_path / "results").rglob("trained.json"))
-
-
-def test_open_ended_texts_go_on_from_the_prompts_of_a_cell(bench: Bench, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    tiny = ("trainer.steps=1", "evaluation.rows=12", "backbone.width=16", "backbone.vocabulary=300")
-    run = ("run", "--task", "text", "--method", "mle", "--quiet", "--decode", "greedy+max_new_tokens=8")
-    assert bench(*run, "--results", str(results), "--set", *tiny).code == 0
-    cell = only_cell(results, "mle")
-    (written,) = [rows for rows in cell.all_rows() if rows.content["kind"] == "generation"]
-    outputs = tmp_path / "people.jsonl"
-    outputs.write_text("".join(json.dumps({"id": r["id"], "text": r["reference"]}) + "\n" for r in written.rows))
-    asked = ("import", "--task", "text", "--system", "people", str(outputs), "--like", str(cell.path))
-    ended = bench(*asked, "--results", str(results), "--json")
-    assert ended.code == 0, ended.err
-    values = json.loads(ended.out)["values"]
-    assert values["rep"] is not None
-    (table,), _ = tables(Store(results))
-    rows = {row.method: row for row in table.rows}
-    assert rows["people"].imported
-    assert not rows["mle"].imported
-    assert len(table.human) == 1
-    (stored,) = only_cell(results, "people").all_rows()
-    prompts = {row["id"]: row["prompt"] for row in written.rows}
-    assert {row["id"]: row["prompt"] for row in stored.rows} == prompts
-    assert bench("store", "verify", str(results)).code == 0
-    assert "people" in bench("samples", "--task", "text", "--results", str(results), "--n", "1").out
-
-
-def written_by(bench: Bench, results: Path, vocabulary: int, rows: int) -> CellFolder:
-    """A cell of a vocabulary, with texts for so many prompts."""
-    sets = ("trainer.steps=1", f"evaluation.rows={rows}", "backbone.width=16", f"backbone.vocabulary={vocabulary}")
-    run = ("run", "--task", "text", "--method", "mle", "--quiet", "--decode", "greedy+max_new_tokens=8")
-    assert bench(*run, "--results", str(results), "--set", *sets).code == 0
-    return only_cell(results, "mle")
-
-
-def people(cell: CellFolder, folder: Path, rows: int) -> Path:
-    """A file of texts for those rows of a cell that are so many."""
-    (written,) = [
-        found for found in cell.all_rows() if found.content["kind"] == "generation" and len(found.rows) == rows
-    ]
-    path = folder / f"people-{rows}.jsonl"
-    path.write_text("".join(json.dumps({"id": row["id"], "text": "some words"}) + "\n" for row in written.rows))
-    return path
-
-
-def test_the_key_of_open_ended_texts_has_the_prompts_and_the_tokenizer(bench: Bench, tmp_path: Path) -> None:
-    results, outputs = tmp_path / "results", None
-    for vocabulary in (300, 500):
-        cell = written_by(bench, tmp_path / f"of-{vocabulary}", vocabulary, 6)
-        outputs = outputs or people(cell, tmp_path, 6)
-        asked = ("import", "--task", "text", "--system", "people", str(outputs), "--like", str(cell.path))
-        ended = bench(*asked, "--results", str(results), "--json")
-        assert ended.code == 0, ended.err
-        stored = CellFolder(Path(json.loads(ended.out)["cell"])).all_rows()[0]
-        ours = {row["id"]: row for found in cell.all_rows() for row in found.rows if "reference_ids" in row}
-        assert all(row["reference_ids"] == ours[row["id"]]["reference_ids"] for row in stored.rows)
-    assert len(list(results.rglob("trained.json"))) == 2
-    table, *_ = tables(Store(results))[0]
-    assert not any(value.conflict for row in table.rows for value in row.values.values())
-
-
-def test_of_several_sets_of_prompts_one_is_chosen(bench: Bench, tmp_path: Path) -> None:
-    results = tmp_path / "results"
-    for rows in (6, 9):
-        cell = written_by(bench, results, 300, rows)
-    asked = ("import", "--task", "text", "--system", "people", "--like", str(cell.path), "--results", str(results))
-    ended = bench(*asked, str(people(cell, tmp_path, 6)))
-    assert ended.code == 2
-    assert "texts for several sets of prompts, of 6, 9 rows; choose one with --rows N" in ended.err
-    for rows in (6, 9):
-        ended = bench(*asked, str(people(cell, tmp_path, rows)), "--rows", str(rows), "--json")
-        assert ended.code == 0, ended.err
-        assert json.loads(ended.out)["rows"] == rows
-    ended = bench(*asked, str(people(cell, tmp_path, 6)), "--rows", "7")
-    assert (ended.code, "has no texts of 7 rows, only of 6, 9" in ended.err) == (3, True)
 
 
 # The published outputs

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.cells.location import PLACES, DataLocation, absolute, remember, remembered
 from bench.store.export import export
 from bench.store.joining import join
-from bench.store.places import PLACES
 from bench.store.store import Store
-from bench.tasks.fetch.location import DataLocation, absolute
 from bench.tasks.pairs import Pairs
-from tests.bench import logicnlg_folder
 from tests.conftest import Ended
 
 Bench = Callable[..., Ended]
@@ -76,35 +74,6 @@ def test_three_commands_find_the_rows_from_any_folder(
     assert (ended.code, "what is " in ended.out, "not shown" in ended.out) == (0, True, False)
 
 
-def test_a_cell_is_enough(bench: Bench, stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (cell,) = Store(stored).cells()
-    assert bench("store", "verify", str(cell.path)).code == 0
-    monkeypatch.chdir(cell.path)
-    assert bench("store", "verify", ".").code == 0
-
-
-def test_two_tasks_and_two_tables_of_one_task_have_their_own_places(bench: Bench, stored: Path, work: Path) -> None:
-    rows_file(work / "second.csv", 500)
-    run_pairs(bench, "second.csv")
-    data = logicnlg_folder.write(work / "data")
-    assert bench("run", "--task", "logicnlg", "--method", "lead", "--quiet", "--data-dir", str(data)).code == 0
-    assert len(list((stored / PLACES).iterdir())) == 3
-    ended = bench("store", "verify", "--json")
-    assert json.loads(ended.out)["not_checked"] == []
-    assert all("in the " in line for line in json.loads(ended.out)["differences"])  # one file is all three splits
-    shutil.rmtree(data)
-    not_checked = json.loads(bench("store", "verify", "--json").out)["not_checked"]
-    assert not_checked
-    assert all("logicnlg" in line for line in not_checked)
-
-
-def test_a_run_that_is_told_a_new_place_remembers_it(bench: Bench, stored: Path, work: Path) -> None:
-    (work / "my.csv").rename(work / "moved.csv")
-    assert bench("store", "verify").code == 3
-    run_pairs(bench, "moved.csv")  # nothing is made: the cell is stored
-    assert bench("store", "verify").code == 0
-
-
 # Not found, or not believed -----------------------------------------------------------------------------------------
 
 
@@ -155,15 +124,6 @@ def test_a_damaged_place_is_none(bench: Bench, stored: Path, content: bytes) -> 
     assert AGAIN in bench("store", "verify", str(stored)).out
 
 
-def test_a_store_that_is_only_read_is_read(bench: Bench, stored: Path, work: Path) -> None:
-    """A file in the place of the folder refuses writes to everybody."""
-    shutil.rmtree(stored / PLACES)
-    (stored / PLACES).write_text("")
-    run_pairs(bench, "my.csv")
-    assert AGAIN in bench("store", "verify").out
-    assert (stored / PLACES).read_text() == ""
-
-
 # What leaves ------------------------------------------------------------------------------------------------------
 
 
@@ -178,13 +138,6 @@ def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
     assert all(str(work).encode() not in content for content in leaving)
 
 
-def test_places_are_in_no_key(bench: Bench, stored: Path, work: Path) -> None:
-    shutil.copy(work / "my.csv", work / "copy.csv")
-    before = sorted(path.relative_to(stored) for path in stored.rglob("*.json") if PLACES not in path.parts)
-    run_pairs(bench, str(work / "copy.csv"))
-    assert sorted(p.relative_to(stored) for p in stored.rglob("*.json") if PLACES not in p.parts) == before
-
-
 # The parts --------------------------------------------------------------------------------------------------------
 
 
@@ -197,9 +150,9 @@ def test_paths_are_absolute_and_other_options_as_typed(work: Path, monkeypatch: 
     assert absolute("column", 3) == 3
     task = Pairs(path="my.csv")
     task.load(task.source)
-    place = DataLocation.of(task)
-    assert place == DataLocation(work / "my.csv", {"path": str(work / "my.csv")})
-    assert DataLocation.from_dict(json.loads(json.dumps(place.as_dict()))) == place
+    remember(work, "rows", task)
+    assert remembered(work, "rows") == DataLocation(work / "my.csv", {"path": str(work / "my.csv")})
     task = Pairs()
     task.load(task.source)
-    assert DataLocation.of(task) is None
+    remember(work, "built-in", task)
+    assert remembered(work, "built-in") is None

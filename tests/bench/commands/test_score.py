@@ -90,15 +90,6 @@ def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest
     return store_copy
 
 
-def test_verify_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
-    ended = bench("store", "verify", str(two_tasks), "--json")
-    assert ended.code == 3, ended.err
-    found = json.loads(ended.out)
-    assert (found["keys"], found["differences"]) == (2, [])
-    (line,) = found["not_checked"]
-    assert "name the data as the run did, with --data-dir" in line
-
-
 def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
     scores = scores_of(two_tasks)
     for path in scores:
@@ -120,11 +111,6 @@ def test_missing_data_beside_damage_is_a_failure(
     assert ended.code == 1
     assert str(damaged) in ended.err
     assert "name the data" in ended.err
-
-
-def test_a_folder_without_cells_is_an_error(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    ended = bench("score", str(tmp_path))
-    assert (ended.code, len(ended.complaints)) == (3, 1)
 
 
 def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(

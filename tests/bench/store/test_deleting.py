@@ -77,7 +77,7 @@ def test_a_run_whose_record_is_damaged_keeps_everything(root: Path) -> None:
 def test_unused_files_go_only_when_asked(bench: Callable[..., Ended], root: Path) -> None:
     words = ("store", "unused", "--results", str(root))
     before = sorted(root.rglob("*"))
-    assert "nothing is deleted without --delete" in bench(*words).out
+    assert "--delete would delete 30 B in 6 files and folders" in bench(*words).out
     assert sorted(root.rglob("*")) == before
     shown = json.loads(bench(*words, "--json").out)
     assert sum(file["bytes"] for file in shown) == 5 * len(shown) == 30
@@ -87,66 +87,15 @@ def test_unused_files_go_only_when_asked(bench: Callable[..., Ended], root: Path
     assert cell.checkpoint("0" * 64).exists()
     assert not (cell.path / "state").exists()
     assert (cell.path / "partial" / "bb.0-of-1.jsonl").exists()
-    assert "nothing to delete" in bench(*words).out
 
 
-# Deleting ---------------------------------------------------------------------------------------------------------
+def test_a_snapshot_is_only_read(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    trained(tmp_path / "results")
+    export(tmp_path / "results", tmp_path / "kept")
+    assert bench("store", "unused", "--delete", "--results", str(tmp_path / "kept")).code == 2
 
 
-def keys(root: Path) -> set[str]:
-    return {cell.path.name for cell in Store(root).cells()}
-
-
-def test_runs_are_deleted_by_name_and_only_with_yes(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    for method in ("mle", "face"):
-        for seed in range(2):
-            scored(trained(tmp_path, method, seed=seed), {"bleu-3": 30.0})
-    words = ("store", "delete", "logicnlg/mle", "--results", str(tmp_path))
-    ended = bench(*words)
-    assert (ended.code, len(keys(tmp_path))) == (0, 4)
-    assert "2 files and folders; nothing is deleted without --yes" in ended.out
-    assert len(json.loads(bench(*words, "--yes", "--json").out)) == 2
-    assert {cell.path.parts[-2] for cell in Store(tmp_path).cells()} == {"face"}
-    assert not (tmp_path / "logicnlg" / "mle").exists()
-    (one, other) = keys(tmp_path)
-    assert (
-        bench("store", "delete", str(tmp_path / "logicnlg" / "face" / one), "--results", str(tmp_path), "--yes").code
-        == 0
-    )
-    assert keys(tmp_path) == {other}
-    ended = bench("store", "delete", "logicnlg/fase", "--results", str(tmp_path), "--yes")
-    assert (ended.code, keys(tmp_path)) == (3, {other})
-    assert "no run 'logicnlg/fase'" in ended.err
-
-
-def test_a_run_that_another_run_needs_is_not_deleted(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    def origin(cell: CellFolder) -> dict[str, object]:
-        return {"key": cell.path.name, "config": {"trainer": {}}, "method": {}}
-
-    first, alone = (trained(tmp_path, "mle", seed=seed) for seed in range(2))
-    parent = trained(tmp_path, "mle", seed=2, start=origin(first))
-    child = trained(tmp_path, "face", start=origin(parent))
-    words = ("store", "delete", "--results", str(tmp_path), "--yes")
-    ended = bench(*words, "logicnlg/mle")
-    assert keys(tmp_path) == {cell.path.name for cell in (first, parent, child)}
-    assert f"{parent.path} stays: logicnlg/face/{child.path.name} needs it" in ended.out
-    assert f"{first.path} stays: logicnlg/mle/{parent.path.name} needs it" in ended.out
-    assert bench(*words, "all").code == 0
-    assert keys(tmp_path) == set()
-    assert not alone.path.exists()
-
-
-def test_a_run_in_progress_is_not_deleted(bench: Callable[..., Ended], root: Path) -> None:
-    (state,) = root.rglob("step-000000002.ckpt")
-    words = ("store", "delete", "logicnlg/mle/unfinished", "--results", str(root), "--yes")
-    with locked(state.parent.parent):
-        assert "unfinished stays: it is locked by process " in bench(*words).out
-        (run,) = [run for run in states(bench, root) if run["key"] == "unfinished"]
-        assert run["status"] == "running"
-        assert run["error"].startswith("it is locked by process ")
-    assert state.exists()
-    assert bench(*words).code == 0
-    assert not state.exists()
+# Status -----------------------------------------------------------------------------------------------------------
 
 
 def states(bench: Callable[..., Ended], root: Path) -> list[dict[str, str]]:
@@ -154,22 +103,12 @@ def states(bench: Callable[..., Ended], root: Path) -> list[dict[str, str]]:
     return found
 
 
-def test_checkpoints(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    cells = [with_checkpoint(tmp_path, seed, 30.0) for seed in range(3)]
-    records = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
-    assert bench("store", "delete", "all", "--results", str(tmp_path), "--checkpoints", "--yes").code == 0
-    assert not any(cell.checkpoint("0" * 64).exists() for cell in cells)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == records
-
-
-@pytest.mark.parametrize("words", [("unused", "--delete"), ("delete", "all", "--yes")])
-def test_a_snapshot_is_only_read(bench: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...]) -> None:
-    trained(tmp_path / "results")
-    export(tmp_path / "results", tmp_path / "kept")
-    assert bench("store", *words, "--results", str(tmp_path / "kept")).code == 2
-
-
-# Status -----------------------------------------------------------------------------------------------------------
+def test_a_run_in_progress_is_said_to_be(bench: Callable[..., Ended], root: Path) -> None:
+    (state,) = root.rglob("step-000000002.ckpt")
+    with locked(state.parent.parent):
+        (run,) = [run for run in states(bench, root) if run["key"] == "unfinished"]
+        assert run["status"] == "running"
+        assert run["error"].startswith("it is locked by process ")
 
 
 def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., Ended], root: Path) -> None:

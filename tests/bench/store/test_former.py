@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from bench.base.registry import all_names
-from bench.board.board import load
 from bench.cells.required import rows_key_of
 from bench.config.resolve import find_method
 from bench.leaderboards.table import tables
@@ -14,14 +13,12 @@ from bench.metrics.likelihood.cache_accuracy import signature
 from bench.metrics.sums import Sums, mean
 from bench.models import METHODS
 from bench.models.core.objective import Objective
-from bench.store.export import add_run, write_snapshot
 from bench.store.former import former_method, present_record
 from bench.store.snapshot import RUNS, TRAINED
-from bench.store.store import CellFolder, Store, cells_below
+from bench.store.store import CellFolder, Store
 from bench.verify.keys import trained_keys
 from tests.bench.cells.plan.planned import cell, keys, plan
 from tests.bench.own import FOCAL
-from tests.conftest import call
 
 ROOT = Path(__file__).parents[3]
 GRID = ROOT / "leaderboards" / "runs" / "grid"
@@ -56,35 +53,6 @@ def test_a_kept_run_without_a_reduction_is_the_mean_over_pairs(template):
     assert read["key"] in trained_keys(read), "its key is what it was"
     (row,) = [row for row in template.rows if stored["key"] in row.keys]
     assert (row.method, len(row.seeds)) == ("histalign.mean", 8)
-
-
-@pytest.fixture(scope="module")
-def excerpt(tmp_path_factory):
-    """Kept runs of version 2 of three methods as a snapshot of their own: tests of a whole table take their seconds."""
-    records, statistics = {}, {}
-    for place in ("histalign", "trime", "mle"):
-        for folder in cells_below(GRID / "ambiguous_template" / place):
-            if folder.record(TRAINED)["content"]["method"]["version"] == 2:
-                add_run(folder, folder.path.relative_to(GRID).as_posix(), records, statistics)
-    path = tmp_path_factory.mktemp("kept") / "excerpt"
-    write_snapshot(path, records, statistics)
-    return path
-
-
-def without_paper(text):
-    """Return a report without the rows of the paper, which is named HistAlign."""
-    return "\n".join(line for line in text.splitlines() if "HistAlign" not in line)
-
-
-def test_json_the_page_the_frame_and_a_comparison_name_it_so(excerpt):
-    names = {"histalign.mean", "trime", "mle"}
-    (table,) = json.loads(call("report", "--results", str(excerpt), "--format", "json").out)["tables"]
-    assert {row["method"] for row in table["methods"]} == names
-    board = load(excerpt)
-    assert {row["method"] for row in board.content["tables"][0]["methods"]} == names, "a page is made of it"
-    assert set(board.to_pandas()["method"]) == names
-    said = call("compare", str(excerpt / OLD), str(excerpt / "ambiguous_template/mle/06029b589404dcf4")).out
-    assert "histalign.mean | mle" in said
 
 
 @pytest.mark.usefixtures("sample_data")

@@ -88,19 +88,12 @@ def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Callable[..
     assert held(second) == before
 
 
-def test_other_rows_keep_their_scores_out(tmp_path: Path) -> None:
+def test_nothing_is_copied_of_a_run_with_other_predictions(tmp_path: Path) -> None:
     first, second = filled(tmp_path / "a", 0), filled(tmp_path / "b", 0, bleu=31.0)
-    for cell in Store(first).cells():
-        for name in cell.names("scores-*"):
-            path = cell.path / name
-            content = cell.scores(name[7:-5]) or {}
-            path.unlink()
-            cell.write_scores("cc", {**content, "rows": "aa"}, {})
     before = held(second)
     joined = join(first, second)
-    assert sorted(name.rpartition("/")[2] for name in joined.conflicts) == ["rows-aa.jsonl.gz", "scores-cc.json"]
-    assert [name.rpartition("/")[2][:6] for name in joined.copied] == ["items-"]
-    assert {name: data for name, data in held(second).items() if name in before} == before
+    assert [name.rpartition("/")[2] for name in joined.conflicts] == ["rows-aa.jsonl.gz"]
+    assert (joined.copied, held(second)) == ([], before)
 
 
 def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:

@@ -260,11 +260,6 @@ def kept(store_copy: Path) -> tuple[str, str]:
     return str(store_copy), str(board)
 
 
-def key_in(results: str) -> str:
-    (cell,) = Store(Path(results)).cells()
-    return cell.path.name
-
-
 @pytest.fixture
 def scored_kept(tmp_path: Path) -> tuple[str, str]:
     """A results folder with scored cells of two methods and three seeds, and a snapshot of it."""
@@ -289,17 +284,6 @@ def test_commands_read_it_as_a_folder(
     folder, board = (bench(*command, "--results", results) for results in scored_kept)
     assert (folder.code, folder.err) == (board.code, board.err) == (0, "")
     assert folder.out == board.out != ""
-
-
-def test_compare_and_status_read_it_as_a_folder(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
-    folder, board = kept
-    key = key_in(board)
-    assert bench("compare", key, key, "--results", board).out == bench("compare", key, key, "--results", folder).out
-    inside = str(next(iter(Store(Path(board)).cells())).path)
-    assert bench("compare", inside, key[:6], "--results", board).out.endswith("nothing differs\n")
-    (theirs,), (ours,) = (json.loads(bench("store", "status", "--results", results, "--json").out) for results in kept)
-    assert theirs["rows"] > 0
-    assert ours == {**theirs, "rows": 0}
 
 
 def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
@@ -332,12 +316,3 @@ def test_verify_computes_its_values_from_sums(bench: Callable[..., Ended], kept:
     assert "matrix_rank: 2 values have no sufficient statistics: rank/float32, rank/float64\n" in ended.out
     assert ended.out.endswith("1 runs have the keys of their records\n0 differences\n")
     assert json.loads(bench("store", "verify", folder, board, "--json").out)["keys"] == 2
-
-
-def test_a_page_of_it_has_the_tables_of_its_folder(bench: Callable[..., Ended], scored_kept: tuple[str, str]) -> None:
-    shown = []
-    for results, name in zip(scored_kept, ("of-folder.html", "of-board.html"), strict=True):
-        page = Path(scored_kept[1]).with_name(name)
-        bench("report", "--results", results, "--format", "html", "--output", str(page))
-        shown.append(page.read_text(encoding="utf-8").partition('id="samples"')[0].partition('id="index"')[2])
-    assert shown[0].partition("</nav>")[2] == shown[1].partition("</nav>")[2]

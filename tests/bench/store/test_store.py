@@ -97,9 +97,8 @@ def test_a_stored_file_never_changes(cell):
     assert everything(cell) == before
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
-def test_what_is_no_number_is_refused(tmp_path, bad):
-    cell = CellFolder(tmp_path / "cell")
+def test_what_is_no_number_is_refused(tmp_path):
+    cell, bad = CellFolder(tmp_path / "cell"), float("nan")
     for write in (
         lambda: cell.write_trained({**TRAINED, "loss": bad}, PROVENANCE),
         lambda: cell.write_rows("aa", OF, [{"id": "r0", "nll_sum": bad}], PROVENANCE),
@@ -243,8 +242,7 @@ def test_a_checkpoint_of_another_model_is_not_loaded(tmp_path):
 # Full disks -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("free", [0, 1, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 800, 1000, 1500, 2000, 3000,
-                                  4000, 6000, 20_000])  # fmt: skip
+@pytest.mark.parametrize("free", [0, 1, 100, 250, 400, 600, 1000, 2000, 4000, 20_000])
 def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
     before = everything(cell)
     more = [{**row, "text": os.urandom(200).hex()} for row in ROWS]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.errors import BenchError, DataError, MissingError
-from bench.imported.outputs import read_outputs
+from bench.imported import read_outputs
 from tests.tasks.files.test_mutated_files import MUTATIONS
 
 IDS = ["a/0", "a/1", "b/0"]

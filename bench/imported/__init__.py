@@ -1,1 +1,0 @@
-"""Texts of other systems: read from their files, and stored as runs."""
