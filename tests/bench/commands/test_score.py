@@ -78,7 +78,7 @@ def test_the_data_of_one_task_is_not_that_of_another(sets: list[str], path: str,
     record = {"config": {"task": "pairs", "task_options": {}, "trainer": {"limit": None}}}
     task = tasks.named(record)
     assert isinstance(task, Pairs)
-    assert task.path == str(tmp_path / path)
+    assert task.given["path"] == str(tmp_path / path)
 
 
 @pytest.fixture
