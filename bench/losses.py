@@ -101,14 +101,16 @@ def loss_of(
     if hidden.shape != shape:
         raise UsageError(f"expected hidden of the shape {tuple(shape)} (tokens x width), got {tuple(hidden.shape)}")
     found = find_method(method)
-    if found.own_backbone or found.kind.uses_token_counts or found.kind.step_loss is not Objective.step_loss:
+    kind = found.kind if issubclass(found.kind, Objective) else None
+    if kind is None or found.own_backbone or kind.uses_token_counts or kind.step_loss is not Objective.step_loss:
         raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
     objective = found.objective(TensorModel(hidden, weight, bias, embedding), **options)
     if objective.own_parameters() or type(objective).end_of_step is not Objective.end_of_step:
         raise UsageError(f"the loss of '{method}' depends on what it has learned before: use bench.attach")
     frozen = None
     if reference is not None:
-        frozen = MLE(TensorModel(*(tensor.detach() for tensor in reference), None, None))
+        states, head = reference
+        frozen = MLE(TensorModel(states.detach(), head.detach(), None, None))
     objective.setup_run(RunContext(reference=frozen))
     batch: Batch = {
         "input_ids": input_ids,
