@@ -21,7 +21,7 @@ from bench.store.reading import readable, readable_rows
 from bench.store.store import Store, StoredRows
 from bench.tasks.core.task import Task
 
-__all__ = ["NAME", "Known", "page_of", "prompts_of"]
+__all__ = ["NAME", "Known", "page_of"]
 
 NAME = "leaderboard.html"
 
@@ -30,24 +30,22 @@ TaskOf = Callable[[Mapping[str, Any], StoredRows], Task | None]
 
 def page_of(
     leaderboards: Leaderboards,
-    results: Path,
+    store: Store,
     path: Path,
     task_of: TaskOf | None = None,
-    store: Store | None = None,
     claims: Sequence[Paper] = (),
 ) -> Path:
     """Write the page of a store's leaderboards; return where.
 
     Args:
         leaderboards: what is shown.
-        results: the store they are of.
+        store: that they are of; it is told of damaged files.
         path: the file.
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
             it is the user's own: no report runs their code.
-        store: is told of damaged files; by default nobody is.
         claims: of papers, with their verdicts.
     """
-    store, leaderboards = store or Store(results), leaderboards.for_readers()
+    leaderboards = leaderboards.for_readers()
     prompts = prompts_of(store, leaderboards.tables, task_of or Tasks(import_own=False).of)
     extras = extras_of(store, leaderboards.tables, prompts)
     write_page(path, board(leaderboards, {**extras, "claims": content(claims)}))

@@ -167,16 +167,9 @@ class Board:
         Raises:
             StoreError: it cannot be written.
         """
-        from bench.cells.score import Tasks
-        from bench.leaderboards.render.board import board
-        from bench.leaderboards.render.extras import extras_of
-        from bench.leaderboards.render.html import write_page
-        from bench.page import prompts_of
+        from bench.page import page_of
 
-        shown = self._shown.for_readers()
-        extras = extras_of(self._store, shown.tables, prompts_of(self._store, shown.tables, Tasks(import_own=False).of))
-        write_page(Path(path), board(shown, extras))
-        return Path(path)
+        return page_of(self._shown, self._store, Path(path))
 
     def __len__(self) -> int:
         """How many rows its tables have."""

@@ -91,7 +91,7 @@ def write(leaderboards: Leaderboards, form: str, path: Path | None, store: Store
         from bench.page import page_of
 
         claims = judged([read(name) for name in names()], store, "small")
-        page_of(leaderboards, store.root, path, store=store, claims=claims)
+        page_of(leaderboards, store, path, claims=claims)
     else:
         write_atomic(path, rendered(leaderboards, form).encode("utf-8", "replace"), replace=True)
     print(f"wrote {path}")

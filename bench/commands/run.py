@@ -329,7 +329,7 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 0
     try:
-        path = page_of(leaderboards, results, results / NAME, Known(known))
+        path = page_of(leaderboards, Store(results), results / NAME, Known(known))
     except StoreError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code

@@ -28,7 +28,7 @@ from bench.store.reading import CellRecords, read_cells
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
-    from bench.verify.verify import Verification
+    from bench.verify import Verification
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -204,7 +204,7 @@ def verify_runs(given: argparse.Namespace) -> int:
     """
     from bench.cells.score import cells_of
     from bench.commands.score import exit_code
-    from bench.verify.verify import verify
+    from bench.verify import verify
 
     found = verify(cells_of(cell_folders(given)), tasks_of(given))
     if given.json:

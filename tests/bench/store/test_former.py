@@ -16,7 +16,7 @@ from bench.models.core.objective import Objective
 from bench.store.former import former_method, present_record
 from bench.store.snapshot import RUNS, TRAINED
 from bench.store.store import CellFolder, Store
-from bench.verify.keys import trained_keys
+from bench.verify import trained_keys
 from tests.bench.cells.plan.planned import cell, keys, plan
 from tests.bench.own import FOCAL
 

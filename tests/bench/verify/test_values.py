@@ -10,7 +10,7 @@ import pytest
 from bench.metrics.diversity.copying import copying_scores
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
-from bench.verify.values import Values, value_from
+from bench.verify import Values, value_from
 from tests.leaderboards.handmade import scored, trained
 
 BOARDS = Path(__file__).parents[3] / "leaderboards" / "runs"

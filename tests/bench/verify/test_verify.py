@@ -15,7 +15,7 @@ from bench.cells.splits import opened
 from bench.config.config import Override
 from bench.store.store import Store
 from bench.tasks.pairs import Pairs
-from bench.verify.leaks import leaks
+from bench.verify import leaks
 from tests.conftest import Ended
 
 Content = dict[str, Any]

@@ -1,0 +1,356 @@
+"""Verification of a store: values from sufficient statistics, keys from records, and leaks of test rows.
+
+A key is the hash of everything that decides a result. A record holds all of that, the hashes of the data included. So a
+key is computed again from the record alone, without data and without a model. A leak is a row of a test or validation
+split that the training split has too.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.base.keys import key_of
+from bench.cells.cell import key_of_training, pretrained_weights
+from bench.cells.completion import has_only_numbers
+from bench.cells.required import VERSION
+from bench.cells.score import Tasks
+from bench.errors import BenchError, DamagedError, DataError
+from bench.metrics.sums import Sums, value_of
+from bench.store.export import WITHOUT_SUMS
+from bench.store.fields import is_imported
+from bench.store.former import former_folder
+from bench.store.store import CellFolder, StoredRows, damaged_checkpoint
+from bench.tasks import find_task
+from bench.tasks.core.example import Example
+from bench.tasks.core.task import Task
+
+__all__ = ["Verification", "leaks", "trained_keys", "value_from", "verify"]
+
+Record = Mapping[str, Any]
+
+IN_NO_KEY = ("status", "split_sha256", "whole_split", "truncated", "broken", "trained")
+"""Fields of a predictions file that are no settings of its evaluation."""
+DESCRIPTIVE = ("columns", "primary")
+"""Fields that a record adds to the code of a user's own task."""
+
+
+def key_differences(folder: CellFolder, record: Record, rows: Sequence[StoredRows]) -> Iterator[str]:
+    """Yield a line for each key of a run that its records do not have.
+
+    Args:
+        folder: of the run.
+        record: content of its `trained.json`.
+        rows: its predictions.
+
+    Raises:
+        MissingError: the key names a task or weights that are not on this machine.
+        DamagedError: a file cannot be read.
+    """
+    task, method, key = record["config"]["task"], record["config"]["method"], record["key"]
+    place = Path(os.path.abspath(folder.path)).relative_to(folder.root).as_posix()
+    if place not in (f"{task}/{method}/{key}", f"{task}/{former_folder(method)}/{key}"):
+        yield f"the record is of {task}/{method}/{key}, but it lies in {place}"
+    if is_imported(record):  # its key is that of a file, which no store holds
+        return
+    keys = trained_keys(record)
+    if record["key"] not in keys:
+        yield f"the settings of the record have the key {keys[-1]}, but it is stored under {record['key']}"
+    headers = {stored.key: stored.content for stored in rows}
+    for scores in folder.all_scores():
+        headers.setdefault(scores["rows"], scores["of"])
+    for name, header in headers.items():
+        if header["trained"] != record["key"]:
+            yield f"the predictions {name} are of the run {header['trained']}"
+        key = predictions_key(header)
+        if key != name:
+            yield f"the settings of the predictions {name} have the key {key}"
+
+
+def trained_keys(record: Record) -> list[str]:
+    """Return the keys that a record may have: without validation text, and with it where it is recorded.
+
+    Validation text is in the key where it decides what is stored, and it is recorded where a run is evaluated on it.
+
+    Raises:
+        MissingError: the task or the weights are not on this machine.
+    """
+    config, trainer = record["config"], record["config"]["trainer"]
+    own = {
+        part: {name: value for name, value in code.items() if name not in DESCRIPTIVE}
+        for part, code in record.get("own", {}).items()
+    }
+    name = config["task"]
+    if "task" in own:
+        name = own["task"]["class"]
+    task = {
+        "name": config["task"],
+        "version": find_task(name).value.version,
+        "options": config["task_options"],
+        "train": record["data"]["train"],
+    }
+    backbone = {"name": config["backbone"], "options": config["backbone_options"]}
+    if "backbone" not in own:
+        backbone |= pretrained_weights(config["backbone"], config["backbone_options"])
+    parent = ""
+    if record.get("start") and not trainer["init_from"]:
+        parent = record["start"]["key"]
+    tasks = [task]
+    if "valid" in record["data"]:
+        tasks.append({**task, "valid": record["data"]["valid"]["sha256"]})
+    return [
+        key_of_training(
+            task=one,
+            method={**record["method"], "options": config["method_options"]},
+            backbone=backbone,
+            trainer=trainer,
+            seed=config["seed"],
+            own=own,
+            parent=parent,
+            reference=(record.get("second") or {}).get("key", ""),
+        )
+        for one in tasks
+    ]
+
+
+def predictions_key(header: Record) -> str:
+    """Return the key of a predictions file by its header."""
+    settings = {name: value for name, value in header.items() if name not in IN_NO_KEY}
+    if "cut" in header:  # rows that the tokenizer cuts from running text are not known when they are planned
+        settings["ids"] = {"n": 0, "sha256": key_of([])}
+    decides = {"trained": header["trained"], "version": VERSION, "split_sha256": header["split_sha256"]}
+    return key_of({**settings, **decides})
+
+
+# Leaks ---------------------------------------------------------------------------------------------------------------
+
+OFFICIAL = "official"
+"""Status of a split that its publisher gave out."""
+CERTAIN_SHARE, NOTED_SHARE = 0.10, 0.01
+"""Shares of the rows of a split above which a finding is certain, or is noted."""
+MIN_SHARED = 2
+"""Least number of shared rows in a finding."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A finding about the data of a task.
+
+    Args:
+        text: split, number of rows, and where they were found.
+        is_certain: whether it makes numbers wrong. In an official split it does not: published numbers have it, too.
+    """
+
+    text: str
+    is_certain: bool
+
+
+def leaks(task: Task, splits: Iterable[str]) -> Iterator[Leak]:
+    """Yield findings about rows of some splits in the training split, and about test rows in the validation split.
+
+    Args:
+        task: with its data.
+        splits: names of the splits that runs were evaluated on.
+    """
+    compared = {"valid": {"train": "training"}, "test": {"train": "training", "valid": "validation"}}
+    for name in splits:
+        rows, status = task.split(name).examples, task.split(name).status
+        for other, where in compared.get(name, {}).items():
+            n = n_shared(task, rows, task.split(other).examples)
+            if n >= MIN_SHARED and n > NOTED_SHARE * len(rows):
+                is_certain = n > CERTAIN_SHARE * len(rows) and status != OFFICIAL
+                text = f"{task.name}, {name} split: {n} of {len(rows)} rows are in the {where} split, too"
+                yield Leak(text, is_certain)
+
+
+def n_shared(task: Task, rows: Sequence[Example], others: Sequence[Example]) -> int:
+    """Return how many rows another split has, too; case and white space do not count."""
+    known = {content_of(task, row) for row in others}
+    return sum(content_of(task, row) in known for row in rows)
+
+
+def content_of(task: Task, row: Example) -> tuple[str, str]:
+    """Return source and target of a row in lower case with single spaces."""
+    source, target = (" ".join(text.lower().split()) for text in (task.plain_source(row), row.target))
+    return source, target
+
+
+# Values --------------------------------------------------------------------------------------------------------------
+
+TOLERANCE = 1e-12
+"""Relative tolerance for fractions that were summed in groups before they were stored: each group's sum was rounded."""
+NOVEL = "novel-"
+
+
+@dataclass
+class Values:
+    """What was found about the values that were checked so far.
+
+    Args:
+        exact: values that equal the value of their sufficient statistics in every bit.
+        rounded: values that equal it to `TOLERANCE`, where sums of groups were rounded.
+        without: number of values without sufficient statistics, by family and column; `human <name>` for those of
+            people's texts.
+        differences: one line for each value that is another one.
+        not_checked: what could not be computed because data or code is missing, and why, by run and family.
+    """
+
+    exact: int = 0
+    rounded: int = 0
+    without: dict[str, Counter[str]] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+    not_checked: dict[str, BenchError] = field(default_factory=dict)
+
+    def check_scores(self, folder: CellFolder, rows: Sequence[StoredRows]) -> None:
+        """Compute every stored value of a run again from its sufficient statistics.
+
+        Args:
+            folder: of the run.
+            rows: its predictions, if there are some; scores name the hash of those that they were computed from.
+
+        Raises:
+            DamagedError: a file cannot be read.
+        """
+        predictions = {stored.key: stored for stored in rows}
+        for content in folder.all_scores():
+            where = f"{folder.path} · {content['family']}"
+            stored = predictions.get(content.get("rows", ""))
+            if stored is not None and stored.sha256 != content["rows_sha256"]:
+                self.differences.append(f"{where}: it was computed from other predictions than those stored")
+            values = {value["name"]: value for value in content["values"]}
+            columns = values | {f"human {value['name']}": value for value in content.get("human", ())}
+            sums: Mapping[str, Sums] = {}
+            if "items" in content:
+                sums = folder.sums(content["items"])
+                if not sums and content["of"]["split"] != WITHOUT_SUMS:
+                    self.differences.append(f"{where}: its sufficient statistics, {content['items']}, are missing")
+            for column in sorted(set(sums) - set(columns)):
+                self.differences.append(f"{where}: {column}: has statistics and no stored value")
+            for column, value in columns.items():
+                if column in sums:
+                    self._compare(f"{where}: {column}", value, sums[column], content["of"]["ids"]["n"])
+                else:
+                    self.without.setdefault(content["family"], Counter())[column] += 1
+
+    def _compare(self, where: str, stored: Mapping[str, Any], sums: Sums, rows: int) -> None:
+        """Compare one stored value with that of its sums; `rows` is the number of rows that were scored."""
+        value, now = stored["value"], value_from(stored["name"], sums)
+        if value == now:
+            self.exact += 1
+        elif _rounded_in_groups(sums, rows) and _near(value, now):
+            self.rounded += 1
+        else:
+            self.differences.append(f"{where}: value stored {value!r}, its statistics give {now!r}")
+
+
+def value_from(name: str, sums: Sums) -> float | None:
+    """Return the value of a column by the form of its sums, as `score_of_sums` computes it.
+
+    `novel-n` is defined as 100 less `copy-n`, which may differ in the last bit from the form of its sums. So it is
+    computed as it is defined, from the n-grams that are not novel.
+
+    >>> from bench.metrics.sums import ratio
+    >>> sums = Sums(ratio(100), [[872, 2816]])
+    >>> value_from("novel-1", sums), value_from("copy-1", sums)
+    (30.965909090909093, 30.96590909090909)
+    """
+    total = sums.total.tolist()
+    if not name.startswith(NOVEL):
+        return value_of(total, sums.form)
+    novel, ngrams = total
+    copied = value_of([ngrams - novel, ngrams], sums.form)
+    if copied is None:
+        return None
+    return 100.0 - copied
+
+
+def _rounded_in_groups(sums: Sums, rows: int) -> bool:
+    """Return whether rows were summed in groups (`Sums.together`) and the sums are not whole, so not exact."""
+    return len(sums) < rows and bool((sums.values % 1 != 0).any())
+
+
+def _near(value: float | None, now: float | None) -> bool:
+    """Return whether two numbers are equal to `TOLERANCE`."""
+    return value is not None and now is not None and math.isclose(value, now, rel_tol=TOLERANCE, abs_tol=0)
+
+
+# All of a store ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Verification(Values):
+    """What was found about values, keys, files and data; a difference of any of them is a line in `differences`.
+
+    Args:
+        keys: number of runs whose records have the keys that they are stored under.
+        notes: findings about data that may have a good reason.
+    """
+
+    keys: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+Evaluated = dict[int, tuple[Task, set[str]]]
+"""Tasks by their identity, each with the splits that runs were evaluated on."""
+
+
+def verify(folders: Iterable[CellFolder], tasks: Tasks) -> Verification:
+    """Verify trained runs: values and keys of all; checkpoints and data where there are predictions.
+
+    Args:
+        folders: of the runs.
+        tasks: find the data that the runs were made with.
+    """
+    found, data = Verification(), Evaluated()
+    for folder in folders:
+        try:
+            _verify_run(folder, tasks, found, data)
+        except DamagedError as error:
+            found.differences.append(str(error))
+    for task, splits in data.values():
+        try:
+            for leak in leaks(task, sorted(splits)):
+                (found.differences if leak.is_certain else found.notes).append(leak.text)
+        except BenchError as error:
+            found.not_checked[f"{task.name} · leaks"] = error
+    return found
+
+
+def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: Evaluated) -> None:
+    """Verify the keys, the values and the checkpoint of one run; remember its data.
+
+    Raises:
+        DamagedError: a file cannot be read.
+    """
+    record = folder.trained()
+    if record is None:
+        return
+    rows = folder.all_rows()
+    try:
+        lines = list(key_differences(folder, record, rows))
+        found.keys += not lines
+        found.differences += [f"{folder.path}: {line}" for line in lines]
+    except DamagedError:
+        raise
+    except BenchError as error:
+        found.not_checked[f"{folder.path} · key"] = error
+    found.check_scores(folder, rows)
+    if folder.files.is_snapshot or has_only_numbers(folder):
+        return
+    if damaged := damaged_checkpoint(folder):
+        found.differences.append(str(damaged))
+    if not is_imported(record):
+        try:
+            for stored in rows:
+                task = tasks.of(record, stored, folder)
+                there, here = record["data"]["train"]["sha256"], task.manifest("train").sha256
+                if there != here:
+                    raise DataError(f"{task.name}: the run was trained on rows {there[:12]}, here are rows {here[:12]}")
+                data.setdefault(id(task), (task, set()))[1].add(stored.content["split"])
+        except BenchError as error:
+            found.not_checked[f"{folder.path} · leaks"] = error

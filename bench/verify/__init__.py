@@ -1,1 +1,0 @@
-"""Verification of a store: values from sufficient statistics, keys from records, and leaks of test rows."""
