@@ -1,7 +1,5 @@
 """Copying: by hand and by slow search, edges, metamorphic rules, class and stored rows."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from bench.metrics import METRICS, CopyRate
 from bench.metrics.diversity.copying import copied, matches, words_of
 from bench.metrics.sums import ratio, value_of
-from tests.metrics.diversity_cases import TEXT, zipf_texts
+from tests.metrics.diversity_cases import TEXT
 
 PAIRS = st.lists(st.tuples(TEXT, TEXT), max_size=5)
 COLUMNS = [*(f"copy-{n}" for n in range(1, 5)), *(f"novel-{n}" for n in range(1, 5)), "longest-copy"]
@@ -51,48 +49,18 @@ def test_slow_search_says_the_same(pairs):
     assert longest_copied(texts, sources) == (sum(spans) / len(spans) if spans else None)
 
 
-@settings(deadline=None, max_examples=50)
-@given(PAIRS, st.randoms(use_true_random=False))
-def test_order_and_doubling_do_not_matter_and_a_longer_source_never_lowers(pairs, rng):
-    def rates(of):
-        return [*copy_rates(*zip(*of, strict=True)), longest_copied(*zip(*of, strict=True))] if of else []
-
-    assert rates(rng.sample(pairs, len(pairs))) == rates([*pairs, *pairs]) == rates(pairs)
-    longer = rates([(text, [*source, 9, *rng.sample(source, len(source))]) for text, source in pairs])
-    assert all(before is after or before <= after for before, after in zip(rates(pairs), longer, strict=True))
-
-
-def test_a_copy_has_all_and_other_words_have_nothing():
-    text = ["one", "two", "three", "four", "five"]
-    assert copy_rates([text], [["zero", *text, "six"]]) == [100.0] * 4
-    assert longest_copied([text], [["zero", *text, "six"]]) == 5.0
-    assert copy_rates([text], [["six"]]) == copy_rates([text], [[]]) == [0.0] * 4
-    assert longest_copied([text], [[]]) == 0.0
-    assert copy_rates([text], [text[::-1]]) == [100.0, 0.0, 0.0, 0.0]
-
-
 def test_a_run_does_not_cross_a_word_that_the_source_lacks():
     assert matches(["a", "x", "b", "a", "b"], ["a", "b", "y", "b", "a"]) == [1, 0, 1, 2, 2]
     assert matches(["x", "x"], []) == [0, 0]
-
-
-def test_texts_shorter_than_n_and_none():
-    assert copy_rates([["a"], []], [["a"], ["b"]]) == [100.0, None, None, None]
-    assert copy_rates([], []) == [None] * 4
-    assert longest_copied([[]], [["a"]]) is None
 
 
 def test_words_of_any_script_without_case_and_marks():
     assert words_of(["Don’t, STOP!", "안녕 세계.", ""]) == [["don", "t", "stop"], ["안녕", "세계"], []]
 
 
-def test_a_book_as_source_has_more_words_than_one_byte_and_is_fast():
+def test_a_book_as_source_has_more_words_than_one_byte():
     source = list(range(70_000))  # over the surrogates too
     assert matches(source[55_000:58_000], source) == list(range(1, 3001))
-    texts, sources = zipf_texts(100, 100, seed=1), zipf_texts(100, 1000, seed=2)
-    start = time.process_time()
-    copied(texts, sources)
-    assert time.process_time() - start < 2.0
 
 
 def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
@@ -109,26 +77,14 @@ def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
         metric.compute()
 
 
-def score(texts, gold):
-    rows = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
-    return {one.name: one for one in METRICS["copying"].load()(rows, gold)}
-
-
 def test_stored_rows_are_compared_with_the_source_in_their_gold():
-    gold = {"0": {"source": "The dog ran to town."}, "1": {"source": ""}}
-    found = score(["a dog ran to the park", ""], gold)
+    rows = [{"id": "0", "text": "a dog ran to the park"}, {"id": "1", "text": ""}]
+    load = METRICS["copying"].load()
+    found = {one.name: one.value for one in load(rows, {"0": {"source": "The dog ran to town."}, "1": {"source": ""}})}
     assert list(found) == COLUMNS
-    values = [found[name].value for name in COLUMNS]
-    assert values == pytest.approx([66.6666667, 40, 25, 0, 33.3333333, 60, 75, 100, 3])
-    assert len({one.signature for one in found.values()}) == len(COLUMNS)
-    assert {one.higher_is_better for one in found.values()} == {None}
-
-
-def test_without_a_source_it_is_not_applicable():
-    found = score(["a", "b"], {"0": {"references": ["a"]}, "1": {}})
-    assert [one.value for one in found.values()] == [None] * len(COLUMNS)
-    assert all(one.signature.endswith("|not applicable: rows without a source or prompt") for one in found.values())
+    assert [*found.values()] == pytest.approx([66.6666667, 40, 25, 0, 33.3333333, 60, 75, 100, 3])
+    none = load(rows, {"0": {"references": ["a"]}, "1": {}})
+    assert [one.value for one in none] == [None] * len(COLUMNS)
+    assert all(one.signature.endswith("|not applicable: rows without a source or prompt") for one in none)
     with pytest.raises(ValueError, match=r"in all 2 rows or in none; 1 rows have none: \['1'\]"):
-        score(["a", "b"], {"0": {"source": "a"}, "1": {}})
-    with pytest.raises(ValueError, match="exactly the 1 ids"):
-        score(["a", "b"], {"0": {"source": "a"}})
+        load(rows, {"0": {"source": "a"}, "1": {}})

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.metrics import METRICS
-from bench.metrics.diversity.ngram_diversity import ngram_diversity_scores, simctg_diversity, whitespace_ids
-from tests.metrics.diversity_cases import GOLDEN, TEXTS, golden, grams, ngram_diversity, zipf_texts
+from bench.metrics.diversity.ngram_diversity import simctg_diversity
+from tests.metrics.diversity_cases import TEXTS, grams, ngram_diversity, zipf_texts
 
 DEFINITIONS = ("released", "paper")
 
@@ -42,14 +42,6 @@ def plain_product(texts, definition):
         repeated = 1 - new / total
         product *= 1 - (round(repeated * 100, 2) / 100 if definition == "released" else repeated)
     return 100 * product
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_loops_say_the_same_of_the_golden_sets(name):
-    texts, _, _ = golden(name)
-    assert ngram_diversity(texts) == near(plain_mean(texts))
-    for definition in DEFINITIONS:
-        assert simctg_diversity(texts, definition) == near(plain_product(texts, definition))
 
 
 @settings(deadline=None, max_examples=100)
@@ -98,43 +90,18 @@ def test_the_released_code_does_not_see_the_last_ngram_and_rounds():
     assert simctg_diversity([text], "released") == pytest.approx(83.33, abs=1e-12)
 
 
-def test_words_are_what_white_space_parts():
-    first, second = whitespace_ids([" The cat,\n the cat ", "the  CAT"])
-    assert [len(set(first)), len(first), len(second)] == [4, 4, 2]
-    assert second[0] == first[2]
-
-
-def make_rows(texts, tokens=True):
-    rows = [{"id": f"test/{n}", "text": " ".join(f"w{i}" for i in text)} for n, text in enumerate(texts)]
-    return [{**row, "token_ids": text, "reference_ids": text} for row, text in zip(rows, texts, strict=True)] \
-        if tokens else rows  # fmt: skip
-
-
-def score(rows):
-    return {one.name: one for one in METRICS["ngram_diversity"].load()(rows, {row["id"]: {} for row in rows})}
-
-
 def test_stored_rows_score_as_the_functions():
     texts = zipf_texts(12, 20, seed=3, types=40, shortest=0)
+    rows = [{"id": f"test/{n:02}", "text": " ".join(f"w{i}" for i in text), "token_ids": text, "reference_ids": text}
+            for n, text in enumerate(texts)]  # fmt: skip
+    gold, load = {row["id"]: {} for row in rows}, METRICS["ngram_diversity"].load()
+    found = {one.name: one for one in load(rows, gold)}
     expected = [ngram_diversity(texts), simctg_diversity(texts), simctg_diversity(texts, "paper")]
-    found = score(make_rows(texts))
     assert list(found) == [*COLUMNS, *(f"{name}/tokens" for name in COLUMNS)]
     assert [one.value for one in found.values()] == expected * 2
-    assert {one.n for one in found.values()} <= {len(texts), sum(map(bool, texts))}
-    assert score(make_rows(texts)[::-1]) == found
-    assert len({one.signature for one in found.values()}) == 6
     for name, one in found.items():
         assert re.search(r"tokens:[0-9a-f]{8}$" if name.endswith("tokens") else "words:whitespace$", one.signature)
-
-
-def test_rows_without_tokens_and_without_words():
-    found = score(make_rows([[1, 2, 1, 2, 3, 4]], tokens=False))
-    assert found["ngram-diversity"].value is not None
+    without = {one.name: one for one in load([{name: row[name] for name in ("id", "text")} for row in rows], gold)}
     for name in COLUMNS:
-        assert found[f"{name}/tokens"].value is None
-        assert found[f"{name}/tokens"].signature.endswith("not applicable: rows without token_ids")
-    assert [one.value for one in score(make_rows([[], []])).values()] == [None] * 6
-    with pytest.raises(ValueError, match="in all 2 rows or in none; 1 rows have none"):
-        score([*make_rows([[1]]), {"id": "x", "text": ""}])
-    with pytest.raises(ValueError, match="exactly the 1 ids"):
-        ngram_diversity_scores([], {"a": {}})
+        assert without[name] == found[name]
+        assert without[f"{name}/tokens"].signature.endswith("not applicable: rows without token_ids")

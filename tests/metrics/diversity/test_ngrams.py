@@ -1,13 +1,11 @@
 """The n-gram pass: beside counters, in both ways of sorting, at the edges."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from bench.metrics.diversity import ngrams
-from bench.metrics.diversity.ngrams import count_ngrams, flatten, lengths_of, n_grams
+from bench.metrics.diversity.ngrams import count_ngrams, flatten
 from tests.metrics.diversity_cases import TEXTS, grams, zipf_texts
 
 
@@ -54,35 +52,6 @@ def test_keys_too_large_to_pack_are_sorted_all_the_same(monkeypatch):
         assert as_triples(one) == as_triples(other)
 
 
-@settings(deadline=None, max_examples=50)
-@given(TEXTS, TEXTS)
-def test_sides_of_a_joint_pass(first, second):
-    n = len(first)
-    for order, pairs in enumerate(count_ngrams([*first, *second], 3), start=1):
-        ours, theirs = pairs.sides(n)
-        known = sorted({gram for text in (*first, *second) for gram in grams(text, order)})
-        for found, side in ((ours, first), (theirs, second)):
-            counts = sum((grams(text, order) for text in side), Counter())
-            assert found.tolist() == [counts[gram] for gram in known]
-        later = pairs.between(n, n + len(second))
-        assert as_triples(later) == [(g, t - n, c) for g, t, c in as_triples(pairs) if t >= n]
-        assert later.n_texts == len(second)
-        assert later.kinds == len({gram for text in second for gram in grams(text, order)})
-
-
-def test_nothing():
-    for texts in ([], [[]], [[], []]):
-        for pairs in count_ngrams(texts, 3):
-            assert as_triples(pairs) == []
-            assert (pairs.kinds, pairs.numbers, pairs.n_texts) == (0, 0, len(texts))
-            assert pairs.kinds_by_text().tolist() == [0] * len(texts)
-
-
-def test_lengths():
-    assert lengths_of([[1, 2], [], [3]]).tolist() == [2, 0, 1]
-    assert n_grams(np.array([5, 2, 0]), 3).tolist() == [3, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
@@ -99,12 +68,3 @@ def test_what_is_no_text_is_refused(texts, said):
     for use in (flatten, lambda these: count_ngrams(these, 2)):
         with pytest.raises(ValueError, match=said):
             use(texts)
-
-
-def test_an_order_is_at_least_one():
-    with pytest.raises(ValueError, match="order of 1 or more, got 0"):
-        count_ngrams([[1]], 0)
-
-
-def test_arrays_are_texts_too():
-    assert flatten([np.array([3, 4]), np.array([5])])[0].tolist() == [3, 4, 5]

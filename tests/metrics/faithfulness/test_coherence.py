@@ -5,14 +5,14 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
+from transformers import BertConfig, BertModel
 
 from bench.metrics import METRICS, find_metric
 from bench.metrics.columns import direction_of
 from bench.metrics.faithfulness import checkpoints
 from bench.metrics.faithfulness.checkpoints import NotApplicable
-from bench.metrics.faithfulness.coherence import DEFAULT, coherence_scores, cosines
-from bench.metrics.faithfulness.embedder import embed, load, pooling_of
+from bench.metrics.faithfulness.coherence import DEFAULT, cosines
+from bench.metrics.faithfulness.embedder import embed, load
 from bench.metrics.requirements import missing
 
 torch.set_num_threads(1)
@@ -86,9 +86,6 @@ def test_batches_give_what_single_texts_give_in_the_order_asked(sup):
     torch.testing.assert_close(together, single, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(embed(sup, TEXTS, tokens=12)[0], single, rtol=1e-5, atol=1e-6)
     assert torch.equal(embed(sup, TEXTS[::-1])[0], together.flip(0))
-    assert torch.equal(together[1], together[5])
-    assert not torch.equal(together[0], together[3])
-    assert embed(sup, [])[0].shape == (0, 16)
 
 
 def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
@@ -102,12 +99,6 @@ def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
     assert "|max_length:none|positions:24|" in sup.signature
 
 
-def test_roberta_has_fewer_positions_than_its_table(tmp_path):
-    roberta = make(tmp_path / "sup-roberta", RobertaModel, RobertaConfig, pad_token_id=0)
-    one = load(str(roberta))
-    assert (one.longest, embed(one, ["cat " * 50])[1]) == (23, 1)
-
-
 def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
     prompts, texts = TEXTS[:2], ["a mat", "the cat sat"]
     pairs = [(states(folder, p)[1], states(folder, t)[1]) for p, t in zip(prompts, texts, strict=True)]
@@ -118,38 +109,31 @@ def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
 
 
 def test_weights_that_are_not_there_are_not_invented(folder):
-    for name, gone, refused in (
-        ("sup-no-pooler", "pooler.", True),
-        ("unsup-no-pooler", "pooler.", False),  # never read
-        ("unsup-no-layer", "encoder.layer.1.", True),
+    for name, gone in (
+        ("sup-no-pooler", "pooler."),
+        ("unsup-no-pooler", "pooler."),
+        ("uns-no-layer", "encoder.layer.1."),
     ):
         copy = unlike(folder, name)
         weights = load_file(copy / "model.safetensors")
         kept = {key: value for key, value in weights.items() if not key.startswith(gone)}
         assert len(kept) < len(weights)
         save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
-        if refused:
+        if name == "unsup-no-pooler":  # never read
+            assert load(str(copy)).pooling == "cls"
+        else:
             with pytest.raises(NotApplicable, match=rf"{name} lacks \d+ weights, such as {gone}"):
                 load(str(copy))
-        else:
-            assert load(str(copy)).pooling == "cls"
 
 
-def test_what_cannot_be_loaded_or_pooled_says_why(folder, tmp_path):
-    with pytest.raises(NotApplicable, match="needs nobody/such-encoder: bench doctor"):
-        load("nobody/such-encoder")
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(NotApplicable, match="does not load"):
-        load(str(tmp_path))
+def test_what_cannot_be_pooled_says_why(folder):
     pooling, kinds = {"pooling_mode_max_tokens": True}, [{"type": "sentence_transformers.models.Dense"}]
-    for name, files, said in (
+    for name, files, message in (
         ("max", {"1_Pooling__config_json": pooling}, "pooled by pooling_mode_max_tokens"),
         ("dense", {"1_Pooling__config_json": {"pooling_mode_cls_token": True}, "modules_json": kinds}, "Dense"),
     ):
-        with pytest.raises(NotApplicable, match=said):
+        with pytest.raises(NotApplicable, match=message):
             load(str(unlike(folder, name, **files)))
-    first = {"1_Pooling__config_json": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}}
-    assert pooling_of("first", unlike(folder, "first", **first)) == "cls"
 
 
 def score(rows, gold=None, metric="coherence"):
@@ -178,16 +162,12 @@ def test_stored_rows_by_an_encoder_that_is_named(folder, sup, monkeypatch, tmp_p
     monkeypatch.delenv("BENCH_SIMCSE")
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     named = find_metric("coherence[sup-simcse-tiny]")
-    assert (
-        missing(named.value.requires)
-        == "sup-simcse-tiny (bench models get sup-simcse-tiny, or an installed spaCy package of this name)"
-    )
+    assert missing(named.value.requires).startswith("sup-simcse-tiny (bench models get sup-simcse-tiny")
     assert score(rows, metric=named.name).value is None
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "sup-simcse-tiny").symlink_to(folder)
     assert not missing(named.value.requires)
     assert score(rows, metric=named.name) == found
-    assert direction_of(found.name, named.value.columns)
     assert direction_of(found.name, METRICS["coherence"].columns)
 
 
@@ -199,7 +179,3 @@ def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch
     assert (missing.value, missing.n) == (None, 1)
     assert missing.signature == f"coherence|version:2|not applicable: needs {DEFAULT}: bench doctor"
     assert score([{"id": "0", "text": "it ran"}]).signature.endswith("not applicable: rows without a source or prompt")
-    assert score([]).value is None
-    assert METRICS["coherence"].load() is coherence_scores
-    with pytest.raises(ValueError, match="exactly the 1 ids"):
-        score([], {"a": {}})

@@ -1,145 +1,318 @@
-"""Verifiers by tiny models: what is refused, batches equal to single pairs, order, labels by name, no network."""
+"""FactCC, TAPEX-Acc and TAPAS-Acc by tiny models: checkpoints, what the models are given, columns, classes."""
 
 import json
+import os
 import shutil
+import zipfile
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import BertForSequenceClassification, BertTokenizer
 
-from bench.metrics.faithfulness.checkpoints import NotApplicable, find
-from bench.metrics.faithfulness.factcc import factcc, load_factcc
-from bench.metrics.faithfulness.tapas import load_tapas
-from bench.metrics.faithfulness.tapex import load_tapex
-from bench.metrics.faithfulness.verifiers import batches, label_of, plain_text
+from bench.metrics import DAE, METRICS, FactCC, NLIAcc, TapasAcc, TapexAcc
+from bench.metrics.faithfulness import checkpoints, factcc, tapas, tapex, verifiers
+from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.table_cells import TableText, table_text
 from tests.metrics import tiny_verifiers
+from tests.metrics.family_cases import GOLD, ROWS
 
 torch.set_num_threads(1)
-LOADERS = {"bert": load_factcc, "tapas": load_tapas, "bart": load_tapex}
-HEADS = {"bert": "classifier", "tapas": "classifier", "bart": "classification_head"}
-every_kind = pytest.mark.parametrize("kind", LOADERS)
+LOADERS = {"factcc": factcc.load_factcc, "tapex": tapex.load_tapex, "tapas": tapas.load_tapas}
+FAMILIES = {"factcc": factcc.factcc_family, "tapex": tapex.tapex_family, "tapas": tapas.tapas_family}
+COLUMNS = {"factcc": "factcc", "tapex": "tapex-acc", "tapas": "tapas-acc"}
+MAKERS = {"factcc": tiny_verifiers.bert, "tapex": tiny_verifiers.bart, "tapas": tiny_verifiers.tapas}
+HEADS = {"factcc": "classifier", "tapas": "classifier", "tapex": "classification_head"}
+every_family = pytest.mark.parametrize("family", FAMILIES)
+DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "logicnlg"
+TABLE = {"header": ["region", "length", "Share"], "rows": [["aldra", "10", "7.10"], ["sorn", "", "01"]]}
+SENTENCES = ["aldra is long", "sorn is longest", "the river is in aldra", "no river is in sorn", "aldra", "three"]
+DOCUMENTS, SUMMARIES = ["the river rose"] * 3, ["It rose. It fell. the year", "", "no one was hurt"]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """One folder of each kind."""
+    """One folder for each family."""
     root = tmp_path_factory.mktemp("verifiers")
-    for kind in LOADERS:
-        (root / kind).mkdir()
-        getattr(tiny_verifiers, kind)(root / kind)
+    for family, make in MAKERS.items():
+        (root / family).mkdir()
+        make(root / family)
     return root
 
 
 @pytest.fixture
 def copy(made, tmp_path):
-    return lambda kind: shutil.copytree(made / kind, tmp_path / kind)
+    return lambda family: shutil.copytree(made / family, tmp_path / family)
 
 
-@every_kind
-def test_a_whole_checkpoint_loads_in_float32(made, kind):
-    verifier = LOADERS[kind](str(made / kind))
+def change_weights(folder, change):
+    weights = load_file(folder / "model.safetensors")
+    save_file(weights | change(weights), folder / "model.safetensors", {"format": "pt"})
+
+
+# Checkpoints
+
+
+@every_family
+def test_a_whole_checkpoint_loads_in_float32(made, family):
+    verifier = LOADERS[family](str(made / family))
     assert not verifier.model.training
     assert {weights.dtype for weights in verifier.model.parameters()} == {torch.float32}
-    assert verifier.label == (0 if kind == "bert" else 1)
-    assert verifier.provenance["checkpoint"] == kind
+    assert verifier.label == (0 if family == "factcc" else 1)
+    assert verifier.provenance["checkpoint"] == family
     assert str(made) not in verifier.signature
 
 
-@every_kind
-def test_a_checkpoint_without_its_head_is_refused(copy, kind):
-    folder = tiny_verifiers.without_head(copy(kind), HEADS[kind])
-    with pytest.raises(NotApplicable, match=rf"{kind} lacks \d weights, such as {HEADS[kind]}"):
-        LOADERS[kind](str(folder))
-
-
-@every_kind
-def test_a_head_of_three_labels_is_refused(copy, kind):
-    folder = copy(kind)
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(folder / "model.safetensors")
-    last = next(name for name in weights if name in ("classifier.weight", "classification_head.out_proj.weight"))
-    save_file(weights | {last: torch.zeros(3, weights[last].shape[1])}, folder / "model.safetensors", {"format": "pt"})
+@every_family
+def test_a_checkpoint_without_its_head_or_with_three_labels_is_refused(copy, family):
+    folder = copy(family)
+    names = ("classifier.weight", "classification_head.out_proj.weight")
+    change_weights(folder, lambda w: {name: torch.zeros(3, w[name].shape[1]) for name in names if name in w})
     with pytest.raises(NotApplicable, match=r"does not load|lacks"):
-        LOADERS[kind](str(folder))
+        LOADERS[family](str(folder))
+    tiny_verifiers.without_head(folder, HEADS[family])
+    with pytest.raises(NotApplicable, match=rf"{family} lacks \d weights, such as {HEADS[family]}"):
+        LOADERS[family](str(folder))
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(NotApplicable, match=rf"{family} does not load \(OSError"):
+        LOADERS[family](str(folder))
 
 
-@every_kind
-def test_what_is_nowhere_is_needed_and_not_downloaded(kind, monkeypatch, tmp_path):
+@every_family
+def test_a_missing_checkpoint_is_named_and_not_downloaded(family, monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("socket.socket.connect", lambda *a: pytest.fail("asked the network"))
     with pytest.raises(NotApplicable, match=r"needs nobody/no-such-model: bench doctor"):
-        LOADERS[kind]("nobody/no-such-model")
+        LOADERS[family]("nobody/no-such-model")
     with pytest.raises(NotApplicable, match=r"needs model: bench doctor"):
-        LOADERS[kind](str(tmp_path / "no" / "model"))
+        LOADERS[family](str(tmp_path / "no" / "model"))
 
 
-def test_a_folder_without_weights_says_so(copy):
-    folder = copy("bert")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(NotApplicable, match=r"bert does not load \(OSError"):
-        load_factcc(str(folder))
-
-
-def test_the_cache_of_the_hub_is_read(made, tmp_path, monkeypatch):
+def test_a_hub_copy_is_known_by_its_revision_and_a_folder_by_its_weights(made, copy, tmp_path, monkeypatch):
     repository = tmp_path / "models--some--verifier"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text("0123456789abcdef", encoding="utf-8")
-    shutil.copytree(made / "bert", repository / "snapshots" / "0123456789abcdef")
+    shutil.copytree(made / "factcc", repository / "snapshots" / "0123456789abcdef")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    assert find("some/verifier") == repository / "snapshots" / "0123456789abcdef"
-    found = load_factcc("some/verifier").provenance
+    found = factcc.load_factcc("some/verifier").provenance
     assert (found["checkpoint"], found["revision"]) == ("some/verifier", "0123456789ab")
-
-
-def test_other_weights_are_another_signature(made, copy):
-    folder = copy("bert")
-    from safetensors.torch import load_file, save_file
-
-    weights = load_file(folder / "model.safetensors")
-    save_file(weights | {"classifier.bias": torch.ones(2)}, folder / "model.safetensors", {"format": "pt"})
-    assert load_factcc(str(folder)).signature != load_factcc(str(made / "bert")).signature
-    again = load_factcc(str(made / "bert")).signature
-    assert again == load_factcc(str(made / "bert")).signature
+    assert "weights" not in found
+    folder = copy("factcc")
+    first = factcc.load_factcc(str(folder)).provenance
+    assert set(first) == {"checkpoint", "weights", "config"}
+    change_weights(folder, lambda w: {"classifier.bias": torch.ones(2)})
+    assert factcc.load_factcc(str(folder)).provenance["weights"] != first["weights"]
 
 
 def test_labels_are_found_by_name(copy):
-    assert label_of({0: "Refused", 1: "Entailed"}, "entailed", 1) == 1
-    assert label_of({0: "ENTAILED", 1: "REFUTED"}, "entailed", 1) == 0
-    with pytest.raises(NotApplicable, match="expected a label 'correct'"):
-        label_of({0: "LABEL_0", 1: "LABEL_1"}, "correct")
-    with pytest.raises(NotApplicable, match="expected a label 'entailed'"):
-        label_of({0: "yes", 1: "no"}, "entailed", 1)
-    folder = copy("bert")
+    assert verifiers.label_of({0: "ENTAILED", 1: "REFUTED"}, "entailed", 1) == 0
+    for names, label in (({0: "LABEL_0", 1: "LABEL_1"}, ("correct",)), ({0: "yes", 1: "no"}, ("entailed", 1))):
+        with pytest.raises(NotApplicable, match=f"expected a label '{label[0]}'"):
+            verifiers.label_of(names, *label)
+    folder = copy("factcc")
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     swapped = config | {"id2label": {"0": "INCORRECT", "1": "CORRECT"}}
     (folder / "config.json").write_text(json.dumps(swapped), encoding="utf-8")
-    assert load_factcc(str(folder)).label == 1
-
-
-def test_batches_keep_to_the_budget_and_lose_none():
-    lengths = [5, 1, 9, 3, 3, 7, 2, 30, 1]
-    found = list(batches(lengths, 12))
-    assert sorted(i for batch in found for i in batch) == list(range(9))
-    assert all(len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= 12 for batch in found)
-    assert list(batches([], 12)) == []
-
-
-def test_special_tokens_are_taken_out(made):
-    tokenizer = BertTokenizer.from_pretrained(made / "bert")
-    assert plain_text("the [SEP]river [CLS]rose", tokenizer) == "the river rose"
+    assert factcc.load_factcc(str(folder)).label == 1
 
 
 def test_every_weight_may_be_in_an_old_file(copy):
-    folder = copy("bert")
+    folder = copy("factcc")
     model = BertForSequenceClassification.from_pretrained(folder)
     state = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): weights
              for name, weights in model.state_dict().items()}  # fmt: skip
     state["bert.embeddings.position_ids"] = torch.arange(512)[None]
     torch.save(state, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    old = load_factcc(str(folder))
-    documents, claims = ["the river rose in the year"] * 4, ["it rose", "it fell", "no one was hurt", "the aldra"]
-    for (name, one), two in zip(model.state_dict().items(), old.model.state_dict().values(), strict=True):
+    old = factcc.load_factcc(str(folder)).model.state_dict()
+    for (name, one), two in zip(model.state_dict().items(), old.values(), strict=True):
         assert torch.equal(one, two), name
-    assert len(factcc(documents, claims, old)) == 4
+
+
+def test_an_error_of_ours_is_not_taken_for_a_bad_checkpoint(monkeypatch):
+    message = r"^tiny does not load \(OSError: two lines\): bench doctor$"
+    with pytest.raises(NotApplicable, match=message), checkpoints.loading("far/away/tiny"):
+        raise OSError("two\n lines")
+    with pytest.raises(ZeroDivisionError), checkpoints.loading("tiny"):
+        raise ZeroDivisionError
+    monkeypatch.setenv("BENCH_TINY", "of the variable")
+    assert checkpoints.choose("argument", "BENCH_TINY", "default") == "argument"
+    assert checkpoints.choose(None, "BENCH_TINY", "default") == "of the variable"
+    assert checkpoints.choose(None, "BENCH_NONE", "default") == "default"
+
+
+# What the models are given
+
+
+def keep_inputs(monkeypatch, family):
+    """Keep what the model is given; every verdict is true."""
+    kept = []
+    monkeypatch.setattr(
+        f"bench.metrics.faithfulness.{family}.verifiers.verdicts", lambda v, e, *a: kept.extend(e) or [True] * len(e)
+    )
+    return kept
+
+
+def test_factcc_reads_document_then_claim_and_cuts_the_longer(made, monkeypatch):
+    kept = keep_inputs(monkeypatch, "factcc")
+    tokenizer = BertTokenizer.from_pretrained(made / "factcc")
+    verifier = factcc.load_factcc(str(made / "factcc"))
+    factcc.factcc(["the river rose", "river " * 600], ["The Aldra fell. it [SEP] rose", "it fell"], verifier)
+    assert [tokenizer.decode(one["input_ids"]) for one in kept[:2]] == [
+        "[CLS] the river rose [SEP] the aldra fell. [SEP]", "[CLS] the river rose [SEP] it rose [SEP]",
+    ]  # fmt: skip
+    assert kept[0]["token_type_ids"] == [0] * 5 + [1] * 5
+    assert len(kept[2]["input_ids"]) == 512
+    assert tokenizer.decode(kept[2]["input_ids"]).endswith("river [SEP] it fell [SEP]")
+
+
+def test_tapex_writes_the_line_of_the_released_tokenizer(made, monkeypatch):
+    verifier = tapex.load_tapex(str(made / "tapex"))
+    assert tapex.linear_table(table_text(TABLE, "raw"), verifier.tokenizer) == (
+        "col : region | length | share row 1 : aldra | 10 | 7.10 row 2 : sorn |  | 01"
+    )
+    assert tapex.linear_table(table_text(TABLE), verifier.tokenizer).endswith("row 2 : sorn | nan | 1.0")
+    # A piece a letter here, and one for the space before the first of them: a cell is cut at fifteen pieces.
+    for cell, kept in (("A" * 13, "a" * 13), ("A" * 14, " " + "a" * 14), ("a" * 40, " " + "a" * 14), (" ", " ")):
+        line = tapex.linear_table(TableText(["x" * 40], [[cell]]), verifier.tokenizer)
+        assert line == f"col : {'x' * 40} row 1 : {kept}"
+    long = TableText(["a", "b"], [["river", "year"]] * 400)
+    assert len(tapex.tapex([long] * 2 + [table_text(TABLE)], ["it</s> rose</s>", "<s>", ""], verifier)) == 3
+    kept = keep_inputs(monkeypatch, "tapex")
+    tapex.tapex([table_text(TABLE, "raw")], ["Aldra is</s> Long"], verifier)
+    decoded = verifier.tokenizer.decode(kept[0]["input_ids"])
+    assert decoded.startswith("<s> aldra is long col : region | length")
+    assert decoded.count("</s>") == 1
+
+
+def test_tapas_reads_cells_that_are_text(made, monkeypatch):
+    verifier = tapas.load_tapas(str(made / "tapas"))
+    tables = [table_text(TABLE), table_text(TABLE, "raw"), TableText(["region"], [["aldra"]] * 400)]
+    found = tapas.tapas(tables, ["the aldra [SEP] rose"] * 3, verifier)
+    assert found == [tapas.tapas([table], ["the aldra  rose"], verifier)[0] for table in tables]
+    kept = keep_inputs(monkeypatch, "tapas")
+    tapas.tapas(tables, ["the aldra rose"] * 3, verifier)
+    assert [len(one["token_type_ids"][0]) for one in kept] == [7, 7, 7]
+    assert "sorn [EMPTY] 1. 0" in verifier.tokenizer.decode(kept[0]["input_ids"])  # its own word for nan
+    assert max(len(one["input_ids"]) for one in kept) <= 512
+    rows = [types[2] for types in kept[2]["token_type_ids"]]
+    assert (len(rows), max(rows), rows.count(255)) == (406, 255, 146)  # 400 rows; the model knows 256 types
+
+
+@every_family
+def test_batched_is_single(made, family, monkeypatch):
+    """Padding and neighbours do not change an answer."""
+    with monkeypatch.context() as patch:
+        kept = keep_inputs(patch, family)
+        verifier = LOADERS[family](str(made / family))
+        texts = [f"{one} {two}" for one in SENTENCES for two in SENTENCES[:3]]
+        tables = [TableText(["region", "year"], [["aldra", str(i)]] * (1 + i % 4)) for i in range(len(texts))]
+        if family == "factcc":
+            factcc.factcc(texts, texts[::-1], verifier, "summary")
+        else:
+            {"tapex": tapex.tapex, "tapas": tapas.tapas}[family](tables, texts, verifier)
+    tiny_verifiers.balanced(verifier, kept)
+    single = [verifiers.verdicts(verifier, [one])[0] for one in kept]
+    assert 0 < sum(single) < len(single)
+    assert verifiers.verdicts(verifier, kept) == single
+    assert verifiers.verdicts(verifier, kept, 200) == single
+
+
+# Columns
+
+
+@every_family
+def test_columns_are_the_share_of_the_verdicts(made, family, monkeypatch):
+    folder = str(made / family)
+    rows = [{"id": f"test/{i:02}", "text": text} for i, text in enumerate(SENTENCES)]
+    gold = {row["id"]: {"source": "the aldra rose in the year", "table": dict(TABLE)} for row in rows}
+    (score,) = FAMILIES[family](checkpoint=folder)(rows, gold)
+    assert (score.name, score.unit, score.higher_is_better, score.n) == (COLUMNS[family], "percent", True, 6)
+    assert score.value in [100 * i / 6 for i in range(7)]
+    assert f"checkpoint:{family}|weights:" in score.signature
+    assert str(made) not in score.signature
+    monkeypatch.setenv(f"BENCH_{family.upper()}", folder)
+    assert METRICS[family].load()(rows, gold) == [score]
+
+
+def test_factcc_counts_claims_or_whole_summaries(made):
+    assert factcc.claims_of("It rose\nIt fell") == ["It rose", "It fell"]
+    folder = str(made / "factcc")
+    verifier = factcc.load_factcc(folder)
+    found = factcc.factcc(DOCUMENTS, SUMMARIES, verifier)
+    assert [len(some) for some in found] == [3, 1, 1]
+    assert [len(some) for some in factcc.factcc(DOCUMENTS, SUMMARIES, verifier, "summary")] == [1, 1, 1]
+    rows = [{"id": str(i), "text": text} for i, text in enumerate(SUMMARIES)]
+    gold = {row["id"]: {"source": "the river rose"} for row in rows}
+    units = ("sentence", "summary")
+    by_claim, by_summary = (factcc.factcc_family(checkpoint=folder, unit=unit)(rows, gold)[0] for unit in units)
+    assert by_claim.value == pytest.approx(100 * sum(map(sum, found)) / 5)
+    assert (by_claim.n, by_claim.sums.total.tolist()) == (3, [sum(map(sum, found)), 5])
+    assert by_claim.signature != by_summary.signature
+    (none,) = factcc.factcc_family(checkpoint=folder)(rows, gold | {"1": {"source": ""}})
+    assert none.value is None
+    assert none.signature.endswith("|not applicable: no source text")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="no tables: set BENCH_DATA to the folder that holds logicnlg/")
+def test_pandas_changes_what_was_measured_on_real_tables():
+    ids = json.loads((DATA / "test_ids.json").read_text(encoding="utf-8"))
+    cells, changed, tables = 0, [], set()
+    with zipfile.ZipFile(DATA / "all_csv.zip") as archive:
+        for name in ids:
+            lines = archive.read(f"all_csv/{name}").decode().splitlines()
+            table = {"header": lines[0].split("#"), "rows": [line.split("#") for line in lines[1:]]}
+            pairs = [*zip(sum(table["rows"], []), sum(table_text(table).rows, []), strict=True)]
+            cells += len(pairs)
+            new = [after for before, after in pairs if before != after]
+            changed += new
+            tables |= {name} if new else set()
+    assert (len(ids), cells, len(changed), len(tables)) == (862, 71558, 397, 50)
+    assert (sum(cell.endswith(".0") for cell in changed), changed.count("nan")) == (219, 8)
+    with pytest.raises(ValueError, match="expected cells plog or raw"):
+        table_text(TABLE, "other")
+
+
+# Classes
+
+
+@pytest.mark.parametrize("kind", [FactCC, TapexAcc, TapasAcc, NLIAcc, DAE])
+def test_a_class_without_its_model_has_no_number_and_a_reason(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for variable in ("FACTCC", "TAPEX", "TAPAS", "NLI", "DAE", "DAE_ARCS"):
+        monkeypatch.delenv(f"BENCH_{variable}", raising=False)
+    metric = kind()
+    for row in ROWS:
+        metric.update_rows([row], GOLD)
+    assert all(value.isnan() for value in metric.compute().values())
+    assert metric.scores() == METRICS[metric.made_of.family].load()(ROWS, GOLD)
+    for score in metric.scores():
+        assert "|not applicable: needs " in score.signature
+    if kind is FactCC:  # what the rows lack comes before what the machine lacks
+        metric.update(["it rose"], [""])
+        assert metric.scores()[0].signature.endswith("|not applicable: no source text")
+
+
+def test_a_class_reads_each_text_once_and_by_one_model(made, tmp_path, monkeypatch):
+    read, loads = [], []
+    real, load = verifiers.logits_of, factcc.load_factcc
+    monkeypatch.setenv("BENCH_FACTCC", str(made / "factcc"))
+    monkeypatch.setattr(verifiers, "logits_of", lambda v, e, *rest: read.extend(e) or real(v, e, *rest))
+    monkeypatch.setattr(factcc, "load_factcc", lambda *given: loads.append(given) or load(*given))
+    metric = FactCC()
+    for document, summary in zip(DOCUMENTS, SUMMARIES, strict=True):
+        metric.update([summary], [document])
+    for _ in range(2):
+        metric.compute()
+        scores = metric.scores()
+    assert (len(read), len(loads)) == (5, 1)
+    with pytest.raises(ValueError, match="expected one target for each of 3 texts, got 1"):
+        metric.update(SUMMARIES, DOCUMENTS[:1])
+    assert metric.scores() == scores, "refused texts are not counted"
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.setenv("BENCH_FACTCC", str(tiny_verifiers.bert(other)))
+    metric.update(SUMMARIES[1:], DOCUMENTS[1:])
+    with pytest.raises(ValueError, match="expected one model for all rows, got 2: checkpoint:factcc"):
+        metric.compute()

@@ -58,32 +58,18 @@ def test_either_spelling_finds_a_word():
     assert acc_at_k([row(cache=[3, 30])], "cache", 2) == 0.0  # two spellings of one word are not two words
 
 
-def test_a_first_piece_of_both_words_finds_both():
-    assert acc_at_k([row(wanted=((3,), (3, 40)), cache=[3])], "cache", 1) == 100.0
-
-
 def test_a_short_cache_is_complete():
     assert acc_at_k([row(cache=[3, 4])], "cache", 25) == 100.0
     assert acc_at_k([row(cache=[])], "cache", 25) == 0.0
 
 
-@pytest.mark.parametrize("mode", ["head", "full"])
-def test_a_short_head_is_an_error(mode):
-    with pytest.raises(ValueError, match=r"'a' stores 24 .* Acc@25 needs 25"):
-        acc_at_k([row(**{mode: list(range(24))})], mode, 25)
-
-
-@pytest.mark.parametrize(
-    ("rows", "mode", "k", "message"),
-    [
-        ([row(wanted=((3,), ()))], "cache", 2, "two words"),
-        ([row(wanted=((3,),))], "cache", 2, "two words"),
-        ([row(wanted=((3,), (4,), (5,)))], "cache", 2, "two words"),
-    ],
-)
-def test_what_cannot_be_scored_says_why(rows, mode, k, message):
-    with pytest.raises(ValueError, match=message):
-        acc_at_k(rows, mode, k)
+def test_what_cannot_be_scored_says_why():
+    for mode in ("head", "full"):
+        with pytest.raises(ValueError, match=r"'a' stores 24 .* Acc@25 needs 25"):
+            acc_at_k([row(**{mode: list(range(24))})], mode, 25)
+    for wanted in (((3,), ()), ((3,),), ((3,), (4,), (5,))):
+        with pytest.raises(ValueError, match="two words"):
+            acc_at_k([row(wanted=wanted)], "cache", 2)
 
 
 @pytest.mark.parametrize("mode", MODES)

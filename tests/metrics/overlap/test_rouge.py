@@ -4,7 +4,6 @@ import importlib.metadata
 import itertools
 import json
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -13,16 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rouge_score import tokenize
 
 from bench.metrics import METRICS
 from bench.metrics.overlap import rouge as module
-from bench.metrics.overlap.rouge import KINDS, Tokenizer155, count_letters, first_bytes, irregular_forms
+from bench.metrics.overlap.rouge import KINDS, Tokenizer155, first_bytes, irregular_forms
 from tests.metrics.rouge_cases import (
     CORPUS,
     DATA,
     LATIN_CORPUS,
-    TEXT,
     THEIRS,
     drawn_corpus,
     needs_forms,
@@ -83,12 +80,6 @@ def test_a_byte_limit_cuts_texts_and_references():
     text = "word " * 15 + "river"
     assert score("rouge_recall", [text], [["river"]])["rouge-1-r"].value == 0
     assert score("rouge_recall", [text[5:]], [["river"]])["rouge-1-r"].value == 100
-
-
-def test_pooled_matches_are_whole_numbers():
-    assert 1 / 49 * 49 < 1
-    long = " ".join(["cat", *["dog"] * 48])
-    assert rouge(["cat"], [[long, long]], ["rouge-1"], "recall", several="pooled") == [pytest.approx(100 / 49)]
 
 
 def test_limited_recall_scores_as_many_words_as_the_reference_has():
@@ -226,25 +217,7 @@ def test_alike_is_a_hundred_and_without_a_word_is_zero(measure, several, package
     assert rouge(["a b"], [["a b"]], KINDS, measure) == [100, 100, 0, 0, 100, 100]  # too short for a triple
 
 
-@settings(deadline=None, max_examples=40)
-@given(LATIN_CORPUS)
-def test_the_order_of_references_changes_nothing(corpus):
-    for several in SEVERAL:
-        found = rouge(*zip(*corpus, strict=True), KINDS, several=several)
-        turned = [(hypothesis, references[::-1]) for hypothesis, references in corpus[::-1]]
-        assert rouge(*zip(*turned, strict=True), KINDS, several=several) == found
-        assert all(0 <= value <= 100 for value in found)
-
-
 # Words and letters
-
-
-@needs_forms
-@given(TEXT)
-def test_words_are_those_of_rouge_score(text):
-    words = tokenize.tokenize(text, None)
-    assert len(Tokenizer155().tokenize(text)) == len(words)
-    assert module.WORD.findall(text.lower()) == words
 
 
 @needs_forms
@@ -284,12 +257,6 @@ def test_first_bytes_are_whole_characters(text, n):
     assert first_bytes("a\ud800b", 2) == "a?"
 
 
-@given(st.lists(TEXT, max_size=4))
-def test_letters_are_counted_one_by_one(texts):
-    letters = [c for c in "".join(texts).lower() if c.isalpha()]
-    assert count_letters(texts) == (len(letters), sum(c not in "abcdefghijklmnopqrstuvwxyz" for c in letters))
-
-
 @pytest.mark.parametrize("text", ["안녕하세요 세계", "привет, мир", "مرحبا بالعالم", "你好世界", "नमस्ते दुनिया"])
 def test_other_scripts_are_not_applicable_and_never_zero(text):
     for family in ("rouge", "rouge_recall"):
@@ -318,20 +285,12 @@ def test_signatures_differ_by_column_and_number_of_references(family):
     assert all(("sentences:lines" in one.signature) == one.name.startswith("rouge-lsum") for one in single)
 
 
-@pytest.mark.parametrize("name", ["rouge", "bleu_chrf", "table_bleu"])
-def test_importing_imports_neither_torch_nor_a_scorer(name):
-    code = f"import sys, bench.metrics.overlap.{name}; print({{'torch', 'nltk', 'rouge_score', 'sacrebleu'}} & set(sys.modules))"  # noqa: E501
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
-
-
 @pytest.mark.parametrize("family", ["rouge", "table_bleu", "overlap"])
 @pytest.mark.parametrize(
     ("rows", "gold", "said"),
     [
         ([{"id": "a", "text": "x"}], {"a": {"references": []}}, "row 'a': expected one or more references"),
         ([{"id": "a", "text": "x"}], {"a": {}}, "row 'a': expected one or more references"),
-        ([{"id": "a", "text": "x"}], {"a": {"references": "x"}}, "row 'a': expected one or more references"),
         ([{"id": "a", "text": "x"}], {"a": {"references": [None]}}, "row 'a': expected one or more references"),
         ([{"id": "a", "text": None}], {"a": {"references": ["x"]}}, "row 'a': expected a text, got NoneType"),
         ([{"id": "a", "text": "x"}], {"a": {"references": ["x"]}, "b": {"references": ["x"]}}, "exactly the 2 ids"),
