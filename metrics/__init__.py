@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from bench.base.registry import Entry, Resolved, find, load
@@ -57,6 +58,9 @@ SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
 ROUGE_155 = Package("py-rouge", "pip install 'objective-bench[rouge155]'", is_distribution=True)
 MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
+GENERATION = partial(MetricEntry, kind="generation")
+"""A metric of generated texts."""
+
 METRICS: dict[str, MetricEntry] = {
     "perplexity": MetricEntry(
         "bench.metrics.likelihood.perplexity:perplexity_scores",
@@ -98,58 +102,51 @@ METRICS: dict[str, MetricEntry] = {
         gold=(),
         inputs="stored",
     ),
-    "table_bleu": MetricEntry(
+    "table_bleu": GENERATION(
         "bench.metrics.overlap.table_bleu:table_bleu_scores",
         "BLEU-1/2/3 against all sentences of the table, corpus and mean-sentence scale",
         "Chen et al. 2020",
         columns=("+{bleu,sentence-bleu}-{1,2,3}",),
-        kind="generation",
     ),
-    "rouge": MetricEntry(
+    "rouge": GENERATION(
         "bench.metrics.overlap.rouge:rouge_scores",
         "ROUGE-1/2/3/4/L/Lsum F1 with stems, best reference; undefined for other than Latin letters",
         "Lin 2004",
         columns=("+rouge-{1,2,3,4,l,lsum}",),
-        kind="generation",
         version=2,
     ),
-    "rouge_155": MetricEntry(
+    "rouge_155": GENERATION(
         "bench.metrics.overlap.rouge:rouge_155_scores",
         "ROUGE-1/2/3/4/L F1 with the stems of ROUGE-1.5.5 -m, references pooled, as in papers before rouge-score",
         "Lin 2004",
         requires=(ROUGE_155,),
         columns=("+rouge-{1,2,3,4,l}/1.5.5",),
-        kind="generation",
     ),
-    "rouge_recall": MetricEntry(
+    "rouge_recall": GENERATION(
         "bench.metrics.overlap.rouge:rouge_recall_scores",
         "ROUGE-1/2/L recall of the first 75 bytes, references pooled (ROUGE-1.5.5) and by jackknife",
         "Over et al. 2007",
         columns=("+rouge-{1,2,l}-r{,/jackknife}",),
-        kind="generation",
     ),
-    "rouge_limited": MetricEntry(
+    "rouge_limited": GENERATION(
         "bench.metrics.overlap.rouge:rouge_limited_scores",
         "ROUGE-1/2/L recall of as many words as the reference has",
         "Durrett et al. 2016; Peng et al. 2019 section 4.2",
         columns=("+rouge-{1,2,l}-r/limited",),
-        kind="generation",
     ),
-    "exact_match": MetricEntry(
+    "exact_match": GENERATION(
         "bench.metrics.overlap.exact_match:exact_match_scores",
         "whether the final answer is that of a reference: what follows the last ####, else the last line",
         "Cobbe et al. 2021 (GSM8K)",
         columns=("+exact-match",),
-        kind="generation",
     ),
-    "overlap": MetricEntry(
+    "overlap": GENERATION(
         "bench.metrics.overlap.bleu_chrf:overlap_scores",
         "corpus BLEU and chrF of sacrebleu",
         "Post 2018; Popovic 2015",
         columns=("+{bleu,chrf}",),
-        kind="generation",
     ),
-    "diversity": MetricEntry(
+    "diversity": GENERATION(
         "bench.metrics.diversity.diversity:diversity_scores",
         "KLD, MS-Jaccard, Self-BLEU, Distinct, Rep, Uniq of continuations",
         "F2-Softmax section 4.1.6",
@@ -162,74 +159,67 @@ METRICS: dict[str, MetricEntry] = {
             "+uniq",
         ),
         human=True,
-        kind="generation",
         version=2,
         inputs="continuations",
     ),
-    "frequency_groups": MetricEntry(
+    "frequency_groups": GENERATION(
         "bench.metrics.diversity.frequency_groups:frequency_group_scores",
         "share of generated tokens that are frequent, medium, rare and very rare in the training text",
         "F2-Softmax section 4.3, Figure 2",
         columns=("=frequency/{frequent,medium,rare,very_rare}",),
-        kind="generation",
         gold=(),
         human=True,
         inputs="stored",
     ),
-    "ngram_diversity": MetricEntry(
+    "ngram_diversity": GENERATION(
         "bench.metrics.diversity.ngram_diversity:ngram_diversity_scores",
         "n-gram diversity of words and of tokens: Meister's mean and SimCTG's product",
         "HistAlign section 5.3; Meister et al. 2023; Su et al. 2022",
         columns=("+ngram-diversity{,/tokens}", "+simctg-diversity{,/paper}{,/tokens}"),
         human=True,
-        kind="generation",
         version=2,
         gold=(),
         inputs="continuations",
     ),
-    "sample_perplexity": MetricEntry(
+    "sample_perplexity": GENERATION(
         "bench.metrics.likelihood.sample_perplexity:sample_perplexity_scores",
         "perplexity of continuations under a bigram model of the true ones",
         "Caccia et al. 2020; Witten and Bell 1991",
         columns=("-sample-ppl",),
-        kind="generation",
         gold=(),
         inputs="continuations",
     ),
-    "entity_precision": MetricEntry(
+    "entity_precision": GENERATION(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; undefined for lower-case text",
         "Nan et al. 2021",
         requires=(SPACY, SpacyModel((TAGGER,), TAGGER_VARIABLE)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
         by_model="bench.metrics.faithfulness.entity_precision:entity_precision_by",
-        kind="generation",
         version=2,
         gold=("source",),
         inputs="sources",
     ),
-    "copying": MetricEntry(
+    "copying": GENERATION(
         "bench.metrics.diversity.copying:copying_scores",
         "share of n-grams that occur in the source, and that do not; longest copied span",
         "See et al. 2017; Narayan et al. 2018",
         columns=("={copy,novel}-{1,2,3,4}", "=longest-copy"),
         human=True,
-        kind="generation",
         version=2,
         gold=("source",),
         inputs="sources",
     ),
-    "factcc": MetricEntry(
+    "factcc": GENERATION(
         "bench.metrics.faithfulness.factcc:factcc_scores",
         "share of claims that FactCC finds consistent with the source",
         "Kryscinski et al. 2020",
         requires=(Checkpoint("BENCH_FACTCC", ("manueldeprada/FactCC",), model="factcc"),),
         columns=("+factcc",),
-        kind="generation",
         gold=("source",),
         inputs="sources",
     ),
-    "dae": MetricEntry(
+    "dae": GENERATION(
         "bench.metrics.faithfulness.dae:dae_scores",
         "share of summaries with a dependency arc that the source does not entail; arcs of a file, or of spaCy",
         "Goyal and Durrett 2021",
@@ -238,31 +228,28 @@ METRICS: dict[str, MetricEntry] = {
             AnyOf((Checkpoint("BENCH_DAE_ARCS", holds="a file of arcs"), SpacyModel(MODELS))),
         ),
         columns=("-dae{,[spacy]}", "=dae[no_arc]", "=dae[spacy,no_arc]"),
-        kind="generation",
         gold=("source",),
         inputs="sources",
     ),
-    "tapex": MetricEntry(
+    "tapex": GENERATION(
         "bench.metrics.faithfulness.tapex:tapex_scores",
         "share of sentences that TAPEX classifies as entailed by the table",
         "Liu et al. 2022",
         requires=(Checkpoint("BENCH_TAPEX", ("microsoft/tapex-large-finetuned-tabfact",), model="tapex"),),
         columns=("+tapex-acc",),
-        kind="generation",
         gold=("table",),
         inputs="fields",
     ),
-    "tapas": MetricEntry(
+    "tapas": GENERATION(
         "bench.metrics.faithfulness.tapas:tapas_scores",
         "share of sentences that TAPAS classifies as entailed by the table",
         "Eisenschlos et al. 2020",
         requires=(Checkpoint("BENCH_TAPAS", ("google/tapas-large-finetuned-tabfact",), model="tapas"),),
         columns=("+tapas-acc",),
-        kind="generation",
         gold=("table",),
         inputs="fields",
     ),
-    "nli": MetricEntry(
+    "nli": GENERATION(
         "bench.metrics.faithfulness.nli_acc:nli_scores",
         "share of sentences that LogicNLG's verifier classifies as entailed by the linked columns of the table",
         "Chen et al. 2020",
@@ -270,11 +257,10 @@ METRICS: dict[str, MetricEntry] = {
             Checkpoint("BENCH_NLI", holds="a folder of model_ep4.pt and BERT's config.json and vocab.txt", model="nli"),
         ),
         columns=("+nli-acc",),
-        kind="generation",
         gold=("table", "title", "columns"),
         inputs="fields",
     ),
-    "coherence": MetricEntry(
+    "coherence": GENERATION(
         "bench.metrics.faithfulness.coherence:coherence_scores",
         "cosine of the sentence embeddings of prompt and continuation",
         "HistAlign section 5.3; Su et al. 2022; Gao et al. 2021",
@@ -286,12 +272,11 @@ METRICS: dict[str, MetricEntry] = {
         columns=("+coherence{,[*]}", "=coherence{,[*]}/truncated"),
         by_model="bench.metrics.faithfulness.coherence:coherence_by",
         human=True,
-        kind="generation",
         version=2,
         gold=("source",),
         inputs="sources",
     ),
-    "mauve": MetricEntry(
+    "mauve": GENERATION(
         "bench.metrics.diversity.mauve:mauve_scores",
         "MAUVE of continuations against the true ones, by features of GPT-2 large: mean and sd of five clusterings",
         "Pillutla et al. 2021",
@@ -301,7 +286,6 @@ METRICS: dict[str, MetricEntry] = {
         ),
         columns=("+mauve{,[*]}", "=mauve{,[*]}/{sd,empty,truncated}"),
         by_model="bench.metrics.diversity.mauve:mauve_by",
-        kind="generation",
         version=3,
         gold=(),
         inputs="continuations",

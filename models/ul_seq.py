@@ -9,8 +9,9 @@ Shapes: n positions of a slice, B rows, T positions of a row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -29,7 +30,7 @@ from bench.models.core.continuations import (
 )
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
-from bench.models.core.sliced_loss import LossSum
+from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.unlikelihood import repeated, unlikelihood
 from bench.models.mle import MLE
@@ -91,89 +92,55 @@ class ULSeq(MLE):
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
         super().__init__(backbone)
-        self.sequences = Sequences(mix, prefix, continuation, ngram, variant)
+        self.mix, self.ngram, self.variant = mix, ngram, variant
+        self.cut = Cut(prefix, continuation, "one" if variant == "paper" else "all")
 
     def step_loss(self, batch: Batch) -> LossSum:
         """The loss of tokens or the sequence loss, as the step has drawn."""
-        if self.sequences.turn(self.run_seed, batch["step"]):
-            return sequence_loss(self, batch, self.sequences)
+        if draw(self.run_seed, "coin", batch["step"]) < self.mix:
+            return self.sequence_loss(batch)
         return super().step_loss(batch)
 
+    def sequence_loss(self, batch: Batch) -> LossSum:
+        """Unlikelihood of what the model repeats; over the target tokens of the step, it is the mean over its rows."""
+        released = self.variant == "released"
+        with without_dropout(self):
+            written = write(self, batch, self.cut, draw(self.run_seed, "prefix", batch["step"]))
+            states, weights = scored(self, batch, with_repeats(written, self.ngram, last=not released))
+        scale = batch["step_tokens"] / batch["step_rows"]
 
-@dataclass(frozen=True)
-class Sequences:
-    """The settings of a sequence loss, as `ULSeq` explains them."""
+        def penalties(tokens: TokenSlice, head: Head) -> Losses:
+            penalty = unlikelihood(head.at(tokens.targets), head.lse, FLOOR, clamped=released)  # [n]
+            return scale * weights[tokens.start + tokens.group, tokens.position].to(penalty.dtype) * penalty, {}
 
-    mix: float = 0.5
-    prefix: int = 50
-    continuation: int = 100
-    ngram: int = 4
-    variant: Literal["paper", "released"] = "paper"
-
-    def turn(self, seed: int, step: int) -> bool:
-        """Return whether a step takes the sequence loss."""
-        return draw(seed, "coin", step) < self.mix
-
-    @property
-    def cut(self) -> Cut:
-        """How running text is cut."""
-        return Cut(self.prefix, self.continuation, "one" if self.variant == "paper" else "all")
+        loss = self.summed(states, penalties)
+        return replace(loss, terms={"repetition": loss.total.detach()})
 
 
-def sequence_loss(objective: Objective, batch: Batch, settings: Sequences) -> LossSum:
-    """Unlikelihood of what an objective's model repeats, as a share of the mean over the rows of the whole step.
+def with_repeats(written: Sequence[Written], ngram: int, *, last: bool) -> list[tuple[Written, list[float]]]:
+    """Return the continuations that repeat something, each with the weights of its tokens.
 
-    It is scaled so that dividing by the target tokens of the step gives the mean over its rows.
-
-    Args:
-        objective: whose model writes and is scored.
-        batch: one micro-batch, with `step`, `step_rows` and `step_tokens`.
-        settings: of the loss.
-    """
-    with without_dropout(objective):
-        written = write(objective, batch, settings.cut, draw(objective.run_seed, "prefix", batch["step"]))
-        repeating = with_repeats(written, settings.ngram, settings.variant == "paper")
-        states, weights = scored(objective, batch, repeating)
-    scale = batch["step_tokens"] / batch["step_rows"]
-    clamped = settings.variant == "released"
-
-    def head_loss(tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-        penalties = unlikelihood(head.at(tokens.targets), head.lse, FLOOR, clamped=clamped)  # [n]
-        return scale * weights[tokens.start + tokens.group, tokens.position].to(penalties.dtype) * penalties, {}
-
-    loss = objective.summed(states, head_loss)
-    return replace(loss, terms={"repetition": loss.total.detach()})
-
-
-@dataclass(frozen=True)
-class Repeating:
-    """A continuation that repeats something."""
-
-    written: Written
-    weights: list[float]  # of each of its tokens: for a repeated token 1 / tokens written for the row, else 0
-
-
-def with_repeats(written: Sequence[Written], ngram: int, last: bool) -> list[Repeating]:
-    """Return the continuations that repeat something, with the weight of each of their tokens.
+    A repeated token has the weight 1 / (tokens written for its row), any other one 0.
 
     Args:
         written: all continuations of a batch; a row may have several.
         ngram: length of the n-grams that may not occur twice.
         last: whether a continuation's last n-gram counts.
     """
-    lengths: dict[int, int] = {}  # row -> tokens written for it
+    lengths = Counter[int]()  # row -> tokens written for it
     for continuation in written:
-        lengths[continuation.row] = lengths.get(continuation.row, 0) + len(continuation.tokens)
+        lengths[continuation.row] += len(continuation.tokens)
     repeating = []
     for continuation in written:
         is_repeated = repeated(continuation.tokens, ngram, last=last)
         if any(is_repeated):
-            length = lengths[continuation.row]
-            repeating.append(Repeating(continuation, [flag / length for flag in is_repeated]))
+            repeating.append((continuation, [flag / lengths[continuation.row] for flag in is_repeated]))
     return repeating
 
 
-def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -> tuple[States, Tensor]:
+def scored(
+    objective: Objective, batch: Batch, repeating: Sequence[tuple[Written, list[float]]]
+) -> tuple[States, Tensor]:
     """Run the backbone over continuations; keep as targets the tokens with a weight, and return all weights, [B, T].
 
     Where nothing repeats there is no target.
@@ -181,9 +148,9 @@ def scored(objective: Objective, batch: Batch, repeating: Sequence[Repeating]) -
     if not repeating:
         states = states_without_targets(objective, batch)
         return states, torch.zeros_like(states.targets, dtype=torch.float64)
-    states = objective.states(scoring_batch(objective, batch, [row.written for row in repeating]))
+    states = objective.states(scoring_batch(objective, batch, [written for written, _ in repeating]))
     weights = torch.zeros_like(states.targets, dtype=torch.float64)
-    flat = [weight for row in repeating for weight in row.weights]
+    flat = [weight for _, of_tokens in repeating for weight in of_tokens]
     weights[states.targets != IGNORED] = torch.tensor(flat, dtype=torch.float64, device=weights.device)
     return replace(states, targets=states.targets.masked_fill(weights == 0, IGNORED)), weights
 
@@ -221,8 +188,8 @@ class ULTokenSeq(ULSeq):
         variant: Literal["paper", "released"] = "paper",
     ) -> None:
         super().__init__(backbone, mix=mix, prefix=prefix, continuation=continuation, ngram=ngram, variant=variant)
-        self.alpha, self.variant = alpha, variant
+        self.alpha = alpha
 
-    def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
+    def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """The token-level objective: the steps that are not on sequences."""
         return token_losses(self, tokens, head, self.alpha, released=self.variant != "paper")

@@ -74,23 +74,6 @@ class TestIdentities:
         pairs = zip(still.gradients(objective, found), still.gradients(objective, expected), strict=True)
         assert not all(torch.allclose(one, other, rtol=1e-3) for one, other in pairs)
 
-    def test_orthogonal_embeddings(self) -> None:
-        """Then the distance is 1 - p of the target."""
-        case = modern_case("emo_1")
-        targets = case["targets"][case["targets"] != IGNORED]
-        logits = case["logits"][case["targets"] != IGNORED].requires_grad_()
-        log_p = logits.log_softmax(-1).gather(1, targets[:, None]).squeeze(1)
-        missing = 1 - log_p.exp()
-        (expected,) = torch.autograd.grad(((-log_p + (-log_p / missing).detach() * missing) / 2).sum(), logits)
-        torch.testing.assert_close(gradient(over(logits), targets[None]), expected, rtol=1e-9, atol=1e-12)
-
-    def test_a_near_token_is_pushed_down_less(self) -> None:
-        """Of two wrong tokens that are as likely."""
-        directions = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.8, 0.6], [-1.0, 0.0]], dtype=torch.float64)
-        objective = over(torch.zeros(1, 4, dtype=torch.float64), directions)
-        (found,) = gradient(objective, torch.tensor([[1]]))
-        assert found[2] < found[0] < found[3]
-
 
 class TestEmbedding:
     def test_is_that_of_the_parent(self) -> None:

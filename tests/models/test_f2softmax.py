@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
-from bench.models.backbones.causal import Causal
 from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, slices
 from bench.models.f2softmax import F2Softmax
@@ -46,12 +45,6 @@ class TestClasses:
         states = objective.backbone.states(batch_of("gpt2"))
         generic = summed(states, objective.position_loss, objective.head_parameters())
         torch.testing.assert_close(objective.loss(states).total, generic.total, **EXACT)
-
-    def test_a_token_never_seen_has_a_class_and_a_probability(self) -> None:
-        objective = made("gpt2")
-        assert (counts() == 0).any()
-        assert objective.ranks[counts() == 0].min() > objective.ranks[counts() > 1].max()
-        assert objective.log_probs(rows_of(objective, "gpt2")).isfinite().all()
 
     @pytest.mark.parametrize(
         ("options", "says"),
@@ -108,17 +101,6 @@ class TestTraining:
         output = objective.backbone.model.get_output_embeddings().weight
         assert output.requires_grad == (kind != "llama")
         assert not any(p is output for p in objective.head_parameters())
-
-    def test_a_bias_beside_tied_weights_is_not_trained(self) -> None:
-        backbone = tiny.backbone("gpt2")
-        backbone.model.lm_head.bias = nn.Parameter(torch.ones(V))
-        objective = F2Softmax(backbone)
-        objective.prepare(counts())
-        assert not backbone.model.lm_head.bias.requires_grad
-        assert backbone.model.lm_head.weight.requires_grad
-        assert objective.token_bias is not None
-        assert not objective.token_bias.any()
-        assert not objective.token_bias.requires_grad
 
     def test_from_scratch_it_is_eq_4(self) -> None:
         """No bias that is trained, weights of the input embedding's scale and untied from it."""
@@ -225,15 +207,6 @@ class TestWarmStart:
         assert torch.equal(objective.token_bias[objective.ranks], backbone.model.lm_head.bias)
         assert objective.token_bias.requires_grad
 
-    def test_a_frozen_head_stays_frozen(self) -> None:
-        backbone = tiny.backbone("llama")
-        backbone.model.get_output_embeddings().weight.requires_grad_(False)
-        objective = F2Softmax(backbone)
-        objective.prepare(counts())
-        objective.warm_start([batch_of("llama")])
-        assert not objective.token_weight.requires_grad
-        assert objective.class_weight.requires_grad
-
     def test_states_are_those_without_dropout(self) -> None:
         first, second = made("gpt2"), made("gpt2")
         second.train()
@@ -241,12 +214,3 @@ class TestWarmStart:
             objective.warm_start([batch_of("gpt2", seed) for seed in range(3)])
         assert second.backbone.training
         assert torch.equal(first.class_weight, second.class_weight)
-
-    def test_nothing_to_fit(self) -> None:
-        with pytest.raises(UsageError, match="no batch has a target"):
-            made("gpt2").warm_start([])
-
-    def test_a_head_that_is_no_matrix_product(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Causal, "linear_head", lambda self: None)
-        with pytest.raises(UsageError, match="starts from a linear softmax head; Causal has another"):
-            made("gpt2").warm_start([batch_of("gpt2")])

@@ -11,13 +11,11 @@ from torch import Tensor
 from bench.config.decoding import parse
 from bench.errors import UsageError
 from bench.generation.generation import generate
-from bench.models.core.run_context import RunContext
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.decoupled import decoupled_log_probs
-from bench.models.mle import MLE
 from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
-from tests.models.f2_cases import V, counts, made, rows_of
+from tests.models.f2_cases import V, made, rows_of
 
 
 def first_tokens(objective: F2Softmax, prompt: list[int], mode: str, draws: int) -> Tensor:
@@ -82,16 +80,6 @@ class TestDecoding:
         assert min(objective.sizes) == 1
         found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
         assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
-
-    @pytest.mark.parametrize("mode", ["beam=3", "beam=2+length_penalty=2.0"])
-    def test_beams_of_other_methods(self, mode: str) -> None:
-        """`decoupled:` searches any model so."""
-        objective, given = MLE(tiny.backbone("gpt2")).eval(), tiny.texts(4)
-        objective.setup_run(RunContext(token_counts=counts))
-        decoding = parse(f"decoupled:{mode}")[0]
-        found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
-        assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
-        assert found != generate(objective, tiny.collate(objective.backbone, given), parse(mode)[0], 8)
 
     def test_samples_come_from_every_class(self) -> None:
         """Top-1 draws the class and takes its best token; a second cut over all tokens would leave only one."""

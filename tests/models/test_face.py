@@ -145,14 +145,6 @@ class TestCounting:
             objective.end_of_step(identity)
             assert objective.frequency.tolist() == counts, variant
 
-    @pytest.mark.parametrize("variant", ["released", "f2_code"])
-    def test_more_positions_than_a_slice_holds(self, variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        first, second = (made("gpt2", variant=variant) for _ in range(2))
-        first.step_loss(batch("gpt2"))
-        monkeypatch.setattr(FACE, "slice_size", 5)
-        second.step_loss(batch("gpt2"))
-        assert torch.equal(first.known, second.known)
-
 
 class TestSteps:
     @pytest.mark.parametrize("form", FORMS)
@@ -176,9 +168,3 @@ class TestSteps:
         micro.end_of_step(identity)
         for one in (micro, *ranks):
             assert torch.equal(one.frequency, objective.frequency)
-
-    def test_a_rank_that_has_counted_nothing(self) -> None:
-        """It takes part in the sum all the same."""
-        objective = made("gpt2")
-        objective.end_of_step(lambda tensor: tensor + 2)
-        assert objective.frequency.tolist() == [2] * tiny.VOCABULARY

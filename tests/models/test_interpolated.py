@@ -19,7 +19,6 @@ from bench.models.core.states import TokenSlice, slices
 from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
 from tests.conftest import Ended
 from tests.models.test_objectives import codec, made, rows
-from tests.operations import counted
 
 METHODS = ("mle.cache", "mle.knn")
 KINDS = ("small-causal", "small-encdec")
@@ -140,44 +139,6 @@ def test_empty_places_take_no_part_in_a_search() -> None:
     torch.testing.assert_close(objective.log_probs(rows), objective.logits(rows).log_softmax(1))
 
 
-@torch.no_grad()
-def test_keys_are_made_ready_once_and_again_when_they_change() -> None:
-    objective = neighbours()
-    fill(objective, 10)
-    rows = rows_of_a_batch(objective, 1)
-    first = objective.entries(rows)
-    with counted() as operations:
-        again = objective.entries(rows)
-    assert dict(operations.waits) == {}
-    assert torch.equal(first[0], again[0])
-    other = neighbours()
-    other.load_state_dict({**objective.state_dict(), "values": objective.values.flip(0)})
-    assert not torch.equal(other.entries(rows)[0], first[0])
-    other.load_state_dict(objective.state_dict())
-    assert torch.equal(other.entries(rows)[0], first[0])
-    assert "mean_distance" in objective.state_dict()
-    assert not any(tensor.dtype == torch.float32 for tensor in objective.state_dict().values())
-
-
-@torch.no_grad()
-def test_temperatures_are_relative_to_the_distances_of_a_model() -> None:
-    """States ten times as large, with a head of a tenth, are the same model and get the same numbers."""
-    given = batches("small-causal")
-    found = [far_apart(factor).after_training(given, given) for factor in (1.0, 10.0)]
-    assert found[1]["mean_squared_distance"] == pytest.approx(100 * found[0]["mean_squared_distance"], rel=1e-4)
-    for name in ("weight", "sharpness", "nll", "nll_alone"):
-        assert found[1][name] == pytest.approx(found[0][name], rel=1e-4)
-
-
-def far_apart(factor: float) -> MLEKNN:
-    """The same model over states that are so many times as large."""
-    objective = neighbours()
-    states, logits = objective.states, objective.logits
-    objective.states = lambda batch: scaled(states(batch), factor)  # type: ignore[method-assign]
-    objective.logits = lambda rows: logits(scaled(rows, 1 / factor))  # type: ignore[method-assign]
-    return objective
-
-
 def scaled(states: Any, factor: float) -> Any:
     return replace(states, hidden=factor * states.hidden)
 
@@ -190,16 +151,6 @@ def test_states_too_large_for_a_key_are_refused() -> None:
     objective.states = lambda batch: scaled(states(batch), 1e6)  # type: ignore[method-assign]
     with pytest.raises(UsageError, match=r"up to 65,504; a state of this model has larger ones.*leave mle.knn out"):
         objective.after_training(batches("small-causal"), batches("small-causal"))
-
-
-@torch.no_grad()
-def test_a_choice_at_the_end_of_its_grid_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training text as validation text: its own states are the nearest, and the more they count the better."""
-    objective, given = neighbours(keys=500, k=6), batches("small-causal")
-    found = objective.after_training(given, given)
-    assert found["weight"] == WEIGHTS[-1] == 0.9
-    assert found["at_edge"] is True
-    assert objective.after_training(given, [])["at_edge"] is False  # nothing speaks for another weight than 0
 
 
 @torch.no_grad()

@@ -196,20 +196,6 @@ def test_a_training_that_left_no_row_out_says_so(variant: Any, n_steps: int, sai
         assert remarks == []
 
 
-def test_of_two_ranks_the_released_cut_may_come_behind_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each knows its own rows of a step when it chooses, so 5 rows together are too late for a first cut at 5."""
-    ranks = [LossTruncation(still.backbone("gpt2"), **{**SMALL, "min_count": 5}, variant="released") for _ in range(2)]
-    for rank, share in zip(ranks, (slice(0, 2), slice(2, 5)), strict=True):
-        rank.step_loss(batch("gpt2", share))
-    for number, rank in enumerate(ranks):
-        monkeypatch.setattr(rank, "rank_and_world", lambda number=number: (number, 2))
-    together(lambda number, reduce: ranks[number].end_of_step(reduce), 2)
-    for rank in ranks:
-        assert rank.recent.cut.isfinite()
-        (remark,) = rank.remarks()
-        assert remark.endswith("came behind the last step")
-
-
 @pytest.mark.parametrize(
     "noted",
     [

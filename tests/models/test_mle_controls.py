@@ -7,7 +7,6 @@ import torch
 
 from bench.decodings.samplers import Sample
 from bench.decodings.searches import Greedy
-from bench.models.core.continuations import rows_from_everywhere
 from bench.models.core.states import slices
 from bench.models.gem import GEM
 from bench.models.mle import MLE
@@ -66,15 +65,6 @@ def test_is_the_model_at_its_temperature(kind: str) -> None:
     torch.testing.assert_close(calibrated.decode_log_probs(rows, Sample()), calibrated.log_probs(rows))
     best = [objective.decode_log_probs(rows, Greedy()).argmax(1) for objective in (likelihood, calibrated)]
     assert torch.equal(*best)
-
-
-def test_enough_validation_text_is_read_and_no_more() -> None:
-    """Whole batches, each once, in the same order every time."""
-    objective, given = MLE(still.backbone("gpt2")), [batch("gpt2", slice(at, at + 1)) for at in range(5)]
-    read = [[rows.targets.tolist() for rows in rows_from_everywhere(objective, given, 12)] for _ in range(2)]
-    assert read[0] == read[1]
-    lengths = [sum(map(len, read[0][:number])) for number in range(len(read[0]) + 1)]
-    assert lengths[-2] < 12 <= lengths[-1]
 
 
 def test_the_control_of_gem_has_its_temperature() -> None:

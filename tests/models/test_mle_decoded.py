@@ -19,7 +19,6 @@ from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, true_continua
 from tests.conftest import Ended
 from tests.models.test_interpolated import batches
 from tests.models.test_objectives import made
-from tests.operations import counted
 
 NAMES = ("mle.penalty", "mle.min_p", "mle.typical")
 
@@ -89,19 +88,6 @@ def test_the_number_nearest_to_true_texts_is_chosen(monkeypatch: pytest.MonkeyPa
     assert (found["chosen"], found["at_edge"]) == (0.05, False)
     assert found["distinct_2"] == found["distinct_2_of_truth"] > 0.2
     assert float(objective.chosen) == pytest.approx(0.05)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", NAMES)
-def test_a_step_of_decoding_does_not_wait_for_the_number(name: str) -> None:
-    objective = decoder(name)
-    rows = first_rows(objective)
-    before = objective.decode_log_probs(rows, Sample())
-    with counted() as operations:
-        objective.decode_log_probs(rows, Sample())
-    assert dict(operations.waits) == {}
-    objective.chosen.fill_(objective.choices[-1])
-    assert not torch.equal(objective.decode_log_probs(rows, Sample()), before)
 
 
 def test_the_truth_behind_a_prompt_of_running_text() -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.mtp import MTP, states_ahead
+from bench.models.mtp import MTP
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.modern_cases import modern_case
@@ -74,18 +74,6 @@ class TestGolden:
 
 
 class TestTargets:
-    def test_behind_a_hole_and_the_end(self) -> None:
-        """No head predicts from a position without a target, or a place that has none."""
-        targets = torch.tensor([[5, 6, IGNORED, 7, 8], [IGNORED, IGNORED, 1, 2, IGNORED]])
-        states = GivenLogits(torch.zeros(6, 9)).states(batch_of(targets))
-        expected = {
-            1: [[6, IGNORED, IGNORED, 8, IGNORED], [IGNORED, IGNORED, 2, IGNORED, IGNORED]],
-            2: [[IGNORED, 7, IGNORED, IGNORED, IGNORED], [IGNORED] * 5],
-            9: [[IGNORED] * 5, [IGNORED] * 5],
-        }
-        for distance, wanted in expected.items():
-            assert states_ahead(states, distance).targets.tolist() == wanted
-
     def test_rows_too_short_for_the_last_head(self) -> None:
         """Its parameters have gradients all the same, of zero: all ranks wait for each other's."""
         objective = made("gpt2", heads=3)

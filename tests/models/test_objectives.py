@@ -27,7 +27,6 @@ NAMES = [name for name in expand(["*"], METHODS, "method") if not METHODS[name.p
          and not name.endswith(("continued", "untrained", "external"))]  # fmt: skip
 """Every objective with a loss of its own that runs on both backbones."""
 
-NOT_SUMS = {"face.released", "histalign.released", "simctg.released", "loss_truncation.released"}
 FACTORIES: dict[str, Any] = {"small-causal": small_causal, "small-encdec": small_encdec}
 KINDS = list(FACTORIES)
 daily = pytest.mark.parametrize(("kind", "name"), in_turn(KINDS[::-1], NAMES))
@@ -96,26 +95,7 @@ def states_of(objective: Objective, kind: str, some: tuple[Encoded, ...] | None 
     return objective.states(batch_of(kind, some or rows(kind)))
 
 
-def row_nll(objective: Objective, states: States) -> Tensor:
-    """Negative log-likelihood of each batch row."""
-    sums = torch.zeros(len(states.targets), dtype=torch.float64)
-    for part, nll in objective.nll(states):
-        sums.index_add_(0, part.start + part.group, nll.detach())
-    return sums
-
-
 class TestDistribution:
-    @pytest.mark.parametrize("name", ["mle", "f2softmax", "trime"])
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_nll_of_every_target(self, kind: str, name: str) -> None:
-        """A table of what the slices have, 0 where there is no target; nothing is differentiated."""
-        objective = kept(kind, name)
-        states = states_of(objective, kind)
-        found = objective.target_nll(states)
-        assert (found.dtype, found.requires_grad) == (torch.float64, False)
-        assert torch.equal(found != 0, states.targets != IGNORED)
-        torch.testing.assert_close(found.sum(1), row_nll(objective, states), **EXACT)
-
     @daily
     def test_components(self, kind: str, name: str) -> None:
         """`full` is what a method predicts by: eq. 3 where it trains its cache, else its head."""
@@ -132,13 +112,6 @@ class TestDistribution:
 
 class TestFastPaths:
     """A faster form of a loss has the value of the plain one, through the distribution the method evaluates with."""
-
-    @pytest.mark.parametrize("base", ["mle", "trime"])
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_histalign_without_its_ranking_term(self, kind: str, base: str) -> None:
-        objective, plain = made(kind, "histalign", base=base, alpha=0.0), made(kind, base)
-        states = states_of(objective, kind)
-        torch.testing.assert_close(objective.loss(states).total, plain.loss(states).total, **EXACT)
 
     @daily
     def test_terms_add_up(self, kind: str, name: str) -> None:
@@ -205,16 +178,6 @@ class TestMemory:
         assert kept.any()
         torch.testing.assert_close(*(objective.log_probs(part) for part in both), **EXACT)
 
-    def test_encoder_decoder_remembers_its_source(self) -> None:
-        objective = made("small-encdec", "mle")
-        batch = batch_of("small-encdec", rows("small-encdec"))
-        states = objective.backbone.states(batch)
-        assert torch.equal(states.memory_tokens, batch["input_ids"])
-        real = (batch["attention_mask"] > 0)[:, None].expand_as(states.readable)
-        assert torch.equal(states.readable, real)
-        assert states.labelled.all()
-        assert not torch.equal(states.memory[:, : states.hidden.shape[1]], states.hidden[:, : states.memory.shape[1]])
-
 
 def in_batches(objective: Objective, kind: str, size: int) -> Tensor:
     """The summed loss of the eight rows, so many at a time."""
@@ -224,11 +187,6 @@ def in_batches(objective: Objective, kind: str, size: int) -> Tensor:
 
 
 class TestBatches:
-    @pytest.mark.parametrize("name", NAMES)
-    def test_methods_say_whether_they_are_sums_over_rows(self, name: str) -> None:
-        """`check_objective` holds those to it that say so; the others have tests of their own."""
-        assert kept("small-causal", name).batch_invariant == (name not in NOT_SUMS)
-
     @pytest.mark.parametrize("scope", ["cache", "sequence"])
     @pytest.mark.parametrize("reduction", ["sum", "pair_mean", "authors"])
     @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,6 @@ import torch
 from lightning.pytorch import Trainer
 
 from bench.config.config import TrainerConfig
-from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
@@ -71,37 +70,6 @@ def test_what_a_run_says_is_taken() -> None:
     assert made["optimizer"].param_groups[0]["initial_lr"] == 0.5
     factor = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
     assert [factor(step) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
-
-
-def test_classes_are_those_of_the_last_counts() -> None:
-    """And counted only when decoding asks for them."""
-    objective, _, _ = small(MLE)
-    asked = []
-
-    def counts_of(kind: int) -> Any:
-        def counts() -> torch.Tensor:
-            asked.append(kind)
-            ranks = torch.arange(1, objective.backbone.vocabulary_size + 1)
-            return 1000 // (ranks if kind else ranks.flip(0))
-
-        return counts
-
-    objective.setup_run(RunContext(token_counts=counts_of(0)))
-    objective.resolved(Greedy())
-    assert asked == []
-    first = objective.classes
-    assert objective.classes is first
-    objective.setup_run(RunContext(token_counts=counts_of(1)))
-    assert not torch.equal(objective.classes, first)
-    assert asked == [0, 1]
-
-
-def test_a_reference_model_is_that_of_the_last_run() -> None:
-    objective, reference = small(MLE)[0], small(MLE)[0]
-    objective.setup_run(RunContext(reference=reference))
-    assert objective.reference_model is reference
-    objective.setup_run(RunContext())
-    assert not objective.has_reference
 
 
 @pytest.mark.parametrize(

@@ -70,39 +70,11 @@ class TestGolden:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("variant", VARIANTS)
 class TestBatches:
-    def test_by_hand(self, kind: str, variant: str) -> None:
-        """Loops over pairs, in plain autograd."""
-        objective = made(kind, variant=variant, margin=0.7)
-        expected = by_hand(objective, kind, variant)
-        still.assert_same_gradients(objective, objective.step_loss(batch(kind)).total, expected)
-
     def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
         objective, given = made(kind, variant=variant, margin=1.5), batch(kind)
         given["labels"][4] = IGNORED
         expected = objective.step_loss(batch(kind, slice(0, 4))).total
         torch.testing.assert_close(objective.step_loss(given).total, expected, **EXACT)
-
-
-def by_hand(objective: SimCTG, kind: str, variant: str) -> Tensor:
-    """The loss by loops over texts and pairs."""
-    total = MLE(objective.backbone).step_loss(batch(kind)).total
-    states = objective.backbone.states(batch(kind))
-    hinges, counts = [], []
-    for hidden, targets in zip(states.hidden, states.targets, strict=True):
-        of_row = hidden[targets != IGNORED]
-        hinge = of_row.new_zeros(())
-        for i in range(len(of_row)):
-            for j in range(len(of_row)):
-                if i != j:
-                    cosine = of_row[i] @ of_row[j] / (of_row[i].norm() * of_row[j].norm())
-                    hinge = hinge + torch.relu(objective.margin - 1 + cosine)
-        hinges.append(hinge)
-        counts.append(len(of_row))
-    if variant == "released":
-        return total + sum(counts) * torch.stack(hinges).sum() / sum(n * (n - 1) for n in counts)
-    for hinge, n in zip(hinges, counts, strict=True):
-        total = total + n * hinge / max(1, n * (n - 1))
-    return total
 
 
 def test_one_target_has_no_pair() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -11,14 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.cells.evaluation import ranking
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
-from bench.models.core.states import IGNORED, slices
+from bench.models.core.states import IGNORED
 from bench.models.functional.ngram_counts import BUCKETS, bigram_log_probs, bucket_of, unigram_log_probs
 from bench.models.ngrams import last_token
-from tests.models.test_objectives import KINDS, batch_of, made, rows, target_counts
+from tests.models.test_objectives import KINDS, batch_of, made, rows
 
 
 def counted(texts: Sequence[Sequence[int]]) -> Tensor:
@@ -72,14 +70,6 @@ def test_a_bigram_counts_what_it_is_trained_on_and_nothing_else(kind: str) -> No
     assert total == pytest.approx(float(second.total.detach()), rel=1e-5)
 
 
-def test_a_unigram_says_the_same_everywhere() -> None:
-    objective = made("small-causal", "unigram")
-    counts = target_counts("small-causal").tolist()
-    for part, nll in objective.nll(objective.states(batch_of("small-causal", rows("small-causal")))):
-        expected = [-math.log((counts[int(token)] + 1) / (sum(counts) + len(counts))) for token in part.targets]
-        assert nll.tolist() == pytest.approx(expected, rel=1e-5)
-
-
 @pytest.mark.parametrize("name", ["unigram", "mle.untrained"])
 def test_no_override_trains_what_is_untrained(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCH_DATA", "")
@@ -88,16 +78,3 @@ def test_no_override_trains_what_is_untrained(name: str, monkeypatch: pytest.Mon
         RunArguments(("logicnlg",), (name, "mle"), (0,), preset="small", results="nowhere", sets=("trainer.steps=7",))
     )
     assert {cell.method.name: cell.config.trainer.steps for cell in plan.cells} == {name: 0, "mle": 7}
-
-
-@pytest.mark.parametrize("name", ["unigram", "bigram"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_probe_asks_its_own_distribution(kind: str, name: str) -> None:
-    """Not the head and the memory of the untrained model that it has its tokens from."""
-    objective = made(kind, name)
-    states = objective.states(batch_of(kind, rows(kind)))
-    for part in slices(states):
-        found = objective.components(part)
-        assert torch.equal(found["head"], objective.log_probs(part))
-        assert torch.equal(found["full"], found["head"])
-        assert ranking(found["cache"]) == [[]] * len(part)

@@ -21,13 +21,12 @@ from bench.models.core.run_context import Continue, RunContext
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.ul_seq import Sequences, ULSeq, ULTokenSeq
+from bench.models.ul_seq import ULSeq, ULTokenSeq
 from bench.models.ul_token import ULToken
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.still import KINDS
 
 METHODS = [ULSeq, ULTokenSeq]
 VARIANTS = ["paper", "released"]
@@ -75,8 +74,7 @@ def stepped(objective: Objective, batch: Batch, *, step: int = 3, whole: Batch |
 
 def plain(objective: Objective, batch: Batch, *, step: int = 3, n: int = 2, variant: str = "paper") -> Tensor:
     """Mean over rows, row by row and token by token, each from a forward pass over all that is before it."""
-    options = objective.sequences  # type: ignore[attr-defined]
-    written = write(objective, batch, options.cut, draw(objective.run_seed, "prefix", step))
+    written = write(objective, batch, objective.cut, draw(objective.run_seed, "prefix", step))
     sums = [torch.zeros((), dtype=torch.float64) for _ in batch["labels"]]
     lengths = [0] * len(sums)
     for one in written:
@@ -169,13 +167,6 @@ class TestNothingRepeats:
 
 
 class TestCoin:
-    def test_share(self) -> None:
-        turns = [Sequences(mix=0.5).turn(0, step) for step in range(2000)]
-        assert 0.46 < sum(turns) / len(turns) < 0.54
-        assert turns != [Sequences(mix=0.5).turn(1, step) for step in range(2000)]
-        assert not any(Sequences(mix=0.0).turn(0, step) for step in range(200))
-        assert all(Sequences(mix=1.0).turn(0, step) for step in range(200))
-
     @pytest.mark.parametrize("method", METHODS)
     def test_only_one_of_the_two_losses(self, method: Any) -> None:
         """Equal for every rank and micro-batch of a step: it depends on seed and step."""
@@ -183,7 +174,7 @@ class TestCoin:
         token = MLE(objective.backbone) if method is ULSeq else ULToken(objective.backbone)
         kinds = set()
         for step in range(6):
-            turn = objective.sequences.turn(0, step)  # type: ignore[attr-defined]
+            turn = draw(0, "coin", step) < 0.5
             for rows in (slice(0, 2), slice(2, 5)):
                 batch = still.batch("gpt2", rows)
                 found = stepped(objective, batch, step=step)
@@ -206,14 +197,3 @@ class TestModes:
         assert all(before)
         assert torch.equal(torch.get_rng_state(), state)
         torch.testing.assert_close(found, stepped(made(what), still.batch(what)).total, **EXACT)
-
-
-class TestOptions:
-    @pytest.mark.parametrize("variant", VARIANTS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_token_steps_of_both(self, kind: str, variant: str) -> None:
-        """UL-token+seq takes the token-level objective with all its options."""
-        objective = made(kind, ULTokenSeq, mix=0.0, variant=variant, alpha=0.3)
-        expected = ULToken(objective.backbone, variant=variant, alpha=0.3)  # type: ignore[arg-type]
-        batch = still.batch(kind)
-        torch.testing.assert_close(stepped(objective, batch).total, expected.step_loss(batch).total, **EXACT)

@@ -45,16 +45,6 @@ def test_brute_force(kind: str, power: float) -> None:
         assert found == [token for token in best if token != END]
 
 
-def test_the_length_decides() -> None:
-    """Powers from 0 to 5 give longer and longer texts: the search above is of something."""
-    objective = MLE(backbone("bart", seed=2)).eval()
-    lengths = [
-        sum(map(len, run(objective, texts(12, 6), f"beam=4+gnmt={power}", 12))) for power in (-2.0, 0.0, 1.0, 5.0)
-    ]
-    assert lengths == sorted(lengths)
-    assert lengths[0] < lengths[-1]
-
-
 class FewWords:
     """A tokenizer with so few words that texts repeat them."""
 
@@ -90,12 +80,3 @@ def test_which_text_is_taken() -> None:
     assert search.chosen([best, second, third], Words()) == second
     assert search.chosen([best, best[:]], Words()) is best
     assert Beam(beams=3).chosen([best, second], Words()) is best
-
-
-def test_a_prompt_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library reads the prompt of a decoder-only model once a beam."""
-    model, sizes = backbone("gpt2"), []
-    extend = model.extend
-    monkeypatch.setattr(model, "extend", lambda step: sizes.append(tuple(step.ids.shape)) or extend(step))
-    run(MLE(model), [[7, 8, 9]], "beam=4+gnmt=1+max_new_tokens=3")
-    assert sizes == [(1, 3), *[(4, 1)] * (len(sizes) - 1)]

@@ -132,21 +132,6 @@ def test_padding_does_not_count(monkeypatch: pytest.MonkeyPatch, kind: str) -> N
     assert seen == [[count + step for count in read] for step in range(3)]
 
 
-def test_a_state_that_does_not_count_changes_nothing() -> None:
-    tried, before = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[0.0, 2.0], [3.0, 0.0]]])
-    cosine = searches.largest_cosine
-    assert cosine(tried, before, torch.tensor([[True, True]])).tolist() == [[1.0]]
-    assert cosine(tried, before, torch.tensor([[True, False]])).tolist() == [[0.0]]
-
-
-def test_k_forward_passes_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, sizes = backbone("gpt2", eos_token_id=None), list[tuple[int, ...]]()
-    extend = model.extend
-    monkeypatch.setattr(model, "extend", lambda step: sizes.append(tuple(step.ids.shape)) or extend(step))
-    run(MLE(model), [[7, 8, 9], [4, 5, 6]], "contrastive_search=4+max_new_tokens=3")
-    assert sizes == [(2, 3), (8, 1), (8, 1), (8, 1)]
-
-
 def test_the_last_token_is_read_too() -> None:
     """Greedy search needs one position less."""
     model = backbone("gpt2", n_positions=8)

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import RepetitionPenaltyLogitsProcessor
 
 from bench.config.decoding import parse
-from bench.decodings.core.penalties import WrittenPenalty, blockers
+from bench.decodings.core.penalties import WrittenPenalty
 from bench.models.mle import MLE
 from tests.bench.decodings.test_samplers import scores_of
 from tests.bench.generation.decoding_oracle import next_token
@@ -35,24 +35,6 @@ def test_frequency_and_presence_by_hand() -> None:
     assert WrittenPenalty(0, frequency=0.5)(ids, scores).tolist() == [[-1.0, -2.5, -4.5, -5.0]]
     assert WrittenPenalty(0, presence=0.5)(ids, scores).tolist() == [[-1.0, -2.5, -3.5, -4.5]]
     assert WrittenPenalty(2, 2.0, 0.5, 1.0)(ids, scores).tolist() == [[-1.0, -5.5, -8.5, -4.0]]
-
-
-def test_nothing_written_changes_nothing() -> None:
-    scores = scores_of(4, 40, 1.0)
-    assert torch.equal(WrittenPenalty(6, 2.0, 1.0, 1.0)(tokens(4, 6), scores), scores)
-
-
-def test_ruled_out_tokens_stay_out() -> None:
-    scores = torch.tensor([[0.0, -torch.inf]])
-    assert WrittenPenalty(0, 2.0, 1.0, 1.0)(torch.tensor([[1]]), scores).tolist() == [[0.0, -torch.inf]]
-
-
-def test_only_what_is_asked_for_runs() -> None:
-    assert blockers(parse("greedy")[0], 1) == []
-    assert [type(step).__name__ for step in blockers(parse("greedy+no_repeat_ngram=2+presence_penalty=1")[0], 1)] == [
-        "WrittenPenalty",
-        "NoRepeatNGramLogitsProcessor",
-    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)

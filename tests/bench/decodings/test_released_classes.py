@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bench.config.decoding import parse
-from bench.decodings.core.released_classes import class_weights, draw_as_released
+from bench.decodings.core.released_classes import draw_as_released
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.core.run_context import RunContext
@@ -48,18 +48,6 @@ def shares(probs: Tensor, classes: Tensor, k: int) -> Tensor:
 )
 def test_worked_out_by_hand(probs: Tensor, classes: Tensor, k: int, wanted: list[float]) -> None:
     torch.testing.assert_close(shares(probs, classes, k), torch.tensor(wanted).float(), rtol=0, atol=5e-5)
-
-
-def test_it_is_not_eq_7() -> None:
-    """Eq. 7 draws the class with 0.5 and stays in it."""
-    assert abs(float(shares(PROBS, CLASSES, 2)[0]) - 0.5) > 0.05
-
-
-def test_weights_of_classes_are_in_the_order_of_classes() -> None:
-    mixed = torch.tensor([2, 0, 1, 0])
-    found = class_weights(torch.tensor([[0.15, 0.25, 0.25, 0.35]]).log(), mixed)
-    wanted = torch.tensor([[0.6 / 0.85 + 1e-6, 0.25 / 0.85 + 1e-6, 1e-6]], dtype=torch.float64)
-    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-7)
 
 
 def test_a_row_depends_on_no_other() -> None:

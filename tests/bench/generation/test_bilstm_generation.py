@@ -132,41 +132,6 @@ class TestSeveralTokens:
         torch.testing.assert_close(rows.copying, states.copying[:, -1], rtol=0, atol=1e-12)  # type: ignore[index]
 
 
-class TestStepwiseIsAlive:
-    """The comparison above fails for each of the mistakes it is there for."""
-
-    def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
-        assert min(worst_step(tiny(exemplar=exemplar), "beam=3") for exemplar in EXEMPLARS) > 0.1
-
-    @pytest.mark.parametrize(("name", "options"), [("hidden", {}), ("cell", {}), ("vector", {"input_feeding": True})])
-    def test_state_lost(self, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]) -> None:
-        put = RowCache.put
-
-        def forgetful(self: RowCache, rows: dict[str, Tensor]) -> None:
-            put(self, rows)
-            self.rows[name] = torch.zeros_like(self.rows.get(name, next(iter(rows.values()))))
-
-        monkeypatch.setattr(RowCache, "put", forgetful)
-        assert worst_step(tiny(exemplar="adapt", **options), "greedy") > 0.1
-
-    def test_exemplars_tiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Exemplars repeated in another order than beams."""
-        model = tiny(exemplar="attend")
-        extend = model.extend
-
-        def tiled(step: Any) -> TokenSlice:
-            if len(step.ids) == len(SOURCES):  # the first step, before there are beams
-                return extend(step)
-            order = torch.arange(len(step.ids)).view(-1, 5).T.flatten()
-            for name in ("exemplar", "exemplar_mask"):
-                object.__setattr__(step, name, getattr(step, name)[order])
-            return extend(step)
-
-        monkeypatch.setattr(model, "extend", tiled)
-        assert worst_step(model, BEAM) > 0.1
-
-
 class TestOracle:
     """Texts equal those of a loop without cache, batch, padding or library."""
 

@@ -73,11 +73,6 @@ class TestOracle:
         expected = [decode(objective, text, settings, 10, END) for text in texts(4)]
         assert run(objective, texts(4), "decoupled:greedy", 10) == expected
 
-    def test_the_memory_matters(self) -> None:
-        for kind in KINDS:
-            model = backbone(kind)
-            assert run(CacheLM(model), texts(6), "beam=4") != run(MLE(model), texts(6), "beam=4")
-
 
 class TestBatch:
     """A row's text does not depend on its company."""
@@ -155,11 +150,6 @@ class TestEnd:
         found = run(EndsAfter(model, (3, END)), texts(4), "greedy")
         assert [len(row) for row in found] == [0, 1, 2, 3]
 
-    def test_no_end_token(self) -> None:
-        model = backbone("gpt2", eos_token_id=None)
-        for decoding in ("greedy", "beam=3", "topk=3"):
-            assert {len(row) for row in run(MLE(model), texts(3), decoding, 7, seeds=range(3))} == {7}
-
 
 class TestPrecision:
     @pytest.mark.parametrize(
@@ -210,19 +200,6 @@ class TestLeavesNothingBehind:
             run(objective, texts(2), "decoupled:greedy")
         assert all(module.training for module in objective.modules())
 
-    def test_no_trace_in_the_model(self) -> None:
-        objective = MLE(backbone("gpt2"))
-        names, config = list(objective.state_dict()), objective.backbone.model.config.to_dict()
-        run(objective, texts(2), "beam=2")
-        assert list(objective.state_dict()) == names
-        assert objective.backbone.model.config.to_dict() == config
-
-    def test_no_global_random_numbers(self) -> None:
-        objective = MLE(backbone("gpt2"))
-        before = torch.get_rng_state()
-        run(objective, texts(2), "topk=3", seeds=[1, 2])
-        assert torch.equal(torch.get_rng_state(), before)
-
 
 class TestRefused:
     def test_right_padded_prompts(self) -> None:
@@ -243,10 +220,6 @@ class TestRefused:
         assert run(objective, given, "greedy+no_repeat_ngram=1", most) is not None
         with pytest.raises(UsageError, match="64 positions"):
             run(objective, given, "greedy", most + 1)
-
-    def test_cropping(self) -> None:
-        with pytest.raises(NotImplementedError, match="assisted"):
-            RowCache(backbone("gpt2").model.config).crop(-1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,8 +12,6 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 from bench.decodings.core.decoding import Decoding
-from bench.generation.row_cache import RowCache
-from bench.models.backbones import causal
 from bench.models.core.objective import Objective
 from tests.bench.generation.decoded import counted, one, run
 from tests.bench.generation.decoding_oracle import next_token
@@ -105,51 +103,3 @@ class TestStepwise:
             ids = torch.tensor([text])
             alone = model.states({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).hidden
             torch.testing.assert_close(together[row, -alone.shape[1] :], alone[0], rtol=0, atol=1e-10)
-
-
-class TestStepwiseIsAlive:
-    """The comparison above fails, by nats, for each of the mistakes it is there for."""
-
-    def nats(self, kind: str, decoding: str = "beam=4") -> float:
-        return worst_step(CacheLM(backbone(kind, dtype=torch.float64)), texts(4, 3), decoding)
-
-    def test_memory_not_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: super(RowCache, self).reorder_cache(beams))
-        assert self.nats("gpt2") > 0.1
-
-    def test_nothing_reordered(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(RowCache, "reorder_cache", lambda self, beams: None)
-        assert min(self.nats(kind, "beam=3") for kind in KINDS) > 0.1
-
-    def test_memory_mask_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(causal, "both_real", lambda mask: torch.ones_like(mask[:, 1:], dtype=torch.bool))
-        assert self.nats("gpt2", "greedy") > 0.1
-
-    def test_positions_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        extend = causal.Causal.extend
-
-        def without(self: Any, step: Any) -> Any:
-            start = step.cache.get_seq_length()
-            places = torch.arange(start, start + step.ids.shape[1]).expand_as(step.ids)
-            return extend(self, type(step)(step.ids, step.cache, step.mask, places))
-
-        monkeypatch.setattr(causal.Causal, "extend", without)
-        assert self.nats("gpt2", "greedy") > 0.1
-
-    def test_memory_of_the_last_token_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What the released HistAlign decoding does."""
-        rows = causal.last_slice
-        monkeypatch.setattr(
-            causal, "last_slice", lambda last, *memory, history: rows(last, *(part[:, -1:] for part in memory))
-        )
-        assert self.nats("gpt2", "greedy") > 0.1
-
-    def test_source_tiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What the released HistAlign code does instead of repeating each row for its beams."""
-        repeat = Tensor.repeat_interleave
-
-        def tile(self: Tensor, repeats: int, dim: int) -> Tensor:
-            return self.repeat(repeats, *[1] * (self.ndim - 1)) if self.ndim == 2 else repeat(self, repeats, dim=dim)
-
-        monkeypatch.setattr(Tensor, "repeat_interleave", tile)
-        assert self.nats("bart") > 0.1

@@ -15,7 +15,6 @@ from tests.metrics.diversity_cases import (
     golden,
     plain_self_bleu,
     self_bleu,
-    self_bleu_of_each,
     zipf_texts,
 )
 
@@ -87,21 +86,6 @@ def test_an_order_that_no_text_has_is_not_defined(definition):
     one, two, three = self_bleu([[1, 2], [1, 2]], 3, definition)
     assert (one, two) == (pytest.approx(100), pytest.approx(100))
     assert three is None
-
-
-def test_short_and_empty_texts_among_long_ones_keep_the_authors_values():
-    texts = [[1, 2, 3], [1, 2, 3], [1], []]
-    scores = self_bleu_of_each(texts, 2, "original")
-    assert scores[:, 0].tolist() == pytest.approx([1, 1, 1, 0])
-    assert scores[2, 1] == pytest.approx(math.sqrt(0.1))  # no pair at all: 0.1 of 1
-    assert self_bleu_of_each(texts, 2)[2, 1] == pytest.approx(1e-50)
-
-
-def test_equal_texts_are_wholly_alike_and_disjoint_ones_not_at_all():
-    assert self_bleu([[1, 2, 3, 4, 5]] * 3) == pytest.approx([100] * 4)
-    disjoint = [[1, 2, 3, 4], [5, 6, 7, 8]]
-    assert self_bleu(disjoint, 4, "original") == [0, 0, 0, 0]
-    assert max(self_bleu(disjoint, 4)) < 1e-90
 
 
 # Properties

@@ -86,29 +86,6 @@ def test_only_the_first_20_arcs_are_looked_at(balanced):
     assert len(first) == 20
 
 
-def test_how_a_pair_is_read(balanced):
-    tokenizer = balanced.tokenizer
-    ids, (start, end) = tokenizer.convert_tokens_to_ids, (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    summary = Parsed(("roses", "", "fell"), (Arc(0, 2, "nsubj"), Arc(1, 2, "x"), Arc(2, 0, "y")))
-    one = encoded_arcs(ids(["the", "river"]), summary, tokenizer)
-    pieces = tokenizer.tokenize("roses")
-    assert len(pieces) > 1
-    assert one["input_ids"] == [start, *ids(["the", "river"]), end, *ids(pieces), ids("fell"), end]
-    last, fell = 3 + len(pieces), 4 + len(pieces)  # an arc of a word that is no piece is left out
-    assert (one["children"], one["heads"]) == ([last, fell], [fell, last])
-
-
-def test_a_long_source_is_cut_as_the_authors_do(balanced):
-    summary = Parsed(("the", "river", "rose"), (Arc(1, 2, "nsubj"),))
-    fits = encoded_arcs([7] * 506, summary, balanced.tokenizer)
-    cut = encoded_arcs([7] * 507, summary, balanced.tokenizer)
-    assert (len(fits["input_ids"]), len(cut["input_ids"])) == (512, 510)
-    for one in (fits, cut):
-        assert [
-            one["input_ids"][i] for i in (*one["children"], *one["heads"])
-        ] == balanced.tokenizer.convert_tokens_to_ids(["river", "rose"])
-
-
 def test_a_summary_longer_than_the_model_loses_its_end(balanced):
     summary = Parsed(("rose",) * 600, (Arc(0, 508, "x"), Arc(0, 509, "x"), Arc(599, 3, "x")))
     one = encoded_arcs([7] * 300, summary, balanced.tokenizer)

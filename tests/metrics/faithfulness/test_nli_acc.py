@@ -188,51 +188,6 @@ def test_batched_is_single(verifier):
     assert sum(verdicts) == 4
 
 
-@pytest.mark.parametrize("kind", ["sdpa", "eager"])
-def test_every_attention_obeys_the_mask(folder, kind):
-    model = load_nli(str(folder)).model
-    model.BASE.set_attn_implementation(kind)
-    model.BASE.encoder.layer = model.BASE.encoder.layer[:1]  # through a second layer a row sees rows by the statement
-    states = []
-    model.BASE.register_forward_hook(lambda *given: states.append(given[2].last_hidden_state[0]))
-    block = torch.tensor([[0, 0, 1, 1, 2, 2, 3, 3, -1]])
-    for changed in ([], [0], [2], [4], [6], [8]):
-        ids = torch.arange(10, 19)[None]
-        ids[0, changed] = 30
-        with torch.inference_mode():
-            model(ids, block, torch.full_like(block, -1))
-    same = [[bool(torch.allclose(after[i], states[0][i], atol=1e-6)) for i in (1, 3, 5, 7)] for after in states[1:]]
-    assert same == [  # what reads: statement, title, rows 1 and 2
-        [False, True, False, False],  # the statement changed
-        [False, False, False, False],  # the title
-        [False, True, False, True],  # row 1
-        [False, True, True, False],  # row 2
-        [True, True, True, True],  # padding
-    ]
-
-
-def test_what_the_model_is_given(verifier):
-    tokenizer = verifier.tokenizer
-    table = TableText(["Region", "length"], [["Aldra", "10"], ["sorn", "3"]])
-    (given,) = encoded_statements([Linked(table, (1, 0), "The Rivers")], ["The Aldra [SEP]rose"], tokenizer)
-    text = tokenizer.decode(given["input_ids"])
-    assert text.startswith(
-        "[CLS] the aldra rose [SEP] title is : the rivers. row 1 is : length is 10, region is aldra,"
-    )
-    assert text.endswith("row 2 is : length is 3, region is sorn,")
-    assert [given["block"].count(i) for i in range(2)] == [
-        len(tokenizer.tokenize(part)) for part in ("[CLS] the aldra rose [SEP]", "title is : the rivers .")
-    ]
-    assert list(dict.fromkeys(given["block"])) == [0, 1, 2, 3]
-    assert [number for number in dict.fromkeys(given["cell"]) if number >= 0] == [0, 1, 2, 3]
-    assert tokenizer.decode([i for i, cell in zip(given["input_ids"], given["cell"], strict=True) if cell == 2]) == (
-        "length is 3,"
-    )
-    for column in (2, -1):
-        with pytest.raises(ValueError, match="expected columns 0 to 1, got "):
-            encoded_statements([Linked(table, (column,), "a")], ["a"], tokenizer)
-
-
 def test_unused_weights_may_be_there_or_not(folder, copy, tmp_path):
     whole = load_nli(str(folder))
     kept = tiny_nli.changed(copy, lambda weights: {

@@ -85,16 +85,6 @@ def test_the_options_of_a_checkpoints_tokenizer_count(folder, options):
         alike(tokenizer, table, SENTENCES, longest)
 
 
-def test_cells_are_cut_before_rows_are_dropped(tokenizer):
-    table = TableText(["a"], [["one two three"]] * 40)
-    once = TapasTable(table, tokenizer)
-    assert once.fit(200) == (40, 3)
-    assert once.fit(100) == (40, 2)
-    assert once.fit(50) == (40, 1)
-    assert once.fit(11) == (10, 1)
-    alike(tokenizer, table, SENTENCES, 60)
-
-
 def test_too_many_columns_and_uneven_rows_are_refused(folder):
     tokenizer = TapasTokenizer.from_pretrained(folder, max_column_id=4)
     alike(tokenizer, TableText(["a"] * 3, [["7"] * 3]), SENTENCES[:2])

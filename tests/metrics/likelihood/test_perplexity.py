@@ -34,11 +34,6 @@ def test_a_uniform_model_over_eight_tokens():
     assert perplexity(rows, "byte") == pytest.approx(2.0, rel=1e-15)  # three bytes a token
 
 
-def test_texts_are_pooled_not_averaged():
-    rows = [row(math.log(2), 1), row(3 * math.log(16), 3)]
-    assert perplexity(rows) == pytest.approx(2 ** ((1 + 12) / 4))
-
-
 def test_the_sum_is_exact_in_any_order():
     rows = [row(1e16), row(1.0), row(1.0), row(-1e16)]  # added one by one, both ones are lost in some orders
     assert {perplexity(order) for order in itertools.permutations(rows)} == {math.exp(0.5)}

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.backbones.recurrent.bilstm import BiLSTM
-from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack, variational_dropout
+from bench.models.backbones.recurrent.lstm import BiLSTMStack
 from bench.models.core.states import States, slices
 from bench.models.mle import MLE
 from tests.models.plain_bilstm import plain_states
-from tests.models.tiny_bilstm import EXEMPLARS, VOCABULARY, WIDTH, collate, texts, tiny
+from tests.models.tiny_bilstm import EXEMPLARS, collate, texts, tiny
 
 DESIGNS = [
     {"exemplar": exemplar, "input_feeding": feeding, "released": released}
@@ -91,13 +91,6 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 
 class TestExemplars:
-    @pytest.mark.parametrize("exemplar", EXEMPLARS)
-    @pytest.mark.parametrize("released", [False, True])
-    def test_another_one(self, exemplar: str, released: bool) -> None:
-        model = tiny(exemplar=exemplar, released=released)
-        own, swapped = (everything(model, collate(SOURCES, given, TARGETS))[1] for given in (READ, READ[::-1]))
-        assert torch.equal(own, swapped) == (exemplar in ("none", "constant"))
-
     @pytest.mark.parametrize("exemplar", ["attend", "adapt", "both"])
     def test_missing(self, exemplar: str) -> None:
         with pytest.raises(UsageError, match=f"exemplar={exemplar} reads an exemplar .* adadec"):
@@ -123,18 +116,6 @@ class TestCopying:
         assert (padding < -1e30).all()
         assert padding.isfinite().all()
 
-    def test_off(self) -> None:
-        model = tiny(copy=False, exemplar="both")
-        states = model.states(collate(SOURCES, READ, TARGETS))
-        assert (states.copying, states.copy_tokens, model.copies) == (None, None, False)
-        assert tiny().copies
-
-    def test_memory_is_the_source(self) -> None:
-        states = tiny(exemplar="both").states(collate(SOURCES, READ, TARGETS))
-        assert torch.equal(states.memory_tokens, collate(SOURCES, None)["input_ids"])
-        assert states.memory.shape == (*states.memory_tokens.shape, WIDTH)
-        assert torch.equal(states.readable[:, 0], collate(SOURCES, None)["attention_mask"] > 0)
-
 
 class TestGradients:
     @pytest.mark.parametrize("options", [*DESIGNS, {"copy": False, "exemplar": "both"}, {"tied": False}])
@@ -154,40 +135,6 @@ class TestGradients:
         slow = torch.cat([nll for _, nll in MLE(model).nll(states)]).sum()
         found, expected = (torch.autograd.grad(t, list(model.parameters()), retain_graph=True) for t in (fast, slow))
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-
-
-class TestHead:
-    def test_tied(self) -> None:
-        model = tiny()
-        head = model.linear_head()
-        assert head is not None
-        assert head.weight is model.embedding()
-        assert head.bias is not None
-        hidden = torch.randn(3, WIDTH, dtype=torch.float64)
-        close(model.head(hidden), hidden @ model.embedding().T + head.bias)
-        assert (model.vocabulary_size, model.width) == (VOCABULARY, WIDTH)
-
-
-class TestParameters:
-    def test_adaptive_cell(self) -> None:
-        """The paper's Gigaword decoder with input feeding, by hand."""
-        maps = {"u_input": 524_288, "v_input": 262_144, "u_hidden": 262_144, "v_hidden": 262_144, "bias": 262_144}
-        cell = AdaptiveLSTM(512, 256, 256)
-        assert {name: p.numel() for name, p in cell.named_parameters()} == maps
-        assert count(cell) + 256 * 256 == 1_638_400  # with C behind the released tanh layer
-        assert count(LSTM(512, 256)) == 787_456
-
-
-def count(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
-class TestDropout:
-    def test_one_mask_for_all_positions(self) -> None:
-        found = variational_dropout(torch.ones(3, 50, 8), 0.5, True)
-        assert torch.equal(found, found[:, :1].expand_as(found))
-        assert set(found.unique().tolist()) == {0.0, 2.0}
-        assert not torch.equal(found[0], found[1])
 
 
 class TestPrecision:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bench.config.decoding import parse
-from bench.errors import DataError, MissingError, UsageError
+from bench.errors import DataError, UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.recurrent.bilstm import bilstm
@@ -80,12 +80,6 @@ class TestGlove:
         assert model.model.get_output_embeddings().weight.requires_grad
         assert equal(model, make(glove=vectors(tmp_path, lines), **WORDS))
 
-    def test_training_leaves_them(self, tmp_path: Path) -> None:
-        model = make(glove=vectors(tmp_path, "Oslo 1 2 3\n"), exemplar="adapt", **WORDS)
-        MLE(model).loss(model.states(collate([[5, 6]], [[7]], [[8, 2]]))).total.backward()
-        assert model.embedding().grad is None
-        assert all(p.grad is not None for p in model.parameters() if p.requires_grad)
-
     @pytest.mark.parametrize(
         ("lines", "kind", "message"),
         [
@@ -100,10 +94,6 @@ class TestGlove:
         with pytest.raises(kind, match=message) as caught:
             make(glove=vectors(tmp_path, lines), **WORDS)
         assert "\n" not in str(caught.value)
-
-    def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(MissingError, match=r"no word vectors at .*absent.txt"):
-            make(glove=str(tmp_path / "absent.txt"), **WORDS)
 
 
 class TestRefused:

@@ -15,14 +15,11 @@ from transformers import (
     GPT2LMHeadModel,
     MambaConfig,
     MambaForCausalLM,
-    T5Config,
-    T5ForConditionalGeneration,
 )
 
 from bench.cells.make import make
 from bench.errors import UsageError
 from bench.models.backbones import BACKBONES, BackboneEntry, hub, pretrained
-from bench.models.backbones.encoder_decoder import T5
 from bench.models.backbones.pretrained import Pretrained, resolved
 from bench.models.core.objective import Objective
 from bench.tasks.encode.bpe import train_bpe
@@ -44,11 +41,8 @@ def save(kind: str, folder: Path) -> Path:
     model: Any
     if kind == "gpt2":
         model = GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=16, n_layer=1, n_head=2, **ids))
-    elif kind == "mamba":
-        model = MambaForCausalLM(MambaConfig(hidden_size=16, num_hidden_layers=1, initializer_range=0.5, **ids))
     else:
-        sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "decoder_start_token_id": 0}
-        model = T5ForConditionalGeneration(T5Config(**sizes, **ids))
+        model = MambaForCausalLM(MambaConfig(hidden_size=16, num_hidden_layers=1, initializer_range=0.5, **ids))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -135,15 +129,3 @@ def test_a_family_whose_cache_is_not_ours_is_refused_by_name(tmp_path: Path) -> 
     folder = save("mamba", tmp_path / "mamba")
     with pytest.raises(UsageError, match=r"\(family mamba, MambaForCausalLM\) is refused: generation with its cache"):
         made(str(folder))
-
-
-def test_t5_trains_and_is_scored(tmp_path: Path) -> None:
-    folder = save("t5", tmp_path / "t5")
-    objective = made(str(folder))
-    assert isinstance(objective.backbone, T5)
-    assert objective.backbone.pretrained == Pretrained()
-    results = tmp_path / "results"
-    ended = call(*ASKED, "--backbone", str(folder), "--results", str(results), *SHORT)
-    assert ended.code == 0, ended.err
-    (record,) = results.glob("*/*/*/trained.json")
-    assert "hub" not in json.loads(record.read_text())["content"]["model"]

@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import STRETCH, PlainHead, largest
@@ -82,23 +81,6 @@ def test_leaves_in_any_order(names: Sequence[str], monkeypatch: pytest.MonkeyPat
     torch.testing.assert_close(fused, plain, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("beta", [0.7, 1.0, 3.0])
-def test_leaves_are_what_they_say(beta: float) -> None:
-    """Sums over the vocabulary, written out; a head that is asked twice gives one leaf."""
-    head = FusedHead(LOGITS.clone)
-    q = (LOGITS / beta).softmax(1)
-    torch.testing.assert_close(head.mean().detach(), LOGITS.sum(1) / 7)
-    torch.testing.assert_close(head.mean(WEIGHTS).detach(), (LOGITS * WEIGHTS).sum(1))
-    torch.testing.assert_close(head.expected_at(beta).detach(), (q * LOGITS).sum(1))
-    torch.testing.assert_close(head.lse_at(beta).detach(), (LOGITS / beta).exp().sum(1).log())
-    assert head.lse_at(beta) is head.lse_at(beta)
-    p = LOGITS.softmax(1)
-    torch.testing.assert_close(head.nll(head.at(INDEX[:, 0])).detach(), -p.log().gather(1, INDEX[:, :1]).squeeze(1))
-    torch.testing.assert_close(head.expected_of(VALUES[:5]).detach(), (p * VALUES[:5]).sum(1))
-    torch.testing.assert_close(head.weighted(halved_squares).detach(), LOGITS.pow(3).sum(1) / 2)
-    torch.testing.assert_close((head.lse - head.expected).detach(), -(p * p.log()).sum(1))
-
-
 def test_a_certain_token_keeps_its_digits() -> None:
     """log(1 + 3 exp(-34)) is below the last digit of 34."""
     logits = torch.tensor([[0.0, 34.0, 0.0, 0.0]], dtype=torch.float64)
@@ -134,14 +116,6 @@ def test_logits_far_below_the_peak() -> None:
     torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("beta", [0.0, -1.0])
-def test_a_temperature_is_above_zero(beta: float) -> None:
-    for head in (PlainHead(LOGITS), FusedHead(LOGITS.clone)):
-        for ask in (head.lse_at, head.expected_at):
-            with pytest.raises(UsageError, match="a temperature above 0, not by"):
-                ask(beta)
-
-
 @pytest.mark.parametrize("tokens", [3, 2 * STRETCH, 4 * STRETCH, 4 * STRETCH + 7])
 def test_largest(tokens: int) -> None:
     """The lowest column of those that tie, within a stretch, across stretches and behind the last one."""
@@ -174,14 +148,6 @@ def test_products_over_slices(with_bias: bool) -> None:
     if with_bias:
         assert products.of_bias is not None
         torch.testing.assert_close(products.of_bias, LOGITS.sum(0), rtol=1e-12, atol=1e-12)
-
-
-def test_a_frozen_head_gets_no_gradient() -> None:
-    products = Products(LinearHead(torch.ones(7, 3)), 5)
-    products.logits(torch.ones(5, 3))
-    products.backward(torch.ones(5, 3), torch.ones(5, 7), torch.empty(5, 3))
-    assert products.of_weight is None
-    assert products.of_bias is None
 
 
 class TestCopying:

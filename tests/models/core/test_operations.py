@@ -15,7 +15,7 @@ from bench.models.core.cpu_copy import kept_arrays, moved
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
-from tests.models import still, tiny_bilstm
+from tests.models import still
 from tests.operations import counted
 from tools.heads import Size, has_head, objective_of
 
@@ -102,18 +102,6 @@ def test_no_body_waits(kind: str, padded: bool) -> None:
     assert torch.equal(found.hidden[real], expected.hidden[real])
 
 
-@pytest.mark.parametrize("exemplar", tiny_bilstm.EXEMPLARS)
-@pytest.mark.parametrize("name", ["seq2seq", "histalign", "trime"])
-def test_no_recurrent_model_waits(name: str, exemplar: str) -> None:
-    """A model that copies takes the plain path; its body and its losses do not wait either."""
-    objective = find_method(name).objective(tiny_bilstm.tiny(exemplar=exemplar, input_feeding=True)).train()
-    sources, exemplars, targets = (tiny_bilstm.texts(4, seed) for seed in (0, 1, 2))
-    batch = known(tiny_bilstm.collate(sources, exemplars, targets))
-    with counted() as operations:
-        objective.loss(objective.backbone.states(batch)).total.backward()
-    assert dict(operations.waits) == {}
-
-
 class TestKeptArrays:
     def test_only_of_the_tensor_that_was_copied(self) -> None:
         """Labels that were changed after the batch was moved are read from their tensor."""
@@ -132,12 +120,3 @@ class TestKeptArrays:
         assert arrays is not None
         assert (arrays[0] == batch["labels"].numpy()).all()
         assert objective.transfer_batch_to_device(None, torch.device("cpu"), 0) is None
-
-    def test_arrays_equal_the_tensors(self) -> None:
-        """What a backbone says of a batch on the CPU is what its tensors say."""
-        for kind in still.KINDS:
-            states = still.backbone(kind).states(known(still.batch(kind)))
-            cpu = states.on_cpu()
-            assert cpu is states.cpu
-            for name in ("targets", "memory_tokens", "readable"):
-                assert torch.equal(torch.from_numpy(getattr(cpu, name).copy()), getattr(states, name))

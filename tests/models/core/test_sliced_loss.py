@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,18 +13,17 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bench.models.backbones.backbone import Backbone, Batch, LinearHead
+from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core import head as head_module
 from bench.models.core import sliced_loss as slices_module
-from bench.models.core.head import Head, PlainHead
 from bench.models.core.objective import Objective
-from bench.models.core.sliced_loss import summed, summed_by_head
+from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, States, TokenSlice, slice_indices, slice_of, slices
-from bench.models.functional.cache import cache_log_sums_, cache_nll_of
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
 from tests.bench.generation import tiny_decoders as tiny
+from tests.models import still
 
 LIMITS = [3, 7, 512]
 KINDS = ["gpt2", "bart"]
@@ -41,18 +40,10 @@ def batch_of(kind: str, counts: list[int], seed: int = 0) -> Batch:
     sources = tiny.texts(len(counts), seed)
     generator = torch.Generator().manual_seed(seed + 1)
     targets = [torch.randint(5, 40, (count,), generator=generator).tolist() for count in counts]
-    rows = sources if kind == "bart" else [s + t for s, t in zip(sources, targets, strict=True)]
-    labels = targets if kind == "bart" else [[IGNORED] * len(s) + t for s, t in zip(sources, targets, strict=True)]
-    return {
-        "input_ids": padded(rows, 0),
-        "attention_mask": padded([[1] * len(row) for row in rows], 0),
-        "labels": padded(labels, IGNORED),
-    }
-
-
-def padded(rows: list[list[int]], fill: int) -> Tensor:
-    longest = max(1, *map(len, rows))
-    return torch.tensor([row + [fill] * (longest - len(row)) for row in rows])
+    if kind == "bart":
+        return still.rows_of(sources, targets)
+    pairs = [*zip(sources, targets, strict=True)]
+    return still.rows_of([s + t for s, t in pairs], [[IGNORED] * len(s) + t for s, t in pairs])
 
 
 UNEVEN = [5, 1, 0, 9, 2]
@@ -118,18 +109,6 @@ class TestEqualsPlain:
                 gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
             )
 
-    @pytest.mark.parametrize("method", METHODS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_frozen_embeddings(self, kind: str, method: str) -> None:
-        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
-        objective.backbone.embedding().requires_grad_(False)
-        wanted = gradients(objective, all_at_once(objective, objective.backbone.states(batch)))
-        found = summed(objective.backbone.states(batch), objective.position_loss, objective.head_parameters(), 3)
-        actual = gradients(objective, found.total)
-        assert not any("wte" in name or "shared" in name for name in actual)
-        for name, gradient in actual.items():
-            torch.testing.assert_close(gradient, wanted[name], rtol=1e-10, atol=1e-10)
-
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_scale_of_backward(self, kind: str) -> None:
         """The incoming gradient multiplies what forward has found; once, because it does so in place."""
@@ -145,18 +124,6 @@ class TestEqualsPlain:
         torch.testing.assert_close(thrice, 3 * once, rtol=1e-12, atol=1e-12)
         with pytest.raises(RuntimeError, match="can be differentiated once"):
             torch.autograd.grad(total, objective.backbone.embedding())
-
-    @pytest.mark.parametrize("method", METHODS)
-    def test_without_gradients(self, method: str) -> None:
-        objective, batch = made("gpt2", method), batch_of("gpt2", UNEVEN)
-        expected = objective.loss(objective.backbone.states(batch))
-        with torch.no_grad():
-            found = objective.loss(objective.backbone.states(batch))
-        assert not found.total.requires_grad
-        torch.testing.assert_close(found.total, expected.total.detach(), rtol=1e-12, atol=1e-12)
-        assert found.terms.keys() == expected.terms.keys()
-        for name, value in found.terms.items():
-            torch.testing.assert_close(value, expected.terms[name], rtol=1e-12, atol=1e-12)
 
     @pytest.mark.parametrize("limit", LIMITS)
     @pytest.mark.parametrize("method", METHODS)
@@ -184,48 +151,6 @@ class TestEqualsPlain:
         head = next(name for name, p in objective.named_parameters() if p is objective.backbone.embedding())
         atol = 2e-2 * wanted[head].abs().max().item()
         torch.testing.assert_close(actual[head], wanted[head], rtol=0, atol=atol)
-
-
-class TestGradcheck:
-    @pytest.mark.parametrize("fast", [False, True])
-    def test_hidden_memory_and_head(self, fast: bool) -> None:
-        """Both paths against finite differences, memory apart from hidden as in an encoder-decoder model."""
-        generator = torch.Generator().manual_seed(0)
-
-        def draw(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
-
-        inputs = hidden, memory, weight, bias = draw(2, 5, 4), draw(2, 3, 4), draw(7, 4), draw(7)
-        targets = torch.tensor([[1, 2, IGNORED, 4, 5], [IGNORED, 6, 1, IGNORED, IGNORED]])
-        tokens = torch.tensor([[1, 2, 1], [6, 0, 1]])
-        readable = torch.ones(2, 5, 3, dtype=torch.bool)
-        readable[1, :, 0] = False
-
-        def by_head(rows: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
-            everywhere = torch.arange(3).expand(len(rows), 3)
-            read = cache_log_sums_(rows.similarity(), rows.readable, everywhere, rows.positive)
-            several = head.at(torch.stack([rows.targets, rows.targets, 0 * rows.targets], 1)).square().sum(1)
-            return cache_nll_of(head.lse, head.at(rows.targets), *read) + several, {}
-
-        def total() -> Tensor:
-            states = States(hidden, targets, memory, tokens, readable, tokens > 0)
-            if fast:
-                return summed_by_head(states, by_head, LinearHead(weight, bias, torch.arange(7.0)), [], 3).total
-            offset = bias + torch.arange(7.0)
-            return summed(
-                states, lambda rows: by_head(rows, PlainHead(rows.hidden @ weight.T + offset)), [weight, bias], 3
-            ).total
-
-        for tensor, gradient in zip(inputs, torch.autograd.grad(total(), inputs), strict=True):
-            expected, flat = torch.zeros_like(gradient).flatten(), tensor.detach().view(-1)
-            for at in range(len(flat)):
-                there = float(flat[at])
-                flat[at] = there + 1e-6
-                above = total().detach()
-                flat[at] = there - 1e-6
-                expected[at] = (above - total().detach()) / 2e-6
-                flat[at] = there
-            torch.testing.assert_close(gradient.flatten(), expected, rtol=1e-6, atol=1e-6)
 
 
 class TestOwnParameters:
@@ -274,12 +199,6 @@ class Largest(TorchDispatchMode):
         return out
 
 
-@contextmanager
-def watched() -> Iterator[Largest]:
-    with Largest() as seen:
-        yield seen
-
-
 class TestMemory:
     """B x T = 8 x 60 positions and 2,003 tokens: a full table of scores would have 961,440 entries."""
 
@@ -294,7 +213,7 @@ class TestMemory:
         generator = torch.Generator().manual_seed(0)
         ids = torch.randint(5, self.TOKENS, (6, 257), generator=generator)
         batch: Batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
-        with torch.no_grad() if what == "evaluation" else nullcontext(), watched() as seen:
+        with torch.no_grad() if what == "evaluation" else nullcontext(), Largest() as seen:
             states = objective.backbone.states(batch)
             if what == "training":
                 objective.loss(states).total.backward()
@@ -344,17 +263,6 @@ class TestBlocks:
                 assert [int(t) for t in rows.earlier[at] if t != IGNORED] == before
                 expected = states.memory[row] @ states.hidden[row, place] / tiny.WIDTH**0.5
                 torch.testing.assert_close(rows.similarity()[at], expected, rtol=1e-10, atol=1e-10)
-
-    @pytest.mark.parametrize("counts", [UNEVEN, [4, 4, 4]])
-    def test_positions_taken_in_another_order(self, counts: list[int]) -> None:
-        """A loss may look at some positions of a slice, in any order."""
-        states = made("gpt2", "mle").backbone.states(batch_of("gpt2", counts))
-        (rows,) = slices(states, 512)
-        index = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
-        taken = rows.take(index)
-        for name in ("hidden", "targets", "readable", "memory_tokens", "earlier", "positive"):
-            assert torch.equal(getattr(taken, name), getattr(rows, name)[index])
-        torch.testing.assert_close(taken.similarity(), rows.similarity()[index], rtol=1e-12, atol=1e-12)
 
 
 def test_the_buffer_of_logits_is_freed_with_its_loss(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from bench.models.functional.adaptive_lstm import (
     AdaptiveWeights,
@@ -76,36 +75,6 @@ class TestMatrices:
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-13)
         for name, ours, theirs in zip(NAMES, *gradients, strict=True):
             torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12, msg=name)
-
-    @pytest.mark.parametrize("part", [0, 1])
-    def test_gradient_of_one_result_alone(self, part: int) -> None:
-        arguments = case()
-        ours = torch.autograd.grad(run(*arguments)[part].sum(), arguments)
-        theirs = torch.autograd.grad(
-            materialised(*arguments[:4], AdaptiveWeights(*arguments[4:]))[part].sum(), arguments
-        )
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
-
-    def test_gradcheck(self) -> None:
-        assert torch.autograd.gradcheck(run, case(2, 3, 3, 4, 5))
-
-    def test_nothing_of_that_size_is_built(self) -> None:
-        rows, steps, width = 64, 3, 32
-        arguments = case(rows, steps, width, width, width)
-
-        class Largest(TorchDispatchMode):
-            numel = 0
-
-            def __torch_dispatch__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-                result = call(*args, **(kwargs or {}))
-                for part in result if isinstance(result, (tuple, list)) else (result,):
-                    if isinstance(part, Tensor):
-                        self.numel = max(self.numel, part.numel())
-                return result
-
-        with Largest() as largest:
-            run(*arguments)[0].sum().backward()
-        assert largest.numel == rows * steps * 4 * width < rows * width * width
 
 
 class TestSteps:

@@ -12,14 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.config.decoding import parse
-from bench.decodings.samplers import TopK
-from bench.errors import UsageError
-from bench.models.core.run_context import RunContext
-from bench.models.core.states import last_slice
 from bench.models.functional.decoupled import decoupled_log_probs
-from bench.models.functional.mefmax import mefmax
-from bench.models.mle import MLE
 
 FOLDER = Path(__file__).parents[2] / "golden" / "f2"
 CASES = sorted(path.stem for path in FOLDER.glob("f2_*.json"))
@@ -125,43 +118,3 @@ class TestCut:
         assert not found.isnan().any()
         assert (found[:, (classes == 2) | (torch.arange(60) == 0)] == -math.inf).all()
         torch.testing.assert_close(found.exp().sum(1), torch.ones(5, dtype=torch.float64))
-
-
-class FixedHead(torch.nn.Module):
-    """A backbone that is only a head: logits are the hidden states."""
-
-    architecture = "decoder-only"
-
-    def head(self, hidden: Tensor) -> Tensor:
-        return hidden
-
-
-class TestObjective:
-    def rows(self) -> tuple[Any, Tensor]:
-        log_probs, _ = random_case()
-        nothing = torch.zeros(5, 0, dtype=torch.int64)
-        return last_slice(log_probs, torch.zeros(5, 0, 60), nothing, nothing.bool()), log_probs
-
-    @pytest.mark.parametrize(
-        ("name", "cut"),
-        [
-            ("decoupled:topk=3", {"k": 3}),
-            ("decoupled:nucleus=0.9", {"p": 0.9}),
-            ("decoupled:greedy", {"greedy": True}),
-            ("decoupled:beam=4", {"greedy": True}),
-        ],
-    )
-    def test_decoupled(self, name: str, cut: dict[str, Any]) -> None:
-        rows, log_probs = self.rows()
-        objective = MLE(FixedHead())  # type: ignore[arg-type]
-        counts = (1000 / torch.arange(1, 61)).long().flip(0)
-        objective.setup_run(RunContext(token_counts=lambda: counts))
-        classes = mefmax(counts).of_token
-        assert len(classes.unique()) > 2
-        expected = decoupled_log_probs(log_probs, classes, **cut)
-        torch.testing.assert_close(objective.decode_log_probs(rows, parse(name)[0]), expected)
-
-    def test_counts_are_needed(self) -> None:
-        rows, _ = self.rows()
-        with pytest.raises(UsageError, match="token_counts"):
-            MLE(FixedHead()).decode_log_probs(rows, TopK(k=3, distribution="decoupled"))  # type: ignore[arg-type]

@@ -102,13 +102,3 @@ def test_large_counts() -> None:
     found = frequency_weights(frequency)
     assert found[0] == 0
     torch.testing.assert_close(found[2], 2 * found[1], **EXACT)
-
-
-class TestUntilEnd:
-    def test_several_end_tokens(self) -> None:
-        assert until_end(torch.tensor([[4, 8, 4], [9, 4, 4]]), [8, 9]).tolist() == [[4, -100, -100], [-100] * 3]
-
-    def test_start_only_in_front(self) -> None:
-        """Behind ignored positions too, and only one."""
-        tokens = torch.tensor([[-100, 1, 1, 5], [5, 1, 5, 5]])
-        assert until_end(tokens, [2], [1]).tolist() == [[-100, -100, 1, 5], [5, 1, 5, 5]]
