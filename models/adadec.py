@@ -70,7 +70,7 @@ class AdaDec(ReadsExemplar):
     """Maximum likelihood on a Seq2Seq with an adaptive decoder: the exemplar says how, the source says what.
 
     Source: Peng et al. 2019 section 3, eq. 8, 10 and 11, for all eight maps of an LSTM (section 3.3). The backbone's
-    `variant=released` is what the authors' code does otherwise.
+    `variant=released` follows the authors' code where it differs.
 
     Controls: `adadec.const`, the same decoder with one learned lambda for all rows, and `adadec.swapped`, another row's
     exemplar at test time. In the kept runs on Gigaword (10,000 pairs, 1.3M parameters, 1,500 steps, 5 seeds) there is

@@ -21,7 +21,7 @@ class ConfidencePenalty(Objective):
     Source: Pereyra et al. 2017, by its abstract and what others write of it (secondary; the paper itself was not read).
     Label smoothing is its mirror: 1 - eps of the likelihood and eps KL(u || p); this adds beta KL(p || u), u uniform.
 
-    Less confidence is what it is for; a temperature chosen on validation text gives that without training.
+    It is meant to make a model less confident; a temperature chosen on validation text does that without training.
 
     Args:
         backbone: any.

@@ -35,14 +35,14 @@ class EMO(Objective):
     nothing: only the gradient differs. With orthogonal embeddings d = 1 - p_y.
 
     The embedding is a frozen copy of the softmax weight of the model that training starts from. On a random model the
-    distances would be noise, so the method is fine-tuned from maximum likelihood or runs on a pretrained backbone. Of a
-    head that is no matrix product it copies the input embedding.
+    distances would be noise, so the method is fine-tuned from maximum likelihood or runs on a pretrained backbone.
+    Where the head is no matrix product, the input embedding is copied.
 
     Variants: `paper` divides by d; `released` by d + 1e-10, so that the second half has no weight where the model is
     certain. The 1e-15 by which the released code smooths the one-hot target is below float32 and left out.
 
     Controls: `mle.continued`, the same steps of maximum likelihood, and `emo.shuffled`, where each token has the
-    embedding of another one: what is left of a gain then is not due to the meaning of tokens.
+    embedding of another one: a gain that remains there is not due to the meaning of tokens.
 
     Args:
         backbone: any.

@@ -73,7 +73,7 @@ class Entmax(Objective):
         return entmax_loss(head, tokens.targets, self.alpha), {}
 
     def remarks(self) -> list[str]:
-        """That likelihoods are smoothed."""
+        """Say that likelihoods are smoothed."""
         return [
             f"likelihoods are of (p + {self.eps:g}) / (1 + {self.eps:g} V), since p has zeros: they depend on that "
             f"number, and are not to be compared with other rows'"

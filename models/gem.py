@@ -24,7 +24,7 @@ class GEM(Objective):
 
     With h linear the gradient is softmax(z / beta) - 1 at the target. That is the gradient of beta times the
     cross-entropy under logits z / beta: maximum likelihood for a model that is then evaluated at temperature 1 / beta
-    (1.43 for 0.7). The control `mle.tempered` is that model without GEM, and must stand beside it.
+    (1.43 for 0.7). The control `mle.tempered` is that model, trained without GEM.
 
     Variants:
 

@@ -1,4 +1,4 @@
-"""GOLD: policy gradient on the true texts: tokens that begin a likely rest of a text count more.
+"""GOLD: policy gradient on the true texts, where a token counts more if the rest of its text is likely.
 
 The functions are in `bench.models.functional.returns`.
 

@@ -175,11 +175,11 @@ class HistAlign(Objective):
         return released_ranking(similarity, ranks, positive, readable, self.margin, over, pairs.stops)
 
     def _ranks(self, tokens: TokenSlice, pairs: Paired) -> Tensor:
-        """Rank of each memory entry by the cosine between its token and the target, [k, M], of each one that is ranked.
+        """Rank the memory entries of each position by the cosine between their token and the target, [k, M].
 
         Args:
-            rows: the positions that have a pair.
-            pairs: of the slice they were taken from.
+            tokens: the k positions that have a pair.
+            pairs: of the slice that they were taken from.
         """
         order = cosine_order(pairs.targets, pairs.memory, self.backbone.embedding())  # [K, M]
         order = order.index_select(0, pairs.question)

@@ -1,6 +1,6 @@
 """mle.cache and mle.knn: a trained model mixed with what it reads from remembered states. Nothing is trained.
 
-What a trained cache must beat: the same model with a memory that nothing was trained for. The mixture is in
+A trained cache has to be better than this: the same model with a memory that no training prepared. The mixture is in
 `bench.models.functional.interpolation`. Its two numbers, lam and sharpness, are the best of a grid on validation text;
 lam = 0, the model alone, is on the grid.
 
@@ -76,7 +76,7 @@ class Interpolated(Objective):
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Choose lam and sharpness by the likelihood of validation text; ties go to the smaller ones.
 
-        Where there is more than `MOST_TARGETS`, batches from everywhere in it are read.
+        Where there are more than `MOST_TARGETS` targets, batches from everywhere in it are read.
 
         Returns:
             Both numbers, `at_edge` (whether one of them is the last that was tried, so that the best may lie beyond),

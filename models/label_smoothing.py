@@ -29,8 +29,8 @@ class LabelSmoothing(Objective):
     - `others`: eps is spread over the V - 1 other tokens. It is `uniform` with eps V / (V - 1).
     - `unigram`: u is how often each token is a training target.
 
-    Less confidence is what it is for; a temperature chosen on validation text gives that without training. That is its
-    control, `mle.calibrated`.
+    It is meant to make a model less confident; a temperature chosen on validation text does that without training, and
+    so is the control, `mle.calibrated`.
 
     Args:
         backbone: any.

@@ -86,12 +86,12 @@ class LossTruncation(Objective):
             )
 
     def training_note(self) -> str | None:
-        """That it begins as maximum likelihood, and for how long."""
+        """Say that training begins as maximum likelihood, and for how long."""
         needed = self.recent.min_count
         return f"maximum likelihood until the losses of {needed:,} rows are known; then rows are left out"
 
     def remarks(self) -> list[str]:
-        """That no row was left out, where the training ended before the first cut, or with it."""
+        """Say so where no row was left out, because training ended before the first cut or with it."""
         recent = self.recent
         if not recent.dropped:
             return []

@@ -1,8 +1,8 @@
 """mle.penalty, mle.min_p, mle.typical: what a decoder alone does for a model that maximum likelihood has trained.
 
-An objective that repeats less, or writes more diverse texts, must do so beside a decoder that costs nothing to train.
-The one number of the decoder is chosen on validation text: the one under which the share of different bigrams in what
-the model writes is nearest to that of the true texts, cut to the same lengths.
+An objective that repeats less, or writes more diverse texts, has to be better than a decoder that costs no training.
+Each decoder has one number, which is chosen on validation text: the one under which the share of different bigrams in
+what the model writes is nearest to that of the true texts, cut to the same lengths.
 
 Shapes: n positions, V vocabulary, W tokens written before.
 """

@@ -25,21 +25,21 @@ EXPANSION = 4
 
 
 class MTP(MLE):
-    """Cross-entropy on the next token, and on the ones behind it from the same state; a plain sum.
+    """The sum of the cross-entropies of the next token and of the tokens behind it, all predicted from one state.
 
     Source: Gloeckle et al. 2024 (arXiv 2404.19737). The body of the paper was not read: that the losses are summed
     without weights, that all heads share the softmax, and n = 4 are from memory, so no claim of the paper is tested.
 
     Two things are this suite's own. In the paper a head is a layer of a transformer; here it is a residual MLP on the
     state, which needs no attention mask and fits every backbone. And the first head is the trunk itself, so that the
-    model that is compared has the size and the cost of any other one. Its further heads are there in training only;
-    decoding several tokens at once with them is not.
+    model that is compared has the size and the cost of any other one. The further heads exist in training only; they do
+    not decode several tokens at once.
 
     A position without a target predicts nothing, and nothing is predicted where there is no target. The sum of all
     heads is divided by the targets of the first.
 
     Every head is a softmax over the vocabulary, so the loss costs as many times that of `mle` as there are heads, and
-    their MLPs. With `heads=1` it is `mle`, what it is compared with.
+    their MLPs. With `heads=1` it is `mle`, its control.
 
     Args:
         backbone: any that does not copy.

@@ -26,7 +26,7 @@ class SimCTG(Objective):
     Source: Su et al. 2022, "A Contrastive Framework for Neural Text Generation", read in the released loss
     (`simctg/lossfunction.py`), not in the paper; its number for the margin, 0.5, is from memory. Here the states of
     a text are those that predict a target, on both architectures; the released code takes every token that is no
-    padding, with those of a prompt. A text of one target has no pair and costs nothing.
+    padding, those of a prompt too. A text of one target has no pair and costs nothing.
 
     Variants:
 
@@ -35,8 +35,8 @@ class SimCTG(Objective):
     - `released`: the mean over the pairs of the whole micro-batch, still of states of one row. Long rows count more.
 
     Control: the paper decodes with contrastive search. `mle.contrastive` does so with the weights of `mle`. Give the
-    run `--decode contrastive_search=5` to see this method under the same search: what is left between the two is due to
-    the training.
+    run `--decode contrastive_search=5` to see this method under the same search: the difference that remains is due
+    to the training.
 
     Args:
         backbone: any.

@@ -41,7 +41,7 @@ class TaiLr(Objective):
 
     One method under four names. DFT, TaiLr with gamma = 1 and floor = 0, and MixCE with eta = 0 are one loss; its
     gradient is also that of 1 - p, power with k = 1. Their optimum is all mass on the most frequent continuation, so
-    perplexity and entropy have to suffer where many are right. gamma = 0, eta = 1 and k = 0 are maximum likelihood.
+    perplexity and entropy suffer where several are right. gamma = 0, eta = 1 and k = 0 are maximum likelihood.
 
     The script for Gigaword also smooths labels by 0.1, which is not here. The value of `power` is no likelihood, and
     those of the other forms fall as p falls to 0: a loss curve says little.

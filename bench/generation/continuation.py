@@ -21,6 +21,7 @@ from bench.decodings.core.penalties import blockers
 from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
+from bench.models.core.continuations import special_tokens
 from bench.models.core.objective import Objective
 from bench.models.core.states import History, TokenSlice
 
@@ -72,7 +73,7 @@ class Continuation:
         self.ids = ids  # [R, T]
         self.start = ids.shape[1]
         self.processors = [*blockers(decoding, self.start), *processors]
-        self.ends = end_tokens(config)
+        self.ends = frozenset(special_tokens(objective.backbone, "eos"))
         self.end_ids = ids.new_tensor(sorted(self.ends))
         self.ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)  # [R]
         self.copies = 1  # copies of each text, which are next to each other and belong to one row
@@ -230,11 +231,3 @@ def moved_part(part: Any, moved: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(part, Tensor):
         return moved(part)
     return type(part)(**{name: moved_part(value, moved) for name, value in part.items()})
-
-
-def end_tokens(config: Any) -> frozenset[int]:
-    """Return the tokens that end a text; none, one or several."""
-    ends = getattr(config, "eos_token_id", None)
-    if ends is None:
-        return frozenset()
-    return frozenset([ends] if isinstance(ends, int) else ends)

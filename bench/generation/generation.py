@@ -8,12 +8,12 @@ for each beam, ask the device after each token whether all texts have ended, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.draws import inverse_cdf, uniforms
@@ -22,6 +22,7 @@ from bench.decodings.core.sampler import Sampler
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation
 from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.core.continuations import without_dropout
 from bench.models.core.objective import Objective
 
 __all__ = ["SeededSampler", "generate"]
@@ -69,7 +70,8 @@ def generate(
         )
     if reference is None and objective.has_reference:
         reference = objective.reference_model
-    with torch.no_grad(), _evaluating(objective), _evaluating(reference):
+    reads_along = nullcontext() if reference is None else without_dropout(reference)
+    with torch.no_grad(), without_dropout(objective), reads_along:
         texts = Continuation(objective, decoding, batch, processors, reference)
         if decoding.own_loop:
             written = decoding.write(texts, limit)
@@ -115,21 +117,6 @@ class SeededSampler:
             k = (self.decoding.class_cut() or {})["k"]
             return draw_as_released(scores, self.classes.to(scores.device), k, uniform)
         return self.decoding.draw(scores, uniform, self.state)
-
-
-@contextmanager
-def _evaluating(module: nn.Module | None) -> Iterator[None]:
-    """Put all modules in evaluation mode, and each back in its own afterwards."""
-    if module is None:
-        yield
-        return
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training
 
 
 def _check(backbone: Backbone, mask: Tensor, new: int) -> None:

@@ -71,10 +71,18 @@ def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
         backbone: over a model of `transformers`.
         new_cache: makes the cache of generation.
     """
-    for fault_of in (forward_fault, partial(cached_fault, new_cache=new_cache)):
-        fault = None
+    checks = (
+        ("its model does not run as states and a head", partial(forward_fault, backbone)),
+        ("generation with its cache is not ours", partial(cached_fault, backbone, new_cache)),
+    )
+    for what, fault_of in checks:
         for draw in DRAWS:
-            fault = fault_of(backbone, draw)
+            try:
+                fault = fault_of(draw)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:  # whatever a family's own code says to arguments it does not know
+                fault = f"{what} ({first_line(error)})"
             if fault is None:
                 break
         if fault is not None:
@@ -84,26 +92,16 @@ def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
 
 def forward_fault(backbone: Backbone, draw: int) -> str | None:
     """Return what is wrong with the forward pass on one set of tokens, or None."""
-    try:
-        differences = forward_differences(backbone, draw)
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:  # whatever a family's own code says to arguments it does not know
-        return f"its model does not run as states and a head ({first_line(error)})"
+    differences = forward_differences(backbone, draw)
     situation = max(differences, key=differences.__getitem__)
     if differences[situation] > TOLERANCE:
         return f"{differences[situation]:.2g} nats of difference in {situation}"
     return None
 
 
-def cached_fault(backbone: Backbone, draw: int, new_cache: NewCache) -> str | None:
+def cached_fault(backbone: Backbone, new_cache: NewCache, draw: int) -> str | None:
     """Return what is wrong with generation on one set of tokens, or None."""
-    try:
-        difference = cached_difference(backbone, new_cache, draw)
-    except torch.OutOfMemoryError:
-        raise
-    except Exception as error:
-        return f"generation with its cache is not ours ({first_line(error)})"
+    difference = cached_difference(backbone, new_cache, draw)
     if difference > TOLERANCE:
         return f"generation with its cache is not ours ({difference:.2g} nats from a full forward pass)"
     return None

@@ -135,17 +135,13 @@ class EntryTable(NamedTuple):
     @classmethod
     def of(cls, cpu: CpuTokens) -> EntryTable:
         """Make the table of a batch."""
-        order, start, count = entries_of_targets(cpu)
+        order, start, count = cpu.once(entries_of_targets)
         columns = {"order": order, "start": start, "holding": count, "places": np.arange(order.shape[1])}
         return cls(**to_device(columns, cpu.device), known=count)
 
 
 def entries_of_targets(cpu: CpuTokens) -> tuple[Array, Array, Array]:
-    """Return `order`, `start` and `holding` of an `EntryTable` as arrays; made once for a batch."""
-    return cpu.once(_entries_of_targets)
-
-
-def _entries_of_targets(cpu: CpuTokens) -> tuple[Array, Array, Array]:
+    """Return `order`, `start` and `holding` of an `EntryTable` as arrays."""
     order = cpu.memory_tokens.argsort(axis=1, kind="stable")
     in_order = np.take_along_axis(cpu.memory_tokens, order, 1)
     starts, stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -162,7 +158,7 @@ def positive_entries(cpu: CpuTokens) -> tuple[Array, Array]:
 
     They are in the order of the memory; rows with fewer than C entries are padded.
     """
-    order, start, count = entries_of_targets(cpu)
+    order, start, count = cpu.once(entries_of_targets)
     row, position = np.nonzero(cpu.targets != IGNORED)  # [N]
     places = np.arange(count.max(initial=0))
     wanted = np.minimum(start[:, None] + places, max(order.shape[1] - 1, 0))  # [N, C]

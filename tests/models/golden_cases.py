@@ -25,7 +25,6 @@ from bench.models.functional.ranks import cosine_ranks
 FOLDER = Path(__file__).parents[1] / "golden" / "trime_histalign"
 INDEX: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads((FOLDER / "index.json").read_text())}
 NAMES = sorted(INDEX)
-DECODER_ONLY = [name for name in NAMES if INDEX[name]["kind"] == "decoder-only"]
 
 
 @dataclass(frozen=True)
@@ -145,16 +144,3 @@ def hinge_of(
     """``ranked_hinge`` where any entry may carry the target; ``positive`` is [n, M]."""
     everywhere = torch.arange(similarity.shape[1]).expand_as(candidates)
     return ranked_hinge(similarity, ranks, everywhere, positive, candidates, margin, reduction)
-
-
-def target_cosines(case: Case) -> Tensor:
-    """[n, M] cosines of the labelled rows, rounded so that equal tokens tie."""
-    unit = torch.nn.functional.normalize(case.embedding, dim=1)
-    targets, tokens = case.at_labels(case.targets, case.memory_tokens)
-    return (unit @ unit.T)[targets[:, None], tokens].mul(1e6).round()
-
-
-def position_ranks(case: Case, ranked: Tensor) -> Tensor:
-    """Ranks by cosine, ties by position, without a place of honour for the target's own entries."""
-    cosines = target_cosines(case).masked_fill(~ranked, -torch.inf)
-    return cosines.argsort(dim=1, descending=True, stable=True).argsort(dim=1)

@@ -1,7 +1,7 @@
 """TRIME and HistAlign as classes: the golden arrays go in as a backbone's states, the golden totals come out.
 
-The functions below them are held to the same vectors in test_cache.py and test_ranking.py; here the way from `States`
-through slices, memory and reductions to a loss is what is tested.
+The way from `States` through slices, memory and reductions to a loss is tested. In functional/, test_cache.py has the
+same vectors, and test_ranking.py loops over pairs.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ NO_PAD = -1
 RELATIVE = {torch.float64: 1e-9, torch.float32: 1e-5}
 EXACT = [pytest.param(dtype, id=str(dtype).removeprefix("torch.")) for dtype in RELATIVE]
 
-# Where the golden order of equal cosines is not ours (test_ranking.py, TestTies, says whose it is), the class must
-# still give the value the functions give; where the authors' code raises or gives nan, ours is stated below.
+# d08 gives two tokens one embedding: the golden brute force then orders by position alone, the authors' code by an
+# unstable sort, and ours puts the target token's own entries first. On d12 the authors' order of equal tokens is an
+# unstable sort's too. Where their code raises or gives nan, our value is stated below.
 TIED_WRITTEN = {"d08_ties"}
 TIED_RELEASED = {"d08_ties", "d12_zipf64"}
 UNDEFINED_RELEASED = {"d05_nopos_at_all", "e08_nan"}
@@ -192,7 +193,7 @@ class TestHistAlignPaper:
             close(gradient, base[kind] + settings(name)["alpha"] * ranking[kind], dtype)
 
     def test_ties_follow_the_function(self) -> None:
-        """d08: two tokens with one embedding; the class agrees with the function that TestTies holds."""
+        """d08: two tokens with one embedding; the class agrees with the function."""
         found, _ = computed(HistAlign, "d08_ties", torch.float64, **settings("d08_ties"))
         case = golden_cases.load("d08_ties")
         similarity, positive, readable = case.at_labels(case.similarity, case.positive, case.readable)

@@ -137,12 +137,6 @@ def row_means(objective: LossTruncation, kind: str) -> Tensor:
 
 
 class TestCounting:
-    def test_evaluation_does_not_count(self) -> None:
-        objective = LossTruncation(still.backbone("gpt2"), **SMALL).eval()
-        objective.step_loss(batch("gpt2"))
-        objective.end_of_step(identity)
-        assert objective.recent.n_seen == 0
-
     @pytest.mark.parametrize("kind", KINDS)
     def test_micro_batches_and_ranks(self, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """One batch, two micro-batches and two ranks keep the same losses in the same order, and have one cut."""

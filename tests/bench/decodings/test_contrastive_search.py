@@ -111,13 +111,6 @@ def test_equal_to_full_passes(kind: str, k: int, alpha: float) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("decoding", ["contrastive_search=1", "contrastive_search=5+alpha=0"])
-def test_limits_are_greedy_search(kind: str, decoding: str) -> None:
-    objective = CacheLM(backbone(kind))
-    assert run(objective, texts(6), decoding) == run(objective, texts(6), "greedy")
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_padding_does_not_count(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """A state is compared with those behind the tokens of its prompt and text; behind the start token for BART."""
     given, seen, cosine = [[7], *texts(3, 3)], list[list[int]](), searches.largest_cosine

@@ -50,14 +50,6 @@ def test_worked_out_by_hand(probs: Tensor, classes: Tensor, k: int, wanted: list
     torch.testing.assert_close(shares(probs, classes, k), torch.tensor(wanted).float(), rtol=0, atol=5e-5)
 
 
-def test_a_row_depends_on_no_other() -> None:
-    scores = torch.randn(40, 6, generator=torch.Generator().manual_seed(1)).log_softmax(1)
-    uniform = torch.rand(40, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    together = draw_as_released(scores, CLASSES, 2, uniform)
-    alone = [draw_as_released(scores[row : row + 1], CLASSES, 2, uniform[row : row + 1]) for row in range(40)]
-    assert torch.equal(together, torch.cat(alone))
-
-
 @pytest.mark.parametrize("method", ["f2softmax", "mle"])
 def test_texts_of_a_model(method: str) -> None:
     """F2-Softmax has classes of its own; any other model has those of Algorithm 1."""

@@ -12,7 +12,6 @@ from transformers import EncoderDecoderCache, LogitsProcessor
 
 from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.searches import Beam
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.generation.row_cache import RowCache
@@ -22,7 +21,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
-from tests.bench.generation.decoding_oracle import NextToken, beam, block, greedy
+from tests.bench.generation.decoding_oracle import NextToken
 from tests.drawn import in_turn
 from tests.models.tiny_bilstm import END, EXEMPLARS, collate, texts, tiny
 
@@ -132,29 +131,6 @@ class TestSeveralTokens:
         torch.testing.assert_close(rows.copying, states.copying[:, -1], rtol=0, atol=1e-12)  # type: ignore[index]
 
 
-class TestOracle:
-    """Texts equal those of a loop without cache, batch, padding or library."""
-
-    @pytest.mark.parametrize(
-        ("options", "decoding"), in_turn(SOME, ["greedy", BEAM, "beam=2+length_penalty=2+no_repeat_ngram=2"])
-    )
-    def test_equal(self, options: dict[str, Any], decoding: str) -> None:
-        objective, settings = MLE(tiny(**options)), one(decoding)
-        expected = []
-        for source, read in zip(SOURCES, READ, strict=True):
-            predict = next_token(objective, source, read)
-
-            def blocked(new: list[int], predict: NextToken = predict) -> Tensor:
-                return block(predict(new), [1, *new], settings.no_repeat_ngram)
-
-            if isinstance(settings, Beam):
-                found = beam(blocked, settings, 6, END)[0]
-            else:
-                found = greedy(blocked, settings, 6, END)
-            expected.append(found[: found.index(END)] if END in found else found)
-        assert run(objective, SOURCES, READ, decoding, 6) == expected
-
-
 class TestExemplars:
     @pytest.mark.parametrize("exemplar", EXEMPLARS)
     @pytest.mark.parametrize("decoding", ["greedy", BEAM])
@@ -177,12 +153,3 @@ class TestExemplars:
         model.model.exemplar_encoder.register_forward_hook(lambda *_: calls.append(1))
         run(MLE(model), SOURCES, READ, BEAM)
         assert len(calls) == 1
-
-
-class TestPrecision:
-    @pytest.mark.parametrize("options", SOME)
-    def test_bfloat16_autocast(self, options: dict[str, Any]) -> None:
-        objective = MLE(tiny(dtype=torch.float32, **options))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            found = run(objective, SOURCES, READ, BEAM)
-        assert all(row for row in found)

@@ -152,14 +152,6 @@ class TestEnd:
 
 
 class TestPrecision:
-    @pytest.mark.parametrize(
-        ("kind", "decoding"), in_turn(KINDS, ["greedy", "beam=3", "nucleus=0.9", "decoupled:topk=3"])
-    )
-    def test_bf16_autocast_runs(self, kind: str, decoding: str) -> None:
-        with torch.autocast("cpu", torch.bfloat16):
-            found = run(counted(CacheLM(backbone(kind))), texts(4), decoding, seeds=range(4))
-        assert any(found)
-
     @pytest.mark.parametrize("kind", KINDS)
     def test_bf16_autocast_equals_the_library(self, kind: str) -> None:
         objective = MLE(backbone(kind)).eval()
@@ -168,10 +160,6 @@ class TestPrecision:
         with torch.autocast("cpu", torch.bfloat16):
             theirs = objective.backbone.model.generate(**batch, max_new_tokens=NEW, do_sample=False, use_cache=True)
             assert run(objective, texts(4), "greedy") == [cut(row) for row in theirs[:, start:].tolist()]
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_bf16_weights(self, kind: str) -> None:
-        assert any(run(CacheLM(backbone(kind, dtype=torch.bfloat16)), texts(4), "beam=3"))
 
 
 class TestLeavesNothingBehind:

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertModel
+from transformers import BertModel
 
 from bench.metrics import METRICS, find_metric
 from bench.metrics.columns import direction_of
@@ -14,33 +14,17 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.coherence import DEFAULT, cosines
 from bench.metrics.faithfulness.embedder import embed, load
 from bench.metrics.requirements import missing
+from tests.metrics import tiny_encoders, tiny_verifiers
 
 torch.set_num_threads(1)
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "ran", "far", ".", "it"]
-SIZES = {
-    "vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-    "intermediate_size": 16, "max_position_embeddings": 24,
-}  # fmt: skip
-TEXTS = ["the cat sat on a mat .", "it ran", "", "the cat", "far far far far far far far far", "it ran"]
-
-
-def make(folder, kind=BertModel, config=BertConfig, **options):
-    folder.mkdir()
-    torch.manual_seed(0)
-    model = kind(config(**SIZES, **options))
-    with torch.no_grad():
-        for name, weights in model.named_parameters():
-            if "norm" not in name.lower():
-                weights.normal_(std=0.4)
-    model.save_pretrained(folder)
-    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": true}')
-    return folder
+TEXTS = ["the river rose in a year .", "it fell", "", "the river", "long long long long long long long long", "it fell"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("encoders") / "sup-simcse-tiny")
+    made = tmp_path_factory.mktemp("encoders") / "sup-simcse-tiny"
+    made.mkdir()
+    return tiny_encoders.encoder(made)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +34,8 @@ def sup(folder):
 
 def states(folder, text):
     """By the model alone."""
-    ids = torch.tensor([[2, *(WORDS.index(word) for word in text.lower().split()), 3]])
+    words = tiny_verifiers.vocabulary()
+    ids = torch.tensor([[words.index(word) for word in ("[CLS]", *text.lower().split(), "[SEP]")]])
     with torch.inference_mode():
         found = BertModel.from_pretrained(folder).eval()(ids)
     return found.last_hidden_state[0], found.pooler_output[0]
@@ -89,23 +74,23 @@ def test_batches_give_what_single_texts_give_in_the_order_asked(sup):
 
 
 def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
-    exact, longer = " ".join(["cat"] * 22), " ".join(["cat"] * 22 + ["ran"])
+    exact, longer = " ".join(["river"] * 62), " ".join(["river"] * 62 + ["fell"])
     assert [embed(sup, texts)[1] for texts in ([exact], [longer], [longer, exact, longer])] == [0, 1, 2]
     assert torch.equal(*(embed(sup, [text])[0] for text in (exact, longer)))
     short = load(str(folder), max_length=4)
     assert embed(short, TEXTS)[1] == 2
-    torch.testing.assert_close(embed(short, [TEXTS[0]])[0], embed(sup, ["the cat"])[0], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(embed(short, [TEXTS[0]])[0], embed(sup, ["the river"])[0], rtol=1e-5, atol=1e-6)
     assert "|max_length:4|" in short.signature
-    assert "|max_length:none|positions:24|" in sup.signature
+    assert "|max_length:none|positions:64|" in sup.signature
 
 
 def test_coherence_is_the_mean_cosine_of_pairs(folder, sup):
-    prompts, texts = TEXTS[:2], ["a mat", "the cat sat"]
+    prompts, texts = TEXTS[:2], ["a year", "the river rose"]
     pairs = [(states(folder, p)[1], states(folder, t)[1]) for p, t in zip(prompts, texts, strict=True)]
     expected = [float(a @ b / a.norm() / b.norm()) for a, b in pairs]
     assert cosines(prompts, texts, sup)[0].tolist() == pytest.approx(expected, abs=1e-6)
     assert cosines(TEXTS[:2], TEXTS[:2], sup)[0].tolist() == pytest.approx([1, 1])
-    assert cosines(["the cat", "", "it"], ["", "the cat", " \n"], sup)[0].tolist() == [0, 0, 0]
+    assert cosines(["the river", "", "it"], ["", "the river", " \n"], sup)[0].tolist() == [0, 0, 0]
 
 
 def test_weights_that_are_not_there_are_not_invented(folder):
@@ -145,9 +130,9 @@ def score(rows, gold=None, metric="coherence"):
 
 def test_stored_rows_by_an_encoder_that_is_named(folder, sup, monkeypatch, tmp_path):
     monkeypatch.setenv("BENCH_SIMCSE", str(folder))
-    rows = [{"id": str(n), "text": text, "prompt": "the cat"} for n, text in enumerate(TEXTS)]
+    rows = [{"id": str(n), "text": text, "prompt": "the river"} for n, text in enumerate(TEXTS)]
     found = score(rows)
-    assert found.value == pytest.approx(100 * cosines(["the cat"] * 6, TEXTS, sup)[0].mean().item())
+    assert found.value == pytest.approx(100 * cosines(["the river"] * 6, TEXTS, sup)[0].mean().item())
     assert found == score(rows[::-1])
     assert found.signature.startswith(
         "coherence|cosine of:prompt, text|empty:0|scale:percent|checkpoint:sup-simcse-tiny|w"
@@ -155,7 +140,7 @@ def test_stored_rows_by_an_encoder_that_is_named(folder, sup, monkeypatch, tmp_p
     assert found.signature.endswith("|version:2")
     assert str(folder.parent) not in found.signature
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
-    assert score(without, {row["id"]: {"source": "the cat"} for row in rows}) == found
+    assert score(without, {row["id"]: {"source": "the river"} for row in rows}) == found
     assert found.name == "coherence[sup-simcse-tiny]", "another encoder than the default has a column of its own"
     monkeypatch.setenv("BENCH_SIMCSE", str(unlike(folder, DEFAULT.rpartition("/")[2])))
     assert score(rows).name == "coherence"
@@ -175,7 +160,7 @@ def test_without_an_encoder_or_a_prompt_there_is_no_number(tmp_path, monkeypatch
     monkeypatch.delenv("BENCH_SIMCSE", raising=False)
     gone = lambda name: (_ for _ in ()).throw(NotApplicable(f"needs {name}: bench doctor"))  # noqa: E731
     monkeypatch.setattr(checkpoints, "find", gone)
-    missing = score([{"id": "0", "text": "it ran", "prompt": "the cat"}])
+    missing = score([{"id": "0", "text": "it fell", "prompt": "the river"}])
     assert (missing.value, missing.n) == (None, 1)
     assert missing.signature == f"coherence|version:2|not applicable: needs {DEFAULT}: bench doctor"
-    assert score([{"id": "0", "text": "it ran"}]).signature.endswith("not applicable: rows without a source or prompt")
+    assert score([{"id": "0", "text": "it fell"}]).signature.endswith("not applicable: rows without a source or prompt")

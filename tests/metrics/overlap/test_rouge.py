@@ -120,16 +120,6 @@ def test_the_rules_for_several_references_by_their_definitions(corpus):
             assert scores[:, 0].tolist() == pytest.approx(wanted, abs=1e-12), several
 
 
-@pytest.mark.parametrize("tokenizer", ["stemmed", pytest.param("rouge-1.5.5", marks=needs_forms)])
-def test_both_packages_give_the_same_bits(tokenizer, monkeypatch):
-    pytest.importorskip("rouge_score_rs", reason="rouge-score-rs is not installed: the extra 'fast'")
-    hypotheses, references = drawn_corpus(60)
-    found = text_scores(hypotheses, references, KINDS, tokenizer=tokenizer)
-    monkeypatch.setitem(sys.modules, "rouge_score_rs", None)
-    assert np.array_equal(text_scores(hypotheses, references, KINDS, tokenizer=tokenizer), found)
-    assert 0 < found.mean() < 1
-
-
 # Published numbers
 
 LOGGED = ("rouge-1", "rouge-2", "rouge-3", "rouge-l")

@@ -35,24 +35,23 @@ TEXT = {
 AS_MANY_KEYS = {"num_key_value_heads": 4}
 DECODER = {"is_decoder": True}
 
+ENCODERS = (
+    "bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert",
+    "roberta", "roberta-prelayernorm", "roformer", "xlm-roberta", "xlm-roberta-xl",
+)  # fmt: skip
+
+EQUAL_HEADS = (
+    "axk1", "axk2", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots3_note_text", "glm4_moe_lite", "glm_moe_dsa",
+    "sarvam_mla", "youtu",
+)  # fmt: skip
+
 OWN: dict[str, dict[str, Any]] = {
-    "axk1": AS_MANY_KEYS,
-    "axk2": AS_MANY_KEYS,
+    **dict.fromkeys(EQUAL_HEADS, AS_MANY_KEYS),
+    **dict.fromkeys(ENCODERS, DECODER),
     "bailing_hybrid": {**ONE_OF_EACH, **AS_MANY_KEYS},
     "bamba": {**MAMBA_HEADS, "attn_layer_indices": [1]},
-    "bert": DECODER,
-    "bert-generation": DECODER,
-    "big_bird": DECODER,
-    "camembert": DECODER,
-    "data2vec-text": DECODER,
-    "deepseek_v2": AS_MANY_KEYS,
-    "deepseek_v3": AS_MANY_KEYS,
-    "deepseek_v32": AS_MANY_KEYS,
     "dory": {"num_hidden_layers": 3, "n_input_layers": 1, "n_recurrent_layers": 1, "n_output_layers": 1},
     "dots1": {"n_shared_experts": 1},
-    "dots3_note_text": AS_MANY_KEYS,
-    "electra": DECODER,
-    "ernie": DECODER,
     "fsmt": {"src_vocab_size": 96, "tgt_vocab_size": 96},
     "gemma3n_text": {
         **PER_LAYER,
@@ -61,8 +60,6 @@ OWN: dict[str, dict[str, Any]] = {
         "activation_sparsity_pattern": [0.0, 0.0],
     },
     "gemma4_text": {**PER_LAYER, "global_head_dim": 8},
-    "glm4_moe_lite": AS_MANY_KEYS,
-    "glm_moe_dsa": AS_MANY_KEYS,
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "granitemoehybrid": {**MAMBA_HEADS, "layer_types": ["mamba", "attention"]},
     "jamba": {"attn_layer_offset": 1, "attn_layer_period": 2},
@@ -76,7 +73,6 @@ OWN: dict[str, dict[str, Any]] = {
         "moe_topk": 2,
     },
     "mamba2": {"num_heads": 8, "head_dim": 8, "n_groups": 1, "state_size": 16},
-    "megatron-bert": DECODER,
     "minicpm3": {**AS_MANY_KEYS, "logits_scaling": None},  # a property there
     "mpt": {"logit_scale": None},  # a field that the library does not read
     "qwen3_5_moe_text": ONE_OF_EACH,
@@ -90,8 +86,6 @@ OWN: dict[str, dict[str, Any]] = {
         "feed_forward_size": 48,
     },
     "rembert": {**DECODER, "input_embedding_size": 32, "output_embedding_size": 32},
-    "roberta": DECODER,
-    "roberta-prelayernorm": DECODER,
     "roc_bert": {
         **DECODER,
         "pronunciation_vocab_size": 20,
@@ -99,14 +93,9 @@ OWN: dict[str, dict[str, Any]] = {
         "shape_vocab_size": 20,
         "shape_embed_dim": 8,
     },
-    "roformer": DECODER,
-    "sarvam_mla": AS_MANY_KEYS,
     "t5gemma": {"encoder": TEXT, "decoder": TEXT, "decoder_start_token_id": None},
     "xlm": {"emb_dim": 32, "n_words": 96, "vocab_size": None},
-    "xlm-roberta": DECODER,
-    "xlm-roberta-xl": DECODER,
     "xmod": {**DECODER, "default_language": "en_XX"},
-    "youtu": AS_MANY_KEYS,
     "zamba2": {
         "layer_types": ["mamba", "hybrid"],
         "hybrid_layer_ids": [1],
@@ -120,44 +109,11 @@ OWN: dict[str, dict[str, Any]] = {
 """What a family needs besides, in place of the shared values; None leaves a field to the family."""
 
 NOT_TRIED = {
-    "audioflamingo3",
-    "blt",
-    "cohere_compass_text",
-    "dbrx",
-    "dots3_note",
-    "emu3",
-    "encoder-decoder",
-    "fuyu",
-    "gemma3",
-    "gemma3n",
-    "gemma4",
-    "gemma4_assistant",
-    "gemma4_unified",
-    "gemma4_unified_assistant",
-    "git",
-    "glmasr",
-    "got_ocr2",
-    "granite_speech",
-    "granite_speech_plus",
-    "llama4",
-    "mllama",
-    "moss_transcribe_diarize",
-    "musicflamingo",
-    "musicgen",
-    "musicgen_melody",
-    "nemo_speechlm",
-    "omniasr",
-    "phi4_multimodal",
-    "qwen2_audio",
-    "qwen3_5",
-    "qwen3_5_moe",
-    "qwen3_asr",
-    "qwen4_exp",
-    "qwen4_exp_text",
-    "t5gemma2",
-    "vibevoice_asr",
-    "voxtral",
-    "voxtral_realtime",
-    "zamba",
-}
+    "audioflamingo3", "blt", "cohere_compass_text", "dbrx", "dots3_note", "emu3", "encoder-decoder", "fuyu", "gemma3",
+    "gemma3n", "gemma4", "gemma4_assistant", "gemma4_unified", "gemma4_unified_assistant", "git", "glmasr",
+    "got_ocr2", "granite_speech", "granite_speech_plus", "llama4", "mllama", "moss_transcribe_diarize",
+    "musicflamingo", "musicgen", "musicgen_melody", "nemo_speechlm", "omniasr", "phi4_multimodal", "qwen2_audio",
+    "qwen3_5", "qwen3_5_moe", "qwen3_asr", "qwen4_exp", "qwen4_exp_text", "t5gemma2", "vibevoice_asr", "voxtral",
+    "voxtral_realtime", "zamba",
+}  # fmt: skip
 """Families that read more than text, or have no tiny form here."""

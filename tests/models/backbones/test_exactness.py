@@ -232,19 +232,3 @@ def test_texts_are_those_of_the_library(changed: Backbone, decoding: str) -> Non
     theirs = changed.model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
     start = 1 if config.is_encoder_decoder else ids.shape[1]
     assert ours == [row[: row.index(2)] if 2 in row else row for row in theirs[:, start:].tolist()]
-
-
-class TestStartOfTheLabels:
-    def test_what_a_checkpoint_states_comes_first(self) -> None:
-        assert tiny("bart", "encoder-decoder").model.config.decoder_start_token_id == 2
-
-    def test_where_it_states_none_it_is_what_the_library_puts_there(self) -> None:
-        model = tiny("mbart", "encoder-decoder").model
-        model.config.decoder_start_token_id = model.generation_config.decoder_start_token_id = None
-        again = encoder_decoder.EncoderDecoder(model, None)
-        assert model.config.decoder_start_token_id == model.config.eos_token_id
-        assert why_inexact(again, new_cache) is None
-        model.config.decoder_start_token_id = None
-        model.generation_config.decoder_start_token_id = 7
-        encoder_decoder.EncoderDecoder(model, None)
-        assert model.config.decoder_start_token_id == 7

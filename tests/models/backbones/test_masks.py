@@ -1,16 +1,20 @@
-"""models/backbones/masks.py: masks that a model takes as they are mean what masks of tokens mean."""
+"""What a model of transformers is given: ready masks, its cache by name, no more tokens than positions."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from bench.errors import UsageError
 from bench.generation.row_cache import new_cache
 from bench.models.backbones import causal, encoder_decoder
-from bench.models.backbones.backbone import Backbone, Step, decoder_inputs
+from bench.models.backbones.backbone import Backbone, Step, decoder_inputs, refuse_longer
+from bench.models.backbones.cache_keyword import NEW, OLD, cache_keyword, library_keyword
 from bench.models.backbones.causal import positions
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
+from bench.models.mle import MLE
+from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 
 KINDS = [*still.KINDS, "llama"]
@@ -71,3 +75,44 @@ def test_what_a_mask_allows() -> None:
     assert causal_mask(mask).tolist() == [[allowed]]
     assert causal_mask(mask, new=2).tolist() == [[allowed[1:]]]
     assert source_mask(mask).tolist() == [[[[False, True, True]]]]
+
+
+class Older(nn.Module):
+    def forward(self, input_ids, past_key_values=None, use_cache=False): ...
+
+
+class Newer(nn.Module):
+    def forward(self, input_ids, cache=None, use_cache=False): ...
+
+
+class InBetween(nn.Module):
+    def forward(self, input_ids, past_key_values=None, cache=None): ...
+
+
+class Anything(nn.Module):
+    def forward(self, *args, **kwargs): ...
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Older, OLD), (Newer, NEW), (InBetween, NEW), (Anything, library_keyword())]
+)
+def test_the_name_is_the_models_own(kind, name):
+    assert cache_keyword(kind()) == name
+
+
+@pytest.mark.parametrize(("kind", "what"), [("gpt2", "rows"), ("bart", "sources")])
+def test_a_long_row_is_refused(kind: str, what: str) -> None:
+    objective = MLE(tiny.backbone(kind, 0))
+    batch = still.batch(kind)
+    length = batch["input_ids"].shape[1]
+    assert objective.backbone.max_positions is not None
+    assert objective.backbone.max_positions >= length
+    objective.step_loss(batch)
+    objective.backbone.__dict__["max_positions"] = length - 1
+    with pytest.raises(UsageError, match=f"a batch has {what} of {length} tokens, and the backbone has positions for"):
+        objective.step_loss(batch)
+
+
+def test_positions_that_are_computed_have_no_end() -> None:
+    assert tiny.backbone("llama", 0).max_positions is None
+    refuse_longer(None, 10**6, "rows")

@@ -1,4 +1,4 @@
-"""models/backbones/scratch.py: published sizes with random weights and a tokenizer of the task's own text."""
+"""Backbones from scratch: published sizes, small ones, and a tokenizer of the task's own text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 from bench.errors import UsageError
 from bench.models.backbones import BACKBONES, scratch
 from bench.models.backbones.scratch import PUBLISHED, SUFFIX, published_config
-from bench.tasks.fetch.sources import Source
+from bench.models.backbones.small import small_causal
 from bench.tasks.logicnlg import LogicNLG
+from tests.models.test_objectives import task as loaded
 
 MILLIONS = {"gpt2": 124.4, "gpt2-large": 774.0, "bart-large": 406.3, "llama2-7b": 6738.4}
 TINY = {"vocab_size": 900, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
@@ -18,9 +19,7 @@ TINY = {"vocab_size": 900, "n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions
 @pytest.fixture
 def task() -> LogicNLG:
     """Built-in rows."""
-    task = LogicNLG(style="compact")
-    task.load(Source(None, "built-in"), None)
-    return task
+    return loaded()
 
 
 @pytest.fixture
@@ -58,3 +57,20 @@ def test_too_many_tokens_are_refused(task: LogicNLG, tiny: None, monkeypatch: py
     monkeypatch.setattr(scratch, "bpe_tokenizer", lambda *given: range(901))
     with pytest.raises(UsageError, match="'gpt2-scratch' has 900 tokens, its tokenizer 901"):
         scratch.scratch("gpt2-scratch", task, 0)
+
+
+SMALL = {"vocabulary": 300, "width": 16, "heads": 2, "layers": 1, "context": 64}
+
+
+def test_an_untied_head_is_a_matrix_of_its_own() -> None:
+    tied, untied = (small_causal("", loaded(), 0, tied=tied, **SMALL) for tied in (True, False))
+    head = untied.model.get_output_embeddings().weight
+    assert head is not untied.embedding()
+    assert not torch.equal(head, untied.embedding())
+    more = sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters())
+    assert more == head.numel()
+
+
+def test_fixed_embeddings_need_a_tied_head() -> None:
+    with pytest.raises(UsageError, match="needs backbone.tied=true; got false"):
+        small_causal("", loaded(), 0, tied=False, embeddings="frozen", **SMALL)

@@ -14,9 +14,7 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import (
     Cut,
     Written,
-    scoring_batch,
     states_without_targets,
-    texts,
     without_dropout,
     write,
 )
@@ -57,16 +55,6 @@ class TestCut:
                 assert stop - start == min(50, length // 3)
             assert most == min(100, 2 * length // 3)
             assert places[0][1] - places[0][0] + most <= length
-
-
-class TestTexts:
-    def test_rows(self) -> None:
-        """Padding on either side is no token; a row without a target is left out."""
-        ids = torch.tensor([[1, 6, 7, 0], [0, 1, 6, 7], [1, 6, 7, 8], [1, 6, 7, 8]])
-        mask = torch.tensor([[1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]])
-        labels = torch.tensor([[-100, 6, 7, -100], [-100, -100, 6, 7], [-100, -100, -100, 8], [-100] * 4])
-        found = list(texts({"input_ids": ids, "attention_mask": mask, "labels": labels}))
-        assert found == [(0, [1, 6, 7], 1), (1, [1, 6, 7], 1), (2, [1, 6, 7, 8], 3)]
 
 
 class TestWrite:
@@ -165,23 +153,6 @@ class TestDraws:
     @pytest.mark.parametrize("change", [{"seed": 1}, {"step": 4}, {"sample": 1}])
     def test_run_step_and_sample_do(self, change: dict[str, int]) -> None:
         assert not set(self.seeds("gpt2")) & set(self.seeds("gpt2", **change))  # type: ignore[arg-type]
-
-
-class TestScoringBatch:
-    def test_decoder_only(self) -> None:
-        made, _ = objective("gpt2")
-        found = scoring_batch(made, still.batch("gpt2"), [Written(0, [1, 5], [6, 7]), Written(2, [1], [8])])
-        assert found["input_ids"].tolist() == [[1, 5, 6, 7], [1, 8, 0, 0]]
-        assert found["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
-        assert found["labels"].tolist() == [[-100, -100, 6, 7], [-100, 8, -100, -100]]
-
-    def test_encoder_decoder(self) -> None:
-        made, _ = objective("bart")
-        batch = still.batch("bart")
-        found = scoring_batch(made, batch, [Written(3, [], [6, 7]), Written(1, [], [8])])
-        assert torch.equal(found["input_ids"], batch["input_ids"][[3, 1]])
-        assert torch.equal(found["attention_mask"], batch["attention_mask"][[3, 1]])
-        assert found["labels"].tolist() == [[6, 7], [8, -100]]
 
 
 class TestWithoutDropout:

@@ -76,15 +76,10 @@ class TestEqualsPlain:
         """Rows of 5, 1, 0, 9 and 2 targets: shared slices, cut rows and one without a target."""
         objective, batch = made(kind, method), batch_of(kind, UNEVEN)
         expected = all_at_once(objective, objective.backbone.states(batch))
-        wanted = gradients(objective, expected)
         states = objective.backbone.states(batch)
         found = summed(states, objective.position_loss, objective.head_parameters(), limit)
         assert found.n_target_tokens == sum(UNEVEN)
-        torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
-        for name, gradient in gradients(objective, found.total).items():
-            torch.testing.assert_close(
-                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
-            )
+        still.assert_same_gradients(objective, found.total, expected)
 
     @pytest.mark.parametrize(("limits", "kept"), [((3, 7), False), ((7, 3), True), ((512, 512), False)])
     @pytest.mark.parametrize("method", METHODS)
@@ -98,16 +93,10 @@ class TestEqualsPlain:
         """
         objective, batch = made(kind, method), batch_of(kind, UNEVEN)
         expected = all_at_once(objective, objective.backbone.states(batch))
-        wanted = gradients(objective, expected)
         monkeypatch.setattr(head_module, "positions_in", lambda *of: limits[0])
         monkeypatch.setattr(slices_module, "positions_in", lambda *of: limits[1])
         monkeypatch.setattr(slices_module, "_fits", lambda *of: kept)
-        found = objective.loss(objective.backbone.states(batch))
-        torch.testing.assert_close(found.total, expected, rtol=1e-10, atol=1e-10)
-        for name, gradient in gradients(objective, found.total).items():
-            torch.testing.assert_close(
-                gradient, wanted[name], rtol=1e-10, atol=1e-10, msg=lambda m, n=name: f"{n}: {m}"
-            )
+        still.assert_same_gradients(objective, objective.loss(objective.backbone.states(batch)).total, expected)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_scale_of_backward(self, kind: str) -> None:

@@ -90,17 +90,6 @@ class TestSteps:
             torch.testing.assert_close(cell, cells[:, t], rtol=0, atol=atol)
 
 
-class TestCoefficients:
-    def test_no_exemplar_at_all(self) -> None:
-        """An all-zero context gives zeros and no nan, also in the gradient."""
-        context, weight = torch.zeros(1, 3, requires_grad=True), torch.randn(3, 8, requires_grad=True)
-        found = exemplar_coefficients(context, weight, 2.0)
-        found.sum().backward()
-        assert torch.equal(found, torch.zeros(1, 8))
-        assert context.grad is not None
-        assert context.grad.isfinite().all()
-
-
 class TestStart:
     @pytest.mark.parametrize(("rows", "columns"), [(6, 4), (6, 6), (4, 8), (4, 6)])
     def test_orthogonal(self, rows: int, columns: int) -> None:
