@@ -14,7 +14,6 @@ from bench.models import METHODS
 from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
-    from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
 
@@ -25,13 +24,6 @@ class StoredSums:
     cell: CellFolder
     digest: str
     name: str
-
-    def load(self) -> Sums | None:
-        """Return it; None where the file is not there or the column is no sum over rows."""
-        file = self.file()
-        if file is None:
-            return None
-        return file.column(self.name)
 
     def file(self) -> SumsFile | None:
         """Return the file; None where it is not there."""

@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bench.leaderboards.statistics.paired import holm
 from bench.leaderboards.statistics.significance import compare, compare_all, may_be_tested, over_seeds
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio, values_of
@@ -68,15 +67,6 @@ def test_type_one_error_is_what_it_says(kind):
     rng = np.random.default_rng(2026)
     found = [compare(*systems(kind, 60, rng), rounds=399, seed=run) for run in range(2000)]
     assert 0.035 <= np.mean([one.p <= 0.05 for one in found]) <= 0.065
-
-
-def test_holm_keeps_the_error_of_a_family():
-    rng, families, any_of = np.random.default_rng(7), 300, 0
-    for family in range(families):
-        level = rng.normal(size=40)
-        runs = [{1: Sums(mean(1), np.c_[level + rng.normal(size=40), np.ones(40)])} for _ in range(9)]
-        any_of += min(holm([compare(run, runs[0], 399, family).p for run in runs[1:]])) <= 0.05
-    assert any_of / families <= 0.07
 
 
 def test_identical_systems_do_not_differ():
@@ -158,7 +148,7 @@ def test_many_pairs_have_the_p_values_that_each_has_alone(chunk, monkeypatch):
 
 def test_p_values_of_many_pairs_are_those_of_the_swaps_of_the_seed():
     """Drawn here from the raw stream, a word of 64 items at a time, and counted pair by pair: other draws, other p."""
-    rounds = 150
+    rounds = 40
     pairs = summed(many_pairs())
     found = compare_all(pairs, rounds, seed=5)
     assert found == [slow_p_value(*sides, rounds, seed=5) for sides in pairs]
