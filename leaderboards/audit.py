@@ -46,7 +46,7 @@ class CellRecord:
 
     Args:
         content: of its `trained.json`.
-        provenance: beside it.
+        provenance: of the training: code, packages, hardware and times.
         evaluations: the `of` of its scores.
     """
 

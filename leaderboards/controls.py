@@ -105,7 +105,7 @@ def is_trivial(method: str) -> bool:
 
 @dataclass(frozen=True)
 class Gate:
-    """Whether a task's baseline is better than every trivial control beside it, in one column.
+    """Whether a task's baseline is better than every trivial control of its table, in one column.
 
     Args:
         baseline: method and mean of the baseline.
@@ -131,8 +131,8 @@ def gate(baseline: TableRow, rows: Iterable[TableRow], column: str) -> Gate:
     sign = 1 if value.higher_is_better else -1
     controls = []
     for row in rows:
-        beside = row.backbone in ("", baseline.backbone) and row.decoding in ("", baseline.decoding)
-        if is_trivial(row.method) and beside and column in row.values:
+        is_alike = row.backbone in ("", baseline.backbone) and row.decoding in ("", baseline.decoding)
+        if is_trivial(row.method) and is_alike and column in row.values:
             mean = row.values[column].mean
             if mean is not None:
                 controls.append((sign * mean, row.method))

@@ -191,7 +191,7 @@ def _is_evaluation(of: Mapping[str, Any]) -> bool:
 
 
 def _homes(of: Mapping[str, Any], evaluations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the evaluations whose tables a score stands in: its own, or for a probe those its prompts are from."""
+    """Return the evaluations whose tables show a score: its own, or for a probe those its prompts are from."""
     if _is_evaluation(of):
         return [of]
     return [home for home in evaluations if (home["split"], home["of_rows"]) == (of["split"], of["of_rows"])]
@@ -373,7 +373,7 @@ def is_older(versions: Mapping[str, int], others: Mapping[str, int]) -> bool:
 
 
 def versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
-    """Return the version of every method that a row's cells are made of, by where it stands in its configuration.
+    """Return the version of every method that a row's runs are made of, by its place in their configuration.
 
     >>> versions_of({"code": {"version": 2}, "start": {"code": {"version": 1}}})
     {'code': 2, 'start.code': 1}

@@ -1,7 +1,7 @@
 """Human evaluation: stored texts as a blinded table for an annotation tool, and its answers as results by method.
 
 The table is CSV with one item a row. Two texts of one prompt are a pair, A and B, of which a rater prefers one or says
-"tie"; or each text is an item of its own and gets a number. Items have names that say nothing and stand in a random
+"tie"; or each text is an item of its own and gets a number. Items have names that say nothing and are in a random
 order; `key.json` says which method wrote which text.
 
 Answers are CSV or TSV, one line for each item and rater: as Label Studio exports them (`annotator`, and a column for
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "TIE", "read_answers", "read_key", "results", "study", "write_study"]
 
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
-"""By kind of study, what is asked of each item where nothing else is said (HistAlign, appendix B)."""
+"""By kind of study, what is asked of each item by default (HistAlign, appendix B)."""
 TIE = "tie"
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 COLUMNS = {"item": ("item", "instance_id"), "rater": ("rater", "annotator", "user_id")}

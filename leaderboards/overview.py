@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from bench.leaderboards.controls import Gate, gate
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, rows_beside
+from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, compared_rows
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.table import Table, metric_name, order_for_readers, task_title
 
@@ -54,10 +54,10 @@ class OverviewColumn:
         task, title: its name, and as its publishers write it.
         column: of the table, the task's primary metric.
         higher_is_better: its direction.
-        backbone, decoding: of the baseline's row and of all that stand beside it.
+        backbone, decoding: of the baseline's row and of all that are compared with it.
         gate: whether the baseline is better than the trivial controls.
         cells: by method, best first.
-        chosen: by method with several settings, which of them stands here, for people.
+        chosen: by method with several settings, which of them is shown, for people.
     """
 
     place: int
@@ -77,7 +77,7 @@ class OverviewColumn:
         name, metric = self.title, metric_name(self.column)
         method, mean = self.gate.baseline
         if self.gate.control is None:
-            return f"{name}: no row of a trivial control stands beside {method}, so that the task is not aggregated."
+            return f"{name}: no trivial control has a row that can be compared with {method}; not aggregated."
         control, theirs = self.gate.control
         numbers = f"{metric} {mean:.2f} against {theirs:.2f}"
         if self.gate.passed:
@@ -115,7 +115,7 @@ class Overview:
     Args:
         columns: a task each, in the order of the tables.
         rows: the baseline first, then methods with most tasks first, then controls without a trained model.
-        notes: which settings stand here, and what is left out and why, for people.
+        notes: which settings are shown, and what is left out and why, for people.
     """
 
     columns: Sequence[OverviewColumn] = ()
@@ -157,14 +157,14 @@ class Overview:
 
     @property
     def text_lines(self) -> list[str]:
-        """The same for what stands below text tables: of a single task only a gate that was not passed."""
+        """The same for the notes below text tables: of a single task only a gate that was not passed."""
         if len(self.columns) < 2:
             return [column.gate_text for column in self.columns if column.gate.control and not column.gate.passed]
         return self.sentences
 
 
 def overview(tables: Sequence[Table]) -> Overview:
-    """Return what the tables say over all tasks; nothing where no table has the baseline beside a method.
+    """Return what the tables say over all tasks; nothing where no table compares a method with the baseline.
 
     Args:
         tables: as they are shown, with statistics.
@@ -183,7 +183,7 @@ def overview(tables: Sequence[Table]) -> Overview:
 
 
 def _columns(tables: Sequence[Table]) -> list[OverviewColumn]:
-    """Return a column for each task that has a table with the baseline beside a method, in the order of the tables.
+    """Return a column for each task with a table that compares a method with the baseline, in the order of the tables.
 
     Of several, the first for readers (`order_for_readers`): real rows and three seeds come first.
     """
@@ -197,7 +197,7 @@ def _columns(tables: Sequence[Table]) -> list[OverviewColumn]:
 
 
 def _column(place: int, table: Table) -> OverviewColumn | None:
-    """Return the cells of one task; None where its column has no direction, or nothing beside the baseline."""
+    """Return the cells of one task; None where its column has no direction, or no method is compared."""
     found = baseline_row(table)
     if found is None:
         return None
@@ -206,7 +206,7 @@ def _column(place: int, table: Table) -> OverviewColumn | None:
     if value.higher_is_better is None or value.mean is None:
         return None
     untrained = [row for row in table.rows if not row.backbone and row.decoding == base.decoding]
-    chosen = choices([*rows_beside(table, base), *untrained], base, column)
+    chosen = choices([*compared_rows(table, base), *untrained], base, column)
     cells = {BASELINE: OverviewCell(value.mean, value.n)}
     for method, choice in chosen.items():
         cells[method] = OverviewCell(None, 0, why=choice.why)
@@ -232,7 +232,7 @@ def _column(place: int, table: Table) -> OverviewColumn | None:
 
 
 def _texts_of(chosen: Mapping[str, Choice]) -> dict[str, str]:
-    """Return for each method with several settings which of them stands in the overview, for people."""
+    """Return for each method with several settings which of them the overview shows, for people."""
     texts = {}
     for method, choice in chosen.items():
         if choice.row is None:
@@ -277,15 +277,15 @@ def _order(row: OverviewRow) -> tuple[bool, bool, int, int, str]:
 
 
 def _notes(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> list[str]:
-    """Return notes: the settings that stand for a method, tasks without a column, methods without a baseline."""
+    """Return notes: which settings are shown, tasks without a column, methods without a baseline."""
     notes = [f"{column.title} shows {'; '.join(column.chosen.values())}" for column in columns if column.chosen]
     shown = set[str]().union(*(column.cells for column in columns))
-    beside = f"beside the {BASELINE} row of a task, of its backbone and decoding"
+    compared = f"with the backbone and decoding of the {BASELINE} row of a task"
     counted = {column.task for column in columns}
     if tasks := list(dict.fromkeys(table.task for table in tables if table.task not in counted)):
-        notes.append(f"tasks without a column, since no method stands {beside}: {', '.join(tasks)}")
+        notes.append(f"tasks without a column, since no method has a row {compared}: {', '.join(tasks)}")
     if absent := sorted(_trained(tables, columns) - shown):
-        notes.append(f"not here, since they do not stand {beside}: {', '.join(absent)}")
+        notes.append(f"not here, since they have no row {compared}: {', '.join(absent)}")
     return notes
 
 

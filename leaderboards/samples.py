@@ -96,7 +96,7 @@ def repeats(words: Sequence[str], n: int = N) -> list[bool]:
 
 
 def copies(words: Sequence[str], source: Sequence[str], n: int = N) -> list[bool]:
-    """Return which words belong to a run of at least n words that stand side by side in the source.
+    """Return which words belong to a run of at least n words that are next to each other in the source.
 
     >>> copies("the big dog ran".split(), "a big dog ran home".split(), n=3)
     [False, True, True, True]
@@ -109,7 +109,7 @@ def copies(words: Sequence[str], source: Sequence[str], n: int = N) -> list[bool
 
 
 def marked(text: str, source: str, n: int = N) -> list[Span]:
-    """Cut a text into pieces by what its words are; between two words of a mark, what stands there has it too.
+    """Cut a text into pieces by the marks of its words; the characters between two marked words are marked, too.
 
     >>> [(span.text, span.repeated) for span in marked("so it goes, so it goes on", "", n=3)]
     [('so it goes, ', False), ('so it goes', True), (' on', False)]

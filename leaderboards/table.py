@@ -110,7 +110,7 @@ class Table:
         return blocks
 
     def ranking(self, column: str, block: Sequence[int] | None = None) -> list[set[int]]:
-        """Return the rows of a column best first, by their places; rows that show the same number stand together.
+        """Return the rows of a column best first, by their places; rows that show the same number share a place.
 
         Nothing where fewer than two rows have a number or neither way is better. A conflict has no number.
 
@@ -246,7 +246,7 @@ def keys_of(group: Group) -> set[str]:
 def is_of_search(group: Group, searched: Set[str]) -> bool:
     """Return whether a group is the validation split of nothing but cells that a search has tried.
 
-    Their losses stand in the record of what was picked; as a table they would be read as results.
+    Their losses are in the record of the search; as a table they would be read as results.
     """
     cells = keys_of(group)
     return group.shared["split"] == "valid" and bool(cells) and cells <= searched

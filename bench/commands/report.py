@@ -77,7 +77,7 @@ def write(leaderboards: Leaderboards, form: str, path: Path | None, store: Store
         leaderboards: of the store.
         form: of the output.
         path: the file; None to print.
-        store: is told of damaged files that the page meets.
+        store: notes the damaged files that the page meets.
 
     Raises:
         StoreError: the file cannot be written.

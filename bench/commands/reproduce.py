@@ -227,7 +227,7 @@ class Made:
             if seeds := plan.get("sampling_seeds"):
                 parts.append(f"sampling seeds {', '.join(map(str, seeds))}")
             texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
-        return "\n".join(texts or ["nothing to run: no run of ours stands behind these tables"])
+        return "\n".join(texts or ["nothing to run: these tables have no number of a run"])
 
 
 def about(need: Need) -> dict[str, Any]:
@@ -253,10 +253,10 @@ def data_lines(plan: Any) -> list[str]:
         status, published = task.split("train").status, task.info.sizes.get("train")
         rows = f"{published:,} published rows" if published else "published rows"
         if plan.preset == PAPER and task.source.folder is None:
-            told = f"steps and costs are for its {rows}"
+            known = f"steps and costs are for its {rows}"
             if task.stream is not None or task.training_blocks:  # how many blocks there are depends on the text
-                told = "the number of steps is not known"
-            lines.append(f"  data of {task.name} is not here: {told}")
+                known = "the number of steps is not known"
+            lines.append(f"  data of {task.name} is not here: {known}")
         elif status not in ("official", "own"):
             lines.append(f"  steps and costs are for the {status} rows that are here, not for the {rows}")
     return lines

@@ -1,6 +1,6 @@
 """Paper files: the tables of one paper as data (`papers/*.toml`), read by pydantic, which refuses unknown keys.
 
-A setting (`Settings`) may stand at a table, part, column and row; the later of these decides. `why_not` at any of them
+A setting (`Settings`) may be at a table, part, column and row; the later of these decides. `why_not` at any of them
 makes its numbers not comparable. A row's `values` are as printed, between white space: `-` for none, `?` for what
 cannot be read in the copy of the paper that was used, `1.2?` for what can hardly be read. A row's `method` is what made
 the printed numbers; where paper and released code have different objectives, `variant` names the other one, whose
@@ -22,7 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from bench.errors import DataError
 
 LEVELS = {
-    "comparable": "our rows may stand beside the paper's, once data and weights are there",
+    "comparable": "our numbers can be compared with the paper's, once data and weights are there",
     "barred": "what it takes cannot be had",
 }
 """How near our numbers can come to those of a table, and what it means."""
@@ -49,7 +49,7 @@ class Settings(Record):
         signature: what is known of the metric's definition.
         spread_kind: what the number printed behind another one is.
         why_not: why a number is not comparable with ours; empty if it is.
-        beside: whether leaderboards show the number below ours; by default if it is comparable.
+        shown: whether leaderboards show the number below ours; by default if it is comparable.
     """
 
     task: str = ""
@@ -59,7 +59,7 @@ class Settings(Record):
     signature: str = ""
     spread_kind: str = ""
     why_not: str = ""
-    beside: bool = True
+    shown: bool = True
 
     @property
     def given(self) -> dict[str, Any]:
@@ -373,7 +373,7 @@ class _Table(_Part):
                 released_decoding=row.released_decoding,
                 sampling_seeds=self.sampling_seeds,
                 spread=number(spread),
-                **{"beside": "why_not" not in settings, **settings},
+                **{"shown": "why_not" not in settings, **settings},
             )
 
 

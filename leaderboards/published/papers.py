@@ -130,7 +130,7 @@ def published(task: str) -> list[Published]:
     for paper in papers():
         for table in paper.tables:
             for row in table.rows:
-                cells = [cell for cell in row if cell.task == task and cell.beside and cell.method and cell.metric]
+                cells = [cell for cell in row if cell.task == task and cell.shown and cell.method and cell.metric]
                 values = {cell.metric: cell.value for cell in cells if cell.value is not None}
                 if values:
                     decodings = dict.fromkeys(short_decoding(cell.decoding) for cell in cells if cell.decoding)

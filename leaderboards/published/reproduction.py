@@ -1,4 +1,4 @@
-"""Reproduction: a paper's table beside ours, number by number, with a verdict; a pure function of our tables.
+"""Reproduction: a paper's table compared with ours, number by number, with a verdict; a pure function of our tables.
 
 A published number is met when it lies within the interval of our seeds, or ours lies within the spread printed behind
 it. Under three seeds there is no interval, and a tolerance declared for the metric decides. Half a unit of the last
@@ -338,7 +338,7 @@ def nearest(cell: PublishedCell, tables: Iterable[Table], preset: str) -> tuple[
     """Return the stored row that is nearest to the planned run of a published number, with its table; None without one.
 
     The same preset counts first, then the backbone, the decoding, and the number of rows, of seeds and of steps. Texts
-    that were sampled never stand in for texts that were searched for, nor for those of another sampling.
+    that were sampled never replace texts that were searched for, nor for those of another sampling.
     """
     found = [
         (table, row)
@@ -374,7 +374,7 @@ def unlike_plan(cell: PublishedCell, table: Table, row: TableRow, preset: str, p
     Its other settings are compared with the paper's, and not with those of the plan.
 
     Args:
-        cell: the published number that it stands beside.
+        cell: the published number that it is compared with.
         table: of the row.
         row: ours.
         preset: that was planned; the settings of another one are not compared.

@@ -14,7 +14,7 @@ class FormatEntry(Entry):
 
     Args:
         ending: of the names of its files.
-        with_notes: whether notes stand under the tables, as in what people read.
+        with_notes: whether notes follow the tables, as in texts for people.
     """
 
     ending: str = ".txt"
@@ -46,7 +46,7 @@ def find_format(name: str) -> Resolved:
     loaded = find(name, FORMATS, "format", check=check_format)
     if isinstance(loaded.value, FormatEntry):
         return loaded
-    return replace(loaded, value=FormatEntry(loaded.code["class"], "a format of one's own"))
+    return replace(loaded, value=FormatEntry(loaded.code["class"], "a format of yours"))
 
 
 def check_format(name: str, value: Any) -> None:

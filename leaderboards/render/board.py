@@ -129,7 +129,7 @@ def _columns(table: Table) -> list[dict[str, Any]]:
 
 OF_ROW = ("method", "settings", "backbone", "decoding", "diverged", "untuned", "tried", "picked")
 OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high")
-"""What stands in the content under the names of `TableRow` and `Value`."""
+"""Names of `TableRow` and `Value` that the content has, too."""
 
 
 Marks = Mapping[str, tuple[set[int], set[int]]]

@@ -100,7 +100,7 @@ def _quality(table: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _chart(
     table: Mapping[str, Any], x: str, y: str, series: Mapping[str, Sequence[Point]], *, by_size: bool = False
 ) -> dict[str, Any]:
-    """Return a chart in the units of its drawing; sizes stand on a logarithmic axis."""
+    """Return a chart in the units of its drawing; the axis of sizes is logarithmic."""
     points = [point for of_series in series.values() for point in of_series]
     ups = [value for _, up, low, high, _ in points for value in (up, low, high) if value is not None]
     if by_size:

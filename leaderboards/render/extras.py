@@ -20,12 +20,12 @@ Prompts = Mapping[str, Mapping[str, tuple[str, str]]]
 
 
 def extras_of(store: Store, tables: Sequence[Table], prompts: Prompts | None = None) -> dict[str, Any]:
-    """Return what a board shows beside its tables, for `board(..., extras=)`.
+    """Return what a board shows in addition to its tables, for `board(..., extras=)`.
 
     Args:
         store: where the tables are from.
         tables: as they are shown.
-        prompts: prompts and references, for the samples to be read beside them; rows that are cut from running text
+        prompts: prompts and references of the samples; rows that are cut from running text
             have none.
 
     Damaged files are passed over and noted in the store.

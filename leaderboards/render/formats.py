@@ -127,7 +127,7 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
     Args:
         leaderboards: what is shown.
         width: in characters; the terminal's own where not given.
-        whole: whether columns that do not fit stand in further parts; else they are left out.
+        whole: whether columns that do not fit are printed in further parts; else they are left out.
     """
     stream = io.StringIO()
     console = console_of(stream, width)
@@ -218,7 +218,7 @@ SPECIAL = {
     "†": r"$^\dagger$",
     "·": r"$\cdot$",
 }
-"""Hyphens stand apart, so that none joins into a dash."""
+"""Hyphens are in braces, so that two of them do not become a dash."""
 
 
 def latex(leaderboards: Leaderboards) -> str:
@@ -230,7 +230,7 @@ def latex(leaderboards: Leaderboards) -> str:
 
 
 def latex_escaped(text: str) -> str:
-    """Return a text that stands for itself in LaTeX.
+    """Return a text as LaTeX that prints it.
 
     >>> latex_escaped("50 % of $x_1$")
     '50 \\\\% of \\\\$x\\\\_1\\\\$'

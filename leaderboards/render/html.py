@@ -59,7 +59,7 @@ def page(board: Mapping[str, Any]) -> str:
 
 
 def static_table(table: Mapping[str, Any]) -> str:
-    """Return one table of a board as it stands in the page, for a notebook."""
+    """Return one table of a board as the page shows it, for a notebook."""
     parts: Any = _environment().get_template("parts.html").module
     return str(parts.table_of(table))
 
@@ -109,7 +109,7 @@ def anchor(table_id: str) -> str:
 
 
 def about(row: Mapping[str, Any]) -> str:
-    """Return what stands behind the name of a row: its settings, its runs, and how it was tuned."""
+    """Return the tooltip of the name of a row: its settings, its runs, and how it was tuned."""
     lines = [
         f"{row['label']}, {row['backbone'] or 'no model'}, {row['seeds_text']} seed{'s'[: row['seeds_text'] != '1']}",
         f"decoding: {row['decoding']}" if row["decoding"] else "",
@@ -124,7 +124,7 @@ def about(row: Mapping[str, Any]) -> str:
 
 
 def behind(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    """Return what stands behind a number in short, for `page.js`: its value of each seed, and the tests.
+    """Return the tooltip of a number in short, for `page.js`: its value of each seed, and the tests.
 
     `33.1 33.4 -|0.31 -0.2 0.8 0.21 0.03`: a value for each seed of the row, and the difference from the baseline, the
     ends of its interval, and the p-values over seeds and over test items; `-` for what there is not.

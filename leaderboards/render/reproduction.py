@@ -1,7 +1,7 @@
 """Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
 
 Each row of the paper has four lines: our number, the published one, the difference and the verdict. A number that is
-not comparable, or not of the planned run, has no difference. Below the table stands one list of notes: a letter names
+not comparable, or not of the planned run, has no difference. Below the table is one list of notes: a letter names
 each reason for a number that is missing or not comparable, and a number names each setting in which our runs deviate
 from the paper.
 """

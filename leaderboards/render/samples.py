@@ -22,7 +22,7 @@ BRACKETS = {(True, False): "⟦⟧", (False, True): "‹›", (True, True): "⟦
 """How (repeated, copied) spans are marked, with colours and without."""
 
 NARROWEST_COLUMN = 30
-"""Characters that a text has beside others; where there is less room, methods stand below each other."""
+"""Least characters of a column of texts; where there is less room, each method has a line."""
 
 
 def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Shown: numbers as texts, and what papers print beside ours, with the difference where the two may be compared."""
+"""Shown: numbers as texts, and the numbers of papers, with the difference from ours where they may be compared."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def signed(value: float) -> str:
 
 
 def printed_values(paper: Published, table: Table) -> dict[str, float]:
-    """Return what a paper prints by our columns, so that each value stands below ours."""
+    """Return what a paper prints by our columns, so that each value is shown below ours."""
     named = {column: metric_name(column) for column in table.all_columns}
     return {column: paper.values[metric] for column, metric in named.items() if metric in paper.values}
 

@@ -76,11 +76,11 @@ class TextTable:
     """A table of texts.
 
     Args:
-        title: stands above it.
+        title: above the table.
         headings: of the columns.
         rows: in order, with the cells of all columns.
         labels: how many of the first columns are labels, on the left; they are broken where the table is too wide.
-        repeated: how many of the first columns stand in every part of a table that is split.
+        repeated: how many of the first columns every part of a split table has.
         order: of the other columns where the table is split; that of the headings where none is given.
         framed: whether lines are drawn around cells; else two spaces are between columns.
         underlined: the places of rows with a line below them.

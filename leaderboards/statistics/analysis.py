@@ -1,9 +1,9 @@
 """Analysis: the intervals and tests of a leaderboard.
 
 Every value has its 95 % t interval over seeds, from three seeds on. Every value of a shown column has its difference
-from the baseline of the same backbone and decoding, paired by seed, with a t interval and a p-value; and beside them
-the p-value of the paired randomisation test over test items, where the column is a sum over items. Each of the two is
-corrected by Holm over the rows of its column.
+from the baseline of the same backbone and decoding, paired by seed, with a t interval and a p-value; and the p-value of
+the paired randomisation test over test items, where the column is a sum over items. Each of the two is corrected by
+Holm over the rows of its column.
 """
 
 from __future__ import annotations

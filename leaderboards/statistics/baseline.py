@@ -1,6 +1,6 @@
 """Baseline: the row that a row of a table is compared with; and which rows are compared over tasks.
 
-Over tasks one row stands for the baseline and one for each method. No test score picks a method's setting: that would
+Over tasks the baseline and each method have one row. No test score picks a method's setting: that would
 compare the best of several looks at the test split with a baseline. What may pick it is what was known before: a search
 on the validation split, how the baseline was trained, and how many seeds were run.
 """
@@ -15,7 +15,7 @@ from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["BASELINE", "NO_CHOICE", "Choice", "baseline_of", "baseline_row", "choices", "rows_beside"]
+__all__ = ["BASELINE", "NO_CHOICE", "Choice", "baseline_of", "baseline_row", "choices", "compared_rows"]
 
 BASELINE = "mle"
 """The method that all others are compared with."""
@@ -25,7 +25,7 @@ NO_CHOICE = "several settings, none picked on validation"
 
 @dataclass(frozen=True)
 class Choice:
-    """The row that stands for a method.
+    """The row that is shown for a method.
 
     Args:
         row: it; None where nothing but test scores would tell the method's settings apart.
@@ -113,13 +113,13 @@ def baseline_row(table: Table) -> tuple[TableRow, str] | None:
 
     def preferred(pair: tuple[TableRow, str]) -> tuple[bool, int, int, int]:
         row, column = pair
-        beside = {other.method for other in rows_beside(table, row)}
-        return row.values[column].n < MIN_SEEDS, -row.tried, -row.values[column].n, -len(beside)
+        compared = {other.method for other in compared_rows(table, row)}
+        return row.values[column].n < MIN_SEEDS, -row.tried, -row.values[column].n, -len(compared)
 
     return min(found, key=preferred)  # the first of equals
 
 
-def rows_beside(table: Table, base: TableRow) -> Iterator[TableRow]:
+def compared_rows(table: Table, base: TableRow) -> Iterator[TableRow]:
     """Yield other methods' rows that are compared with one of the baseline: like it in decoding, backbone, training."""
     place = table.rows.index(base)
     for row in table.rows:
@@ -129,14 +129,14 @@ def rows_beside(table: Table, base: TableRow) -> Iterator[TableRow]:
 
 
 def choices(rows: Iterable[TableRow], base: TableRow, column: str) -> dict[str, Choice]:
-    """Return for each method the row that stands for it, in the order of the rows.
+    """Return for each method the row that is shown for it, in the order of the rows.
 
     Of several settings: one with three seeds or more; of these one picked on validation, from as many combinations as
     the baseline if there is one; then one that was trained as the baseline was; then the one with most seeds. Where
     that leaves several, there is none.
 
     Args:
-        rows: beside the baseline, those without the column left out.
+        rows: that are compared with the baseline; those without the column are left out.
         base: the row of the baseline.
         column: they are compared in.
     """

@@ -75,7 +75,7 @@ def test_a_task_whose_baseline_loses_to_a_trivial_control_is_shown_and_not_aggre
         ("mle.untrained", {"backbone": "bart"}, False),
     ],
 )
-def test_a_trivial_control_copies_counts_or_is_untrained_and_stands_beside_the_baseline(
+def test_a_trivial_control_copies_counts_or_is_untrained_and_has_the_row_of_the_baseline(
     tmp_path, control, changes, counts
 ):
     store(tmp_path, "text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9]})
@@ -85,9 +85,7 @@ def test_a_trivial_control_copies_counts_or_is_untrained_and_stands_beside_the_b
         assert (column.gate.control, column.gate.passed) == ((control, 1.0), False)
     else:
         assert (column.gate.control, column.gate.passed) == (None, False)
-        assert column.gate_text.endswith(
-            "no row of a trivial control stands beside mle, so that the task is not aggregated."
-        )
+        assert column.gate_text.endswith("no trivial control has a row that can be compared with mle; not aggregated.")
 
 
 def test_a_baseline_as_good_as_a_control_does_not_pass_and_lower_may_be_better(tmp_path):
@@ -189,8 +187,8 @@ def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"face": [12.0] * 3}, data=SAMPLE, preset="paper", backbone="bart")
     found = overview_of(tmp_path)
     assert "adadec" not in {row.method for row in found.rows}
-    beside = "beside the mle row of a task, of its backbone and decoding"
-    assert f"not here, since they do not stand {beside}: adadec" in found.notes
+    why = "they have no row with the backbone and decoding of the mle row of a task"
+    assert f"not here, since {why}: adadec" in found.notes
 
 
 def test_a_row_without_a_model_stands_last(tmp_path):
@@ -206,7 +204,7 @@ def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
     found = overview_of(tmp_path)
     assert [column.task for column in found.columns] == ["logicnlg"]
-    why = "no method stands beside the mle row of a task, of its backbone and decoding"
+    why = "no method has a row with the backbone and decoding of the mle row of a task"
     assert f"tasks without a column, since {why}: xsum" in found.notes
     assert overview_of(tmp_path / "nothing").columns == ()
 

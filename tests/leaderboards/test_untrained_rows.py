@@ -1,4 +1,4 @@
-"""Rows of what has no model: one for each text it writes, whatever training stands beside it."""
+"""Rows of what has no model: one for each text it writes, whatever its run trains."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Analysis: intervals, differences and daggers are over seeds, tests over items stand beside them, and both refuse."""
+"""Analysis: intervals, differences and daggers are over seeds, tests over items are apart, and both refuse."""
 
 import csv
 import io
