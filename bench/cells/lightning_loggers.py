@@ -6,8 +6,6 @@ import os
 
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger, WandbLogger
 
-from bench.cells.loggers import LoggedRun
-
 PROJECT = "objective-bench"
 """W&B project of the runs unless WANDB_PROJECT names another one."""
 TIMEOUT_S = 8
@@ -27,15 +25,17 @@ def tensorboard_logger(save_dir: str, name: str) -> TensorBoardLogger:
 
 
 class RunWandbLogger(WandbLogger):
-    """Logs one run to W&B: its id is the key of the run, its group is task/method.
+    """Logs one run to W&B.
 
     A run that is logged again continues. A W&B run that the user has opened is left alone.
 
     Args:
-        run: a training with its evaluations, or the leaderboards of a command.
+        key: of the run, the id on W&B.
+        label: for people.
+        group: task/method.
     """
 
-    def __init__(self, run: LoggedRun) -> None:
+    def __init__(self, key: str, label: str, group: str) -> None:
         # W&B would send stack traces to its maker, and wait for a silent server when the process ends.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb
@@ -55,9 +55,9 @@ class RunWandbLogger(WandbLogger):
         )
         begun = wandb.init(
             project=project,
-            id=run.id,
-            name=run.label,
-            group=run.group,
+            id=key,
+            name=label,
+            group=group,
             resume="allow",
             reinit="create_new",
             settings=settings,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,30 +63,6 @@ def check_loggers(names: Sequence[str]) -> None:
             find_logger(name)
 
 
-@dataclass(frozen=True)
-class LoggedRun:
-    """How a run is named on a logger.
-
-    Args:
-        id: the same each time that the run is logged.
-        label: for people.
-        group: task and method.
-        config: everything that decides the result, as plain JSON types.
-    """
-
-    id: str
-    label: str
-    group: str
-    config: Mapping[str, Any]
-
-
-def logged_run(cell: Cell) -> LoggedRun:
-    """Return the name of a run on loggers; a control that reads another method's run has a name of its own."""
-    name = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
-    group = redacted(f"{cell.config.task}/{cell.config.method}")
-    return LoggedRun(name, redacted(cell.label), group, redacted(described(cell)))
-
-
 class Logs:
     """The loggers of one `bench run`.
 
@@ -103,16 +78,11 @@ class Logs:
         self.folder, self.warn = folder, warn
 
     @contextmanager
-    def run(self, make: Callable[[], LoggedRun], events: Events = SILENT) -> Iterator[OpenRun]:
-        """Open a run on every logger, yield it, and close it as a success or a failure.
-
-        Args:
-            make: returns the run; it is not called without loggers.
-            events: receives every event of the run.
-        """
+    def run(self, cell: Cell, events: Events = SILENT) -> Iterator[OpenRun]:
+        """Open a run on every logger, yield it, and close it as a success or a failure; `events` has each event too."""
         opened = OpenRun(self, events)
         for name in self.names:
-            self.attempt(name, partial(opened.begin, name, make))
+            self.attempt(name, partial(opened.begin, name, cell))
         try:
             yield opened
         except BaseException:
@@ -148,21 +118,25 @@ class OpenRun(Events):
         self.loggers: dict[str, Logger] = {}
         self.trained = self.validated = 0  # the last steps that were logged
 
-    def begin(self, name: str, make: Callable[[], LoggedRun]) -> None:
-        """Make one logger and give it the configuration of the run."""
+    def begin(self, name: str, cell: Cell) -> None:
+        """Make one logger and give it the configuration of the run.
+
+        A control that reads another method's run is a run of its own here.
+        """
         from lightning.pytorch.loggers import Logger
         from lightning.pytorch.utilities import rank_zero_only
 
         rank_zero_only.rank = 0  # type: ignore[attr-defined]  # this process leads, whatever number Slurm gave it
-        kind, run = find_logger(name), make()
+        key = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
+        group, kind = redacted(f"{cell.config.task}/{cell.config.method}"), find_logger(name)
         if name == "wandb":
-            logger = kind(run)
+            logger = kind(key, redacted(cell.label), group)
         else:
-            logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=f"{run.group}/{run.id}")
+            logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=f"{group}/{key}")
         if not isinstance(logger, Logger):
             raise TypeError(f"expected a Lightning Logger, and '{name}' made {type(logger).__name__}")
         self.loggers[name] = logger
-        logger.log_hyperparams(dict(run.config))
+        logger.log_hyperparams(dict(redacted(described(cell))))
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
         """Show and log a training step."""

@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.completion import missing_evaluations
 from bench.cells.location import remember
-from bench.cells.loggers import Logs, OpenRun, logged_run, logs_of
+from bench.cells.loggers import Logs, OpenRun, logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
@@ -139,7 +138,7 @@ def execute_run(cell: Cell, arguments: RunArguments, progress: Progress, logs: L
             with locked(cell.folder.path):
                 was_stored = is_stored(cell, arguments.metrics)  # another process may have just done it
                 if not was_stored:
-                    with logs.run(partial(logged_run, cell), progress) as events:
+                    with logs.run(cell, progress) as events:
                         complete(cell, arguments, events)
         if was_stored:
             progress.stage(SCORING)

@@ -184,7 +184,8 @@ def test_what_makes_no_logger_is_said(bench: Bench, folder: Path) -> None:
 def test_a_training_that_begins_again_logs_no_step_twice() -> None:
     """As after too little memory; what its record holds beside is added."""
     logs = Logs([], Path("logs"), pytest.fail)
-    with logs.run(pytest.fail) as opened:
+    unused: Any = None
+    with logs.run(unused) as opened:
         kept = opened.loggers["kept"] = Kept("logs", "run")
         for step in (1, 2, 1, 2, 3):
             opened.train(step, {"loss": float(step)})
