@@ -182,25 +182,25 @@ def find_task(name: str) -> Resolved:
     return find(name, TASKS, "task", check=check_task)
 
 
-def check_task(asked: str, value: Any) -> None:
-    """Refuse what is no task, or says too little.
+def check_task(name: str, value: Any) -> None:
+    """Refuse what is no task, or is incomplete.
 
     Raises:
         UsageError: it is no subclass of Task, or lacks what every task has.
     """
     if not (inspect.isclass(value) and issubclass(value, load("bench.tasks.core.task:Task"))):
-        raise UsageError(f"'{asked}' is not a subclass of bench.tasks.core.task.Task")
+        raise UsageError(f"'{name}' is not a subclass of bench.tasks.core.task.Task")
     kind: Any = value
-    if lacking := sorted(kind.__abstractmethods__):
-        raise UsageError(f"'{asked}' should define {' and '.join(lacking)}; see tasks/README.md")
-    for name in ("info", "recipes"):
-        if not hasattr(kind, name):
-            raise UsageError(f"'{asked}' should have a class attribute `{name}`; see tasks/README.md")
+    if missing := sorted(kind.__abstractmethods__):
+        raise UsageError(f"'{name}' should define {' and '.join(missing)}; see tasks/README.md")
+    for attribute in ("info", "recipes"):
+        if not hasattr(kind, attribute):
+            raise UsageError(f"'{name}' should have a class attribute `{attribute}`; see tasks/README.md")
     if "small" not in kind.recipes:
-        raise UsageError(f"'{asked}' should have a recipe 'small'; its recipes are: {', '.join(kind.recipes)}")
+        raise UsageError(f"'{name}' should have a recipe 'small'; its recipes are: {', '.join(kind.recipes)}")
     info = kind.info
     if info.primary and info.primary not in info.columns:
-        raise UsageError(f"'{asked}' has the primary column '{info.primary}', which is not among its columns")
+        raise UsageError(f"'{name}' has the primary column '{info.primary}', which is not among its columns")
 
 
 __all__ = ["KNOWN_TEXTS", "TASKS", "TaskEntry", "check_task", "find_task"]

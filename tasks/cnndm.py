@@ -40,7 +40,7 @@ class CNNDM(Task):
 
     Files: `train`, `valid` (or `validation`) and `test` as .jsonl, .jsonl.gz or .parquet, whole or in the hub's parts,
     with the columns article, highlights and id. In some copies of parts of it the highlights of a row are joined by
-    spaces to one line and ids are missing; such rows are taken, and what it means is said.
+    spaces to one line and ids are missing; such rows are read, and the origin of the split names the consequence.
 
     The paper preset is 512 tokens to 128 (HistAlign Table 8); `--set trainer.max_target=64` for 512 to 64.
 

@@ -267,7 +267,7 @@ def read_documents(
             split of a saved data set.
         field: which field of a record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
-        bad_rows: told about lines that cannot be used; refuses them by default.
+        bad_rows: collects lines that cannot be used; refuses them by default.
 
     Raises:
         MissingError: a file cannot be opened.

@@ -145,7 +145,7 @@ def read_people(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tup
         folder: with SPLIT.box and SPLIT.summary, or SPLIT.box, SPLIT.nb and SPLIT.sent, or the hub's rows; below it may
             be a folder for each split, as in the publisher's archive.
         split: `train`, `valid` or `test`.
-        bad_rows: told about rows that cannot be used.
+        bad_rows: collects rows that cannot be used.
         advice: where to get them.
 
     Raises:

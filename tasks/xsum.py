@@ -63,7 +63,7 @@ class XSum(Task):
         files, examples = self._rows(folder, split, bad_rows)
         status = self.status_of(split, len(examples))
         reasons = []
-        if (official := official_splits(folder)) and (reason := strangers(examples, split, official)):
+        if (official := official_splits(folder)) and (reason := rows_of_other_splits(examples, split, official)):
             reasons.append(reason)
         if split == "train" and status != "official" and (shared := self._shared(folder, examples)):
             reasons.append(f"{shared:,} of {len(examples):,} rows are rows of the test file too")
@@ -105,10 +105,10 @@ def official_splits(folder: Path) -> Mapping[str, str]:
         raise DataError(f"{path}: is not the publisher's list of ids; get it again") from None
 
 
-def strangers(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:
+def rows_of_other_splits(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:
     """Say how many rows the publisher has in another split or in none; nothing if every row with an id is in its own.
 
-    >>> strangers([Example("1", "", ""), Example("2", "", "")], "train", {"1": "test", "2": "train"})
+    >>> rows_of_other_splits([Example("1", "", ""), Example("2", "", "")], "train", {"1": "test", "2": "train"})
     '1 of 2 rows are official test rows'
     """
     count: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from bench.errors import BenchError
 from bench.models.backbones import find_backbone
 from bench.store.store import CellFolder
 from bench.tasks import find_task
-from bench.tasks.core.progress import OnRows, tell_nobody
+from bench.tasks.core.progress import OnRows, no_progress
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source
 
@@ -46,7 +46,7 @@ def ancestry_of(cell: Cell) -> dict[str, Any]:
     }
 
 
-def cell_of(content: dict[str, Any], on_rows: OnRows = tell_nobody) -> Cell:
+def cell_of(content: dict[str, Any], on_rows: OnRows = no_progress) -> Cell:
     """Make the run that `content_of` described; its data is read from the same place.
 
     Raises:

@@ -36,7 +36,7 @@ from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective
 from bench.store.store import Store
 from bench.tasks import TASKS, find_task
-from bench.tasks.core.progress import OnRows, tell_nobody
+from bench.tasks.core.progress import OnRows, no_progress
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
 
@@ -82,7 +82,7 @@ class Plan:
 def make_plan(
     arguments: RunArguments,
     say: Callable[[str], None] = lambda line: None,
-    on_rows: OnRows = tell_nobody,
+    on_rows: OnRows = no_progress,
     *,
     costs_only: bool = False,
     only_task: str | None = None,

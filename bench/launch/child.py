@@ -108,10 +108,10 @@ class LogProgress(Progress):
         self.warnings.append(text)
 
     def done(self, how: str, seconds: float | None = None) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
     def failed(self, why: str) -> None:
-        """Say nothing."""
+        """Report nothing."""
 
 
 def progress_in(scratch: Path) -> str:

@@ -38,7 +38,7 @@ class Split:
         """Count and hash the rows.
 
         Args:
-            examples: the same rows, where somebody counts them as they come.
+            examples: the same rows as an iterator that reports progress.
         """
         digest, size = hashlib.sha256(), 0
         if examples is None:
@@ -72,7 +72,7 @@ class Manifest:
 
 
 def refuse_repeated_ids(task: str, split: Split) -> None:
-    """Refuse a split in which two rows have one id: its stored rows could not be told apart.
+    """Refuse a split in which two rows have one id: their stored predictions would have one name.
 
     Raises:
         DataError: naming the id, its rows and where they are from.

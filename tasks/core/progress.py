@@ -1,26 +1,26 @@
-"""Progress: how far work on a task's rows is, told to whoever shows it or watches the process."""
+"""Progress of long work on the rows of a task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-__all__ = ["OnRows", "counted", "tell_nobody"]
+__all__ = ["OnRows", "counted", "no_progress"]
 
 EVERY = 1_024  # rows
 
 OnRows = Callable[[str, int, int], None]
-"""Told what is made of rows, such as `exemplars`, for how many it is done, and of how many; 0 where nobody knows."""
+"""Called with the name of the work, such as `exemplars`, the rows that are done and all rows; 0 where unknown."""
 
 T = TypeVar("T")
 
 
-def tell_nobody(what: str, done: int, of: int) -> None:
-    """Say nothing."""
+def no_progress(what: str, done: int, of: int) -> None:
+    """Report nothing."""
 
 
 def counted(rows: Iterable[T], what: str, of: int, tell: OnRows) -> Iterator[T]:
-    """Yield rows, and tell every thousand of them and at the end.
+    """Yield rows, and report progress after every thousand of them and at the end.
 
     >>> list(counted("ab", "rows read", 2, print))
     rows read 2 2

@@ -18,7 +18,7 @@ from bench.tasks.core.data_module import DataModule
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, as_published, plain, refuse_repeated_ids
 from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held, size_of
-from bench.tasks.core.progress import OnRows, counted, tell_nobody
+from bench.tasks.core.progress import OnRows, counted, no_progress
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
@@ -48,8 +48,8 @@ class TaskInfo:
         fields: extra fields its rows have, which some methods need.
         language: ISO 639-1 code.
         hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
-        folders: names its folder may have below a data folder, beside the task's own.
-        columns: of its leaderboard, in this order, for a task of one's own; a built-in one has them in its entry.
+        folders: other names that its folder may have below a data folder.
+        columns: of its leaderboard, in this order, for a user's task; a built-in one has them in its entry.
         primary: the column that rows are sorted by, likewise.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
     """
@@ -96,11 +96,13 @@ class Task(DataModule, ABC):
     info: ClassVar[TaskInfo]
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     ends: ClassVar[bool] = True
-    may_be_empty: ClassVar[bool] = False  # a split that is cut by a rule has maybe no row of a few; a file has some
-    places: ClassVar[frozenset[str]] = frozenset()  # options that say where data is; rows are in the key, they are not
+    may_be_empty: ClassVar[bool] = False  # a split that is chosen by a rule may have no row of a small corpus
+    places: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # options that locate the data; the rows are in the key, these are not
     markers: tuple[str, ...] = ()
-    user_data: UserData | None = None  # where rows of a user's own are, as its options say
-    title: str = ""  # the name that a user has given to data of his own, for tables
+    user_data: UserData | None = None  # where a user's own rows are, by the options of the task
+    title: str = ""  # the name of a user's own data, for tables
     stream: Stream | None = None  # rows are cut from running text by tokens; examples are its documents
     training_blocks: bool = False  # training rows are blocks of `max_target` tokens of the joined training texts
     prompt_tokens: int = 0  # a prompt is so many tokens of an open-ended row, in place of `prompt_and_rest`
@@ -129,7 +131,7 @@ class Task(DataModule, ABC):
         self._splits: dict[str, Split] = {}
         self._manifests: dict[str, Manifest] = {}
         self._evaluated: dict[tuple[str, int], Sequence[Example]] = {}
-        self.on_rows: OnRows = tell_nobody
+        self.on_rows: OnRows = no_progress
         self._exemplars: dict[tuple[str, bool], Array] = {}
         self._target_counts: dict[tuple[str, int], Array] = {}
 
@@ -149,7 +151,7 @@ class Task(DataModule, ABC):
         return hub.fetch(HUB[cls.name], folder)
 
     def hub_rows(self) -> HubRows | None:
-        """Return which data set of the hub the rows are a copy of; None for files of one's own and built-in rows."""
+        """Return the data set of the hub that the rows are a copy of; None for a user's files and built-in rows."""
         copy = self.user_data or HUB.get(self.name)
         if copy is None or self.source.folder is None:
             return None
@@ -191,21 +193,21 @@ class Task(DataModule, ABC):
         limit: int | None = None,
         *,
         on_bad_row: OnBadRow = "fail",
-        on_rows: OnRows = tell_nobody,
+        on_rows: OnRows = no_progress,
     ) -> None:
-        """Say where rows come from; they are read when they are first asked for.
+        """Set where rows come from; a split is read when it is first needed.
 
         Args:
             source: a folder, or the built-in sample.
             limit: keeps the first rows of each split, for debugging only.
             on_bad_row: what becomes of training rows that cannot be used.
-            on_rows: told how work on many rows goes on.
+            on_rows: called with the progress of work on many rows.
         """
         self.source, self.limit = self.user_data.source(source) if self.user_data else source, limit
         self.on_bad_row, self.on_rows = on_bad_row, on_rows
 
     def split(self, name: str) -> Split:
-        """Return a split, read when it is first asked for."""
+        """Return a split, which is read once."""
         if name not in self._splits:
             if self.source.folder is None:
                 split = Split(name, self.sample(name), "sample", "built-in sample")
@@ -220,7 +222,7 @@ class Task(DataModule, ABC):
         return self._splits[name]
 
     def bad_rows(self, split: str) -> BadRows:
-        """Return what bad rows of a split are told to."""
+        """Return an empty collection of bad rows of a split, which reports progress too."""
         of = self.info.sizes.get(split, 0)
         return BadRows(split, self.on_bad_row, on_row=lambda row: self.on_rows("rows read", row, of))
 

@@ -99,7 +99,7 @@ class Codec:
 
     @cached_property
     def bos(self) -> int:
-        """The token that begins a row; the library looks it up anew each time it is asked, and a row asks."""
+        """The token that begins a row, cached because the library looks it up anew each time."""
         token: int = self.tokenizer.bos_token_id
         return token
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from bench.errors import StoreError
-from bench.tasks.core.progress import OnRows, tell_nobody
+from bench.tasks.core.progress import OnRows, no_progress
 from bench.tasks.fetch.hub import make_folder
 
 __all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Encoded", "Part", "TokenStore", "Tokens", "gathered", "ids_of"]
@@ -111,7 +111,7 @@ class TokenStore(Sequence[Encoded]):
         make: Callable[[int, int], Sequence[Encoded]],
         vocabulary: int,
         chunk: int = 1024,
-        on_rows: OnRows = tell_nobody,
+        on_rows: OnRows = no_progress,
     ) -> TokenStore:
         """Map rows from a folder, which is written first if it is not there.
 
@@ -121,7 +121,7 @@ class TokenStore(Sequence[Encoded]):
             make: makes rows start to stop.
             vocabulary: number of tokens; up to 65,536 of them need two bytes each.
             chunk: rows made at a time.
-            on_rows: told how many are made.
+            on_rows: called with the number of rows that are made.
 
         Raises:
             StoreError: the folder cannot be written, or is damaged.

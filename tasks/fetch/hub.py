@@ -49,7 +49,7 @@ class Repository:
     Args:
         name: `owner/name`.
         revision: a commit, branch or tag; empty for the newest commit of the main branch.
-        by_hand: what people do who cannot reach the hub, for messages.
+        by_hand: what to do without access to the hub, for messages.
         kind: `dataset` or `model`, the hub's own words.
     """
 

@@ -38,7 +38,7 @@ class BadRows:
     Args:
         split: `train`, `valid` or `test`.
         policy: `fail` refuses the file, `skip` leaves the row out.
-        on_row: told now and then which row of a file a reader has reached.
+        on_row: called every thousand rows with the row that a reader has reached.
 
     >>> bad_rows = BadRows("train", "skip")
     >>> bad_rows.add(Path("my.jsonl"), "line 3", "has no field 'text'")
@@ -52,7 +52,7 @@ class BadRows:
     on_row: Callable[[int], None] | None = None
 
     def reached(self, row: int) -> None:
-        """Take that a reader has come to a row of its file, counted from 1."""
+        """Report that a reader has reached a row of its file, counted from 1."""
         if row % EVERY == 0 and self.on_row is not None:
             self.on_row(row)
 

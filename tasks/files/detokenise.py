@@ -61,7 +61,7 @@ def _joint(match: re.Match[str]) -> str:
 
 
 class _Quotes:
-    """Says of each quote in turn whether it opens or closes, and puts the mark beside it."""
+    """Decides of each quote in turn whether it opens or closes, and puts a mark before or after it."""
 
     PLAIN: ClassVar[dict[str, str]] = {"``": '"', "''": '"', "`": "'"}
 

@@ -25,7 +25,7 @@ def lines(path: Path, bad_rows: BadRows = REFUSING) -> Iterator[tuple[int, str]]
 
     Args:
         path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
-        bad_rows: told about lines that are no text; refuses them by default.
+        bad_rows: collects lines that are no text; refuses them by default.
 
     Raises:
         MissingError: the file cannot be opened.

@@ -64,7 +64,7 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
         train: what train is read from. The proxy is TabFact's true statements about a part of the same tables; it
             comes without linked columns, see `linked_columns`. TabFact's statements are in lower case and LogicNLG's
             are not, so with the proxy sentences and titles of every split are lower-cased.
-        bad_rows: told about rows that cannot be used; None refuses them.
+        bad_rows: collects rows that cannot be used; None refuses them.
 
     Raises:
         MissingError: a file is not there.

@@ -93,7 +93,7 @@ def published_rows(
 
     Args:
         files: of the split, in order.
-        bad_rows: told about rows that cannot be used, a second row of one id among them.
+        bad_rows: collects rows that cannot be used, a second row of one id among them.
         source: the column that is read.
         target: the column that is written.
         empty_sources: whether there may be nothing to read.

@@ -59,7 +59,7 @@ def read_records(
 
     Args:
         path: a file of one of `FORMATS`, or the folder of a split of a saved data set.
-        bad_rows: told about rows that cannot be used; refuses them by default.
+        bad_rows: collects rows that cannot be used; refuses them by default.
         columns: our name of each wanted text to the column of the file; each must be there, and be text.
         optional: the same for those that may be missing or null; a whole number counts as text (ids).
         options: the user option that names a column, by our names, for messages.
@@ -201,17 +201,17 @@ def _parquet(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
                     yield number, f"row {number + 1}", values
                     number += 1
     except (pyarrow.ArrowException, UnicodeDecodeError) as problem:
-        said = f"expected a parquet file, found: {str(problem).splitlines()[0]:.150}; get it again"
-        raise DataError(f"{path}, row {number + 1}: {said}") from None
+        message = f"expected a parquet file, found: {str(problem).splitlines()[0]:.150}; get it again"
+        raise DataError(f"{path}, row {number + 1}: {message}") from None
     except OSError as problem:
-        said = problem.strerror or str(problem).splitlines()[0]
-        raise MissingError(f"{path}, row {number + 1}: cannot be read ({said:.150})") from None
+        message = problem.strerror or str(problem).splitlines()[0]
+        raise MissingError(f"{path}, row {number + 1}: cannot be read ({message:.150})") from None
 
 
 def _saved_rows(
     folder: Path, columns: Mapping[str, str], options: Mapping[str, str] | None = None
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of one split, with the wanted columns only: others may be pictures, which nobody should decode.
+    """Yield the rows of one split, with the wanted columns only: others may be pictures, which need not be decoded.
 
     Args:
         folder: of the split.

@@ -108,16 +108,16 @@ def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Pa
         there = {part.name: part for part in sorted(folder.iterdir()) if is_split(part)}
     folders: dict[str, tuple[Path, ...]] = {}
     for split, names in NAMES.items():
-        asked = named.get(split, "")
-        if asked and asked not in there:
-            raise UsageError(f"task.{split}_split: {folder} has no split '{asked}'{did_you_mean(asked, there)}")
+        wanted = named.get(split, "")
+        if wanted and wanted not in there:
+            raise UsageError(f"task.{split}_split: {folder} has no split '{wanted}'{did_you_mean(wanted, there)}")
         usual = [name for name in names if name in there]
-        if not asked and len(usual) > 1:
+        if not wanted and len(usual) > 1:
             raise UsageError(
                 f"{folder} has the splits {' and '.join(usual)}; say with task.{split}_split which to take"
             )
-        if asked or usual:
-            folders[split] = (there[asked or usual[0]],)
+        if wanted or usual:
+            folders[split] = (there[wanted or usual[0]],)
     if "train" not in folders:
         raise UsageError(f"{folder} has no split 'train'; set task.train_split to one of {', '.join(there)}")
     return folders
