@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
@@ -129,10 +129,13 @@ def _from_records(path: Path, bad_rows: BadRows) -> Iterator[Example]:
     """Yield the rows of one file: an id, a sentence and its headlines."""
     for record in read_records(path, bad_rows, columns={"id": "id", "text": "text"}):
         titles = record.values.get("summaries")
-        if not _are_headlines(titles):
-            reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
-            bad_rows.add(path, record.row, reason)
-            continue
+        match titles:
+            case [str(), str(), str(), str()] if not any(map(is_blank, titles)):
+                pass
+            case _:
+                reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
+                bad_rows.add(path, record.row, reason)
+                continue
         name = record.texts["id"].strip()
         yield _example(f"{record.number:03d}/{name}", record.texts["text"], titles)
 
@@ -143,12 +146,6 @@ def _from_lines(sentences: Path, headlines: Sequence[Path], bad_rows: BadRows) -
     for row in zip(*rows, strict=True):
         number, text, _ = row[0]
         yield _example(f"{number - 1:03d}", text, [title for _, _, title in row])
-
-
-def _are_headlines(titles: Any) -> TypeGuard[list[str]]:
-    if not isinstance(titles, list) or len(titles) != REFERENCES:
-        return False
-    return all(isinstance(title, str) and not is_blank(title) for title in titles)
 
 
 def _example(name: str, text: str, titles: Sequence[str]) -> Example:

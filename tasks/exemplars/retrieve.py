@@ -71,16 +71,8 @@ def retrieve(
     """
     if not train_sources:
         raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
-    own = sources is None
     rows = train_sources if sources is None else sources
-    content = {
-        "version": VERSION,
-        "options": {"own": own, "equal_sources": False, "equal_targets": equal_targets},
-        "train_sources": _sha256(train_sources),
-        "train_targets": _sha256(train_targets),
-        "sources": _sha256(rows),
-        "targets": None if equal_targets else _sha256(train_targets),
-    }
+    content = [VERSION, sources is None, equal_targets, *map(_sha256, (train_sources, train_targets, rows))]
     file = None if cache is None else cache / f"exemplars-{key_of(content)}.npz"
     found = _read(file, len(rows), len(train_sources))
     if found is None:

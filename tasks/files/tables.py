@@ -210,12 +210,11 @@ def linearise(
         style: `plog` puts markers around everything (see `MARKERS`), writes ranks, sums and averages, and capitalises
             the words of cells; `compact` is short: `title : name is cell ; name is cell | name is cell ; ...`, one part
             per row.
-        cost: number of tokens of a text, at least 1 for text that is not empty.
+        cost: number of tokens of a text, at least 1 for text that is not empty; None for no budget.
         budget: most tokens of the result; None writes everything.
 
     Raises:
         UsageError: when the budget does not even hold an empty table.
-        ValueError: for a column that is not there, or a budget without a cost.
 
     >>> cities = Table(("city", "area"), (("osterby", "12"), ("new vale", "30")))
     >>> linearise(cities, "cities", style="compact").text
@@ -224,14 +223,10 @@ def linearise(
     Linearised(text='cities : city is osterby ; area is 12', n_dropped=2)
     """
     linked = tuple(columns or range(len(table.header)))
-    if any(not 0 <= column < len(table.header) for column in linked):
-        raise ValueError(f"linked columns {linked} must lie between 0 and {len(table.header) - 1}")
     names = tuple(_clean(table.header[column]) or f"column {column + 1}" for column in linked)
     page = _Page(table, title, linked, names, style)
-    if budget is None:
+    if budget is None or cost is None:
         return page.whole()
-    if cost is None:
-        raise ValueError(f"a budget of {budget} tokens needs a cost that counts them")
     if len(linked) * len(table.rows) <= budget:  # a cell costs a token or more: with more cells it cannot all fit
         whole = page.whole()
         if cost(whole.text) <= budget:
@@ -265,15 +260,15 @@ class _Page:
             if text:
                 yield _Piece(-1, place, text)
 
-    def cells(self, rows: Sequence[int]) -> Iterator[_Piece]:
-        """Yield the linked cells of the given rows, one at a time, because most may never be needed."""
-        for row in rows:
+    def cells(self) -> Iterator[_Piece]:
+        """Yield the linked cells, one at a time, because most may never be needed."""
+        for row in range(len(self.table.rows)):
             for place, column in enumerate(self.linked):
                 yield _Piece(row, place, self._cell(row, column, self.names[place]))
 
     def whole(self) -> Linearised:
         """Return everything."""
-        return self.result([*self.aggregates(), *self.cells(range(len(self.table.rows)))])
+        return self.result([*self.aggregates(), *self.cells()])
 
     def result(self, kept: list[_Piece]) -> Linearised:
         """Put pieces in the table's order and count the cells that are not among them."""
@@ -313,10 +308,8 @@ def _fit(page: _Page, cost: Callable[[str], int], budget: int) -> Linearised:
     room = budget - cost(page.text([]))
     # Half for the aggregates: those of a wide table would fill everything, and the model would not see one cell.
     kept, price = _affordable(page.aggregates(), cost, room // 2)
-    separator = ""
-    if page.style == "compact":
-        separator = " ;"
-    kept += _affordable(page.cells(range(len(page.table.rows))), cost, room - price, separator)[0]
+    separator = " ;" if page.style == "compact" else ""
+    kept += _affordable(page.cells(), cost, room - price, separator)[0]
     while kept and cost(page.text(kept)) > budget:  # tokens of the whole need not be the sum over its pieces
         kept.pop()
     text, n_dropped = page.result(kept)
