@@ -132,6 +132,14 @@ def test_lists_of_ids_decide_where_there_are_any(tmp_path: Path) -> None:
     assert "by ids" in task.split("test").origin
 
 
+def test_without_a_list_for_validation_a_share_of_the_training_ids_is_held_out(tmp_path: Path) -> None:
+    (tmp_path / "train_ids.txt").write_text("".join(f"{id}\n" for id in range(100, 200)))
+    rule = read_rule(tmp_path, 2003)
+    assert rule.lists["valid"] == {str(id) for id in range(100, 109)}, "those with the smallest hash"
+    assert len(rule.lists["train"]) == 91
+    assert rule.split_of("16", "20040101") == "", "the day does not matter then"
+
+
 def test_lists_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "train_ids.txt").write_text("1\n2\n")
     (tmp_path / "test_ids.txt").write_text("2\n")
