@@ -44,11 +44,6 @@ class Document(NamedTuple):
     row: str
     text: str
 
-    @property
-    def where(self) -> str:
-        """For messages."""
-        return f"{self.file}, {self.row}"
-
 
 class Text(Task):
     """Passages of running text: consecutive words of one document.
@@ -225,7 +220,11 @@ class Text(Task):
         for number, document in documents:
             at = -1
             for at, passage in enumerate(pieces(document.text, self.words)):
-                _check_words(passage, document)
+                if longest := longest_word(passage):  # a BPE would learn from it for hours
+                    raise DataError(
+                        f"{document.file}, {document.row}: has {longest:,} characters without a space; expected text "
+                        "with spaces between words"
+                    )
                 if is_blank(passage):
                     skipped.append((document.file.name, f"{document.row}, passage {at}", "an empty text"))
                     continue
@@ -247,14 +246,6 @@ class Text(Task):
         """
         words = example.target.split(" ")
         return " ".join(words[: self.prompt_words]), " ".join(words[self.prompt_words :])
-
-
-def _check_words(passage: str, document: Document) -> None:
-    """Refuse what no tokenizer should be given as one word."""
-    if longest := longest_word(passage):
-        raise DataError(
-            f"{document.where}: has {longest:,} characters without a space; expected text with spaces between words"
-        )
 
 
 def read_documents(
