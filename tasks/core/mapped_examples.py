@@ -19,7 +19,7 @@ from bench.errors import DataError, StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.sources import cache_folder
 
-__all__ = ["MOST_IN_MEMORY", "MappedExamples", "held", "size_of"]
+__all__ = ["MOST_IN_MEMORY", "MappedExamples", "held"]
 
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split that needs no file."""
@@ -60,24 +60,9 @@ class MappedExamples(Sequence[Example]):
         for batch in self.table.to_batches(max_chunksize=CHUNK):
             yield from map(_example, *(column.to_pylist() for column in batch.columns))
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all sources and targets."""
-        from pyarrow import compute
-
-        sums = [compute.sum(compute.binary_length(self.table[name])).as_py() for name in ("source", "target")]
-        return sum(size or 0 for size in sums)
-
 
 def _example(id: bytes, source: bytes, target: bytes, references: list[bytes]) -> Example:
     return Example(_text(id), _text(source), _text(target), tuple(map(_text, references)), NO_FIELDS)
-
-
-def size_of(examples: Sequence[Example]) -> int:
-    """Return how long sources and targets are together: in characters, or in bytes where they are mapped."""
-    if isinstance(examples, MappedExamples):
-        return examples.n_bytes
-    return sum(len(example.source) + len(example.target) for example in examples)
 
 
 def held(examples: Iterable[Example]) -> Sequence[Example]:

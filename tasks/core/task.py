@@ -17,7 +17,7 @@ from bench.errors import DataError
 from bench.tasks.core.data_module import DataModule
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, as_published, plain, refuse_repeated_ids
-from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held, size_of
+from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held
 from bench.tasks.core.progress import OnRows, counted, no_progress
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.bpe import train_bpe
@@ -438,7 +438,8 @@ class Task(DataModule, ABC):
         """
         examples = self.split(split).examples
         n = len(examples)
-        if size_of(examples) <= MOST_IN_MEMORY:
+        in_memory = not isinstance(examples, MappedExamples)
+        if in_memory and sum(len(row.source) + len(row.target) for row in examples) <= MOST_IN_MEMORY:
             rows: list[Encoded] = []
             for start in range(0, n, chunk or max(1, n)):
                 rows += make(start, min(start + (chunk or n), n))

@@ -14,7 +14,7 @@ from bench.errors import DataError, StoreError
 from bench.tasks.core import mapped_examples as module
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.mapped_examples import MappedExamples, held, size_of
+from bench.tasks.core.mapped_examples import MappedExamples, held
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.gigaword import Gigaword
@@ -58,7 +58,6 @@ def test_they_behave_as_a_list_does(cache: Path) -> None:
     for part in (slice(None), slice(2, 9), slice(0, 0), slice(8, 99)):
         assert list(examples[part]) == rows[part]
         assert list(examples[part][1:3]) == rows[part][1:3]
-        assert size_of(examples[part]) == sum(len(f"{e.source}{e.target}".encode()) for e in rows[part])
     assert list(examples[::3]) == rows[::3]
     with pytest.raises(IndexError):
         examples[11]
