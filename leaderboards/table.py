@@ -159,28 +159,17 @@ class Table:
 
 def tables(
     store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
-) -> tuple[list[Table], list[str]]:
-    """Build every leaderboard a store can give.
+) -> tuple[list[Table], LeftOut]:
+    """Build every leaderboard that a store can give; damaged files are passed over and noted in the store.
 
     Args:
         store: read only.
         tasks: names; None for all.
         columns: `default` or `all`.
-        limited: show the cells run with --limit, marked as such, and no others.
+        limited: show the runs with --limit, marked as such, and no others.
 
     Returns:
-        Tables, and notes about what was left out and why.
-    """
-    built, left_out = tables_and_left_out(store, tasks, columns, limited)
-    return built, notes_of(left_out)
-
-
-def tables_and_left_out(
-    store: Store, tasks: Iterable[str] | None = None, columns: str = "default", limited: bool = False
-) -> tuple[list[Table], LeftOut]:
-    """Build every leaderboard as `tables` does; what was left out is counted by task.
-
-    Damaged files are passed over and noted in the store.
+        Tables, and how many runs of each task are left out, by reason.
     """
     groups: dict[str, Group] = {}
     left_out: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))  # keys by task and reason

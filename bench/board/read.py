@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import MissingError, StoreError
-from bench.leaderboards.table import Table, notes_of, tables_and_left_out
+from bench.leaderboards.table import Table, notes_of, tables
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -25,23 +25,23 @@ def leaderboards_of(
         MissingError: when the store holds nothing to show.
         StoreError: likewise, and it has damaged files.
     """
-    tables, left_out = tables_and_left_out(store, tasks, columns, limited)
-    if store.damaged and not tables:
+    found, left_out = tables(store, tasks, columns, limited)
+    if store.damaged and not found:
         raise StoreError(f"'{store.root}' has nothing to show but {len(store.damaged)} damaged files")
-    refuse_empty(tables, notes_of(left_out), store.root)
+    refuse_empty(found, notes_of(left_out), store.root)
     from bench.leaderboards.leaderboards import with_statistics
 
     damaged = [_relative(path, store.root) for path in store.damaged]
-    return with_statistics(tables, left_out, damaged=damaged)
+    return with_statistics(found, left_out, damaged=damaged)
 
 
-def refuse_empty(tables: Sequence[Table], notes: Sequence[str], results: Path) -> None:
+def refuse_empty(found: Sequence[Table], notes: Sequence[str], results: Path) -> None:
     """Refuse to show nothing.
 
     Raises:
         MissingError: there is no table.
     """
-    if tables:
+    if found:
         return
     why = ""
     if notes:

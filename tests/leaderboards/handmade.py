@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import Leaderboards, with_statistics
-from bench.leaderboards.table import tables_and_left_out
+from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums
 from bench.store.store import CellFolder, Store
 
@@ -19,7 +19,7 @@ LOWER_IS_BETTER = ("ppl/", "kld", "sample-ppl", "self-bleu", "seq-rep")
 
 def leaderboards_of(store: Store, **options: Any) -> Leaderboards:
     """Everything a store can show."""
-    return with_statistics(*tables_and_left_out(store, **options))
+    return with_statistics(*tables(store, **options))
 
 
 def manifest(split: str, status: str, text: str = "") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.table import metric_name, tables
+from bench.leaderboards.table import metric_name, notes_of, tables
 from bench.store.store import Store
 from tests.leaderboards.handmade import manifest, ready, scored, trained
 
@@ -339,12 +339,12 @@ def test_a_diverged_cell_of_other_data_is_not_in_the_table(tmp_path):
 def test_a_limited_cell_is_left_out_and_counted(tmp_path):
     ready(tmp_path)
     ready(tmp_path, "trime", trainer__limit=64)
-    found, notes = tables(Store(tmp_path))
+    found, left_out = tables(Store(tmp_path))
     assert [r.method for table in found for r in table.rows] == ["mle"]
-    assert notes == ["1 cells run with --limit are left out"]
-    (only,), notes = tables(Store(tmp_path), limited=True)
+    assert notes_of(left_out) == ["1 cells run with --limit are left out"]
+    (only,), left_out = tables(Store(tmp_path), limited=True)
     assert [r.method for r in only.rows] == ["trime"]
-    assert (only.watermark, notes) == ("all data: cut by --limit 64", [])
+    assert (only.watermark, left_out) == ("all data: cut by --limit 64", {})
 
 
 def test_a_failed_cell_is_counted_with_its_task(tmp_path):
@@ -352,8 +352,8 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     for task in ("logicnlg", "ambiguous_template"):
         config = {"task": task, "method": "mle", "trainer": {"limit": None}}
         Store(tmp_path).cell(task, "mle", "k").write_failed({"status": "failed", "config": config}, {})
-    assert tables(Store(tmp_path))[1] == ["2 cells failed and have no number"]
-    assert tables(Store(tmp_path), ["logicnlg"])[1] == ["1 cells failed and have no number"]
+    assert notes_of(tables(Store(tmp_path))[1]) == ["2 cells failed and have no number"]
+    assert notes_of(tables(Store(tmp_path), ["logicnlg"])[1]) == ["1 cells failed and have no number"]
 
 
 def test_damage_costs_what_it_is_of_and_is_told(tmp_path):
@@ -419,7 +419,7 @@ def test_no_published_number_stands_under_a_built_in_sample(tmp_path):
 
 
 def test_an_empty_store_has_no_tables(tmp_path):
-    assert tables(Store(tmp_path / "nowhere")) == ([], [])
+    assert tables(Store(tmp_path / "nowhere")) == ([], {})
 
 
 # What people wrote, and what could not be computed -----------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from bench.leaderboards.render.footnotes import tuning
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.statistics.baseline import baseline_of
-from bench.leaderboards.table import Table, tables_and_left_out
+from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
 from tests.leaderboards.handmade import PROVENANCE, leaderboards_of, manifest, scored, trained
 
@@ -75,7 +75,7 @@ def searched(cell: CellFolder, losses: Sequence[float | None]) -> CellFolder:
 
 def one(root: Path) -> Table:
     """The only table of a store."""
-    (table,), _ = tables_and_left_out(Store(root))
+    (table,), _ = tables(Store(root))
     return table
 
 
@@ -140,9 +140,9 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     picked = trained(tmp_path, "mle", data=VALID, trainer__lr=0.1)
     scored(picked, {"bleu-3": 20.0})
     picked.write_grid("aa", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE)
-    tables, left_out = tables_and_left_out(Store(tmp_path))
-    assert [table.split for table in tables] == ["test"]
+    found, left_out = tables(Store(tmp_path))
+    assert [table.split for table in found] == ["test"]
     assert left_out["logicnlg"] == {"cells that a search has tried are left out": 1}
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
-    tables, _ = tables_and_left_out(Store(tmp_path))
-    assert sorted(table.split for table in tables) == ["test", "valid"], "other cells are on it too"
+    found, _ = tables(Store(tmp_path))
+    assert sorted(table.split for table in found) == ["test", "valid"], "other cells are on it too"
