@@ -128,7 +128,7 @@ def ending_of(form: str) -> str:
     """
     if form == PAGE:
         return ".html"
-    return str(find_format(form).value.ending)
+    return find_format(form).ending
 
 
 def report(results: Path, tasks: Sequence[str] | None, form: str, columns: str = "default") -> str:

@@ -1,10 +1,10 @@
 """Leaderboards as terminal text, Markdown, LaTeX, CSV, JSON and HTML. FORMATS lists them all."""
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from bench.base.registry import Entry, Resolved, find
+from bench.base.registry import Entry, find
 from bench.errors import UsageError
 
 
@@ -34,31 +34,26 @@ PAGE = "html"
 """The page, which is no function of leaderboards alone: it shows what models wrote, and is always a file."""
 
 
-def find_format(name: str) -> Resolved:
-    """Return the entry of a format: built in, or a user's function `(leaderboards) -> str` or `FormatEntry`.
+def find_format(name: str) -> FormatEntry:
+    """Return the entry of a format: built in, or of a user's function `(leaderboards) -> str`.
 
     Raises:
-        UsageError: there is no such format, or it is neither.
+        UsageError: there is no such format, or it is no such function.
         MissingError: its module or file is not there.
     """
     if name in FORMATS:
-        return Resolved(name, FORMATS[name], name, {})
-    loaded = find(name, FORMATS, "format", check=check_format)
-    if isinstance(loaded.value, FormatEntry):
-        return loaded
-    return replace(loaded, value=FormatEntry(loaded.code["class"], "a format of yours"))
+        return FORMATS[name]
+    return FormatEntry(find(name, FORMATS, "format", check=check_format).code["class"], "a format of yours")
 
 
 def check_format(name: str, value: Any) -> None:
     """Refuse what is no function of leaderboards.
 
     Raises:
-        UsageError: it is neither such a function nor an entry of one.
+        UsageError: it is none.
     """
-    if isinstance(value, FormatEntry):
-        value = value.load()
     if inspect.isclass(value) or not callable(value) or len(inspect.signature(value).parameters) != 1:
-        raise UsageError(f"'{name}' is neither a function (leaderboards) -> str nor a FormatEntry of one")
+        raise UsageError(f"'{name}' is no function (leaderboards) -> str")
 
 
 __all__ = ["FORMATS", "PAGE", "FormatEntry", "check_format", "find_format"]

@@ -43,7 +43,7 @@ def render(leaderboards: Leaderboards, form: str) -> str:
     Raises:
         UsageError: there is no such format, or one of the user's own returns no text.
     """
-    entry = find_format(form).value
+    entry = find_format(form)
     text = entry.load()(leaderboards)
     if not isinstance(text, str):
         raise UsageError(f"'{form}' should return text, not {type(text).__name__}")

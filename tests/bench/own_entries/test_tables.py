@@ -216,8 +216,8 @@ def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("def titles(): ...", "neither a function (leaderboards) -> str nor a FormatEntry"),
-        ("titles = 5", "neither a function (leaderboards) -> str nor a FormatEntry"),
+        ("def titles(): ...", "no function (leaderboards) -> str"),
+        ("titles = 5", "no function (leaderboards) -> str"),
         ("def titles(leaderboards): return 5", "'titles.py:titles' should return text, not int"),
     ],
 )
