@@ -26,7 +26,6 @@ from bench.errors import BenchError, BlockedError, StoreError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
 from bench.launch.schedule import AGAIN_S, Schedule
-from bench.store.deleting import checkpoints_of, remove
 from bench.store.partial_rows import forget
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
@@ -301,13 +300,15 @@ def drop_checkpoints(
     if arguments.keep_checkpoints == "all":
         return
     kept = needed_folders(cells, outcome)
-    folders = {cell.folder.path: cell.folder for cell in cells}  # a control may share the folder of another run
-    files = [file for folder in folders.values() for file in checkpoints_of(folder)]
-    gone = [file for file in files if file.path.parent not in kept]
+    folders = {cell.folder.path for cell in cells}  # a control may share the folder of another run
+    sizes = {path: path.stat().st_size for folder in folders for path in folder.glob("model-*.safetensors")}
+    gone = [path for path in sizes if path.parent not in kept]
     if not gone:
         return
-    remove(gone)
-    size, left = sum(file.size for file in gone), sum(file.size for file in files if file not in gone)
+    for path in gone:
+        path.unlink(missing_ok=True)
+    size = sum(sizes[path] for path in gone)
+    left = sum(sizes.values()) - size
     say(
         f"--keep-checkpoints none: removed {amount(size, 'B')} in {len(gone)} checkpoints; this run has "
         f"{amount(left, 'B')} of checkpoints left"

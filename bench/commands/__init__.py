@@ -46,6 +46,6 @@ COMMANDS = {
     "claims": Command("bench.commands.claims", "show what stored runs say about the claims of the papers"),
     "human": Command("bench.commands.human", "export texts for human evaluation and import the answers"),
     "import": Command("bench.commands.import", "score texts that another system generated"),
-    "store": Command("bench.commands.store", "show, verify, tidy and join stored runs"),
+    "store": Command("bench.commands.store", "show, verify, join and export stored runs"),
     "doctor": Command("bench.commands.doctor", "check this machine: packages, devices, data and models"),
 }

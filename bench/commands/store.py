@@ -1,4 +1,4 @@
-"""`bench store`: the state of stored runs, whether they are right, unused files, and joining of stores."""
+"""`bench store`: the state of stored runs, whether they are right, and copies of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import one_line
-from bench.base.sizes import amount
 from bench.cli_options import (
     cell_folders,
     json_option,
@@ -35,9 +34,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of each action of `bench store`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     store_options(actions.add_parser("status", help="the state of every run", allow_abbrev=False))
-    unused = actions.add_parser("unused", help="files that no run needs any more", allow_abbrev=False)
-    results_option(unused)
-    unused.add_argument("--delete", action="store_true", help="delete them")
     rows_options(
         actions.add_parser(
             "verify", help="compute values and keys again, and look for leaks of test rows", allow_abbrev=False
@@ -149,28 +145,6 @@ def status_line(run: Mapping[str, Any]) -> str:
     return one_line(line)
 
 
-# Unused files -----------------------------------------------------------------------------------------------------
-
-
-def list_unused(given: argparse.Namespace) -> int:
-    """List the files that no run needs, and delete them with `--delete`; return 0."""
-    from bench.store.deleting import remove, unused
-
-    store = Store(Path(given.results))
-    store.files.check_writable()
-    found = list(unused(store.root, lambda folder: bool(holder_of(folder))))
-    if given.delete:
-        remove(found)
-    if given.json:
-        print(json.dumps([{"path": str(file.path), "why": file.why, "bytes": file.size} for file in found], indent=1))
-        return 0
-    lines = [f"{amount(file.size, 'B'):>9}  {file.path}  {file.why}" for file in found]
-    done = "deleted" if given.delete else "--delete would delete"
-    lines.append(f"{done} {amount(sum(file.size for file in found), 'B')} in {len(found)} files and folders")
-    print("\n".join(map(one_line, lines)))
-    return 0
-
-
 # Exporting ----------------------------------------------------------------------------------------------------------
 
 
@@ -258,7 +232,6 @@ def join_stores(given: argparse.Namespace) -> int:
 ACTIONS = {
     "export": export_run,
     "status": show_status,
-    "unused": list_unused,
     "verify": verify_runs,
     "join": join_stores,
 }

@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from bench.base.keys import sha256
 from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, bleu, mean, perplexity
 from bench.store.checkpoints import load_verified, stored_tensor
 from bench.store.export import export
-from bench.store.snapshot import MANIFEST, RUNS, SCORES, STATISTICS, Snapshot, is_snapshot
+from bench.store.snapshot import MANIFEST, SCORES, STATISTICS, Snapshot, is_snapshot
 from bench.store.store import Store, cell_at, cells_below
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, TRAINED
 from tests.conftest import Ended
@@ -217,26 +216,6 @@ def test_junk_is_refused(board: Path, junk: bytes) -> None:
     (board / MANIFEST).write_bytes(junk)
     with pytest.raises(StoreError, match=r"snapshot\.json' of a snapshot cannot be read .*; get its folder again"):
         Snapshot(board)
-
-
-@pytest.mark.parametrize(
-    ("name", "column", "text"),
-    [
-        (RUNS, "record", "{"),
-        (RUNS, "record", "null"),
-        (SCORES, "evaluation", "[]"),
-        (SCORES, "run", "another/run/here"),
-    ],
-)
-def test_tables_that_another_program_changed_are_refused(board: Path, name: str, column: str, text: str) -> None:
-    table = parquet.ParquetFile(board / name).read()
-    table = table.set_column(table.column_names.index(column), column, [[text] * len(table)])
-    parquet.write_table(table, board / name)
-    manifest = json.loads((board / MANIFEST).read_bytes())
-    manifest["sha256"][name] = sha256((board / name).read_bytes())
-    (board / MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match=r"of a snapshot cannot be read .*; get its folder again"):
-        everything(board)
 
 
 def test_a_snapshot_of_a_later_version_is_refused(bench: Callable[..., Ended], board: Path) -> None:
