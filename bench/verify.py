@@ -30,7 +30,7 @@ from bench.tasks import find_task
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 
-__all__ = ["Verification", "leaks", "trained_keys", "value_from", "verify"]
+__all__ = ["Verification", "leaks", "trained_keys", "verify"]
 
 Record = Mapping[str, Any]
 
@@ -183,28 +183,29 @@ def content_of(task: Task, row: Example) -> tuple[str, str]:
 # Values --------------------------------------------------------------------------------------------------------------
 
 TOLERANCE = 1e-12
-"""Relative tolerance for fractions that were summed in groups before they were stored: each group's sum was rounded."""
-NOVEL = "novel-"
+"""Relative and absolute tolerance of a value: fractions that were summed in groups were rounded."""
 
 
 @dataclass
-class Values:
-    """What was found about the values that were checked so far.
+class Verification:
+    """What was found about values, keys, files and data.
 
     Args:
-        exact: values that equal the value of their sufficient statistics in every bit.
-        rounded: values that equal it to `TOLERANCE`, where sums of groups were rounded.
+        equal: number of values that equal those of their sufficient statistics to `TOLERANCE`.
         without: number of values without sufficient statistics, by family and column; `human <name>` for those of
             people's texts.
-        differences: one line for each value that is another one.
-        not_checked: what could not be computed because data or code is missing, and why, by run and family.
+        differences: one line for each difference of a value, key, file or data.
+        not_checked: what could not be computed because data or code is missing, and why, by run and part.
+        keys: number of runs whose records have the keys that they are stored under.
+        notes: findings about data that may have a good reason.
     """
 
-    exact: int = 0
-    rounded: int = 0
+    equal: int = 0
     without: dict[str, Counter[str]] = field(default_factory=dict)
     differences: list[str] = field(default_factory=list)
     not_checked: dict[str, BenchError] = field(default_factory=dict)
+    keys: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def check_scores(self, folder: CellFolder, rows: Sequence[StoredRows]) -> None:
         """Compute every stored value of a run again from its sufficient statistics.
@@ -232,67 +233,23 @@ class Values:
             for column in sorted(set(sums) - set(columns)):
                 self.differences.append(f"{where}: {column}: has statistics and no stored value")
             for column, value in columns.items():
-                if column in sums:
-                    self._compare(f"{where}: {column}", value, sums[column], content["of"]["ids"]["n"])
-                else:
+                if column not in sums:
                     self.without.setdefault(content["family"], Counter())[column] += 1
-
-    def _compare(self, where: str, stored: Mapping[str, Any], sums: Sums, rows: int) -> None:
-        """Compare one stored value with that of its sums; `rows` is the number of rows that were scored."""
-        value, now = stored["value"], value_from(stored["name"], sums)
-        if value == now:
-            self.exact += 1
-        elif _rounded_in_groups(sums, rows) and _near(value, now):
-            self.rounded += 1
-        else:
-            self.differences.append(f"{where}: value stored {value!r}, its statistics give {now!r}")
+                elif is_near(value["value"], now := value_of(sums[column].total.tolist(), sums[column].form)):
+                    self.equal += 1
+                else:
+                    line = f"value stored {value['value']!r}, its statistics give {now!r}"
+                    self.differences.append(f"{where}: {column}: {line}")
 
 
-def value_from(name: str, sums: Sums) -> float | None:
-    """Return the value of a column by the form of its sums, as `score_of_sums` computes it.
-
-    `novel-n` is defined as 100 less `copy-n`, which may differ in the last bit from the form of its sums. So it is
-    computed as it is defined, from the n-grams that are not novel.
-
-    >>> from bench.metrics.sums import ratio
-    >>> sums = Sums(ratio(100), [[872, 2816]])
-    >>> value_from("novel-1", sums), value_from("copy-1", sums)
-    (30.965909090909093, 30.96590909090909)
-    """
-    total = sums.total.tolist()
-    if not name.startswith(NOVEL):
-        return value_of(total, sums.form)
-    novel, ngrams = total
-    copied = value_of([ngrams - novel, ngrams], sums.form)
-    if copied is None:
-        return None
-    return 100.0 - copied
-
-
-def _rounded_in_groups(sums: Sums, rows: int) -> bool:
-    """Return whether rows were summed in groups (`Sums.together`) and the sums are not whole, so not exact."""
-    return len(sums) < rows and bool((sums.values % 1 != 0).any())
-
-
-def _near(value: float | None, now: float | None) -> bool:
-    """Return whether two numbers are equal to `TOLERANCE`."""
-    return value is not None and now is not None and math.isclose(value, now, rel_tol=TOLERANCE, abs_tol=0)
+def is_near(value: float | None, now: float | None) -> bool:
+    """Return whether two values are equal to `TOLERANCE`, or there is none of both."""
+    if value is None or now is None:
+        return value is now
+    return math.isclose(value, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 # All of a store ------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Verification(Values):
-    """What was found about values, keys, files and data; a difference of any of them is a line in `differences`.
-
-    Args:
-        keys: number of runs whose records have the keys that they are stored under.
-        notes: findings about data that may have a good reason.
-    """
-
-    keys: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 Evaluated = dict[int, tuple[Task, set[str]]]

@@ -197,9 +197,8 @@ def verification_lines(found: Verification) -> Iterator[str]:
     yield from found.differences
     yield from (f"note: {note}" for note in found.notes)
     yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
-    if found.exact or found.rounded:
-        rounded = f", {found.rounded} of them but for rounding in sums of groups" if found.rounded else ""
-        yield f"{found.exact + found.rounded} values equal those of their sufficient statistics{rounded}"
+    if found.equal:
+        yield f"{found.equal} values equal those of their sufficient statistics"
     for family, columns in sorted(found.without.items()):
         yield f"{family}: {columns.total()} values have no sufficient statistics: {', '.join(columns)}"
     yield f"{found.keys} runs have the keys of their records"
