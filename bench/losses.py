@@ -41,12 +41,15 @@ Args:
     bias: `[V]` of the head, or None.
     embedding: `[V, D]` of the input, where it is not the weight of the head.
     reference: `hidden` and `weight` of the frozen model that `gold` and `asft` read.
-    options: of the method; `bench list {name}` has them.
+    options: of the method, below.
 
 Raises:
     UsageError: the method or an option is unknown, or shapes do not fit.
 
-The objective:
+The objective, of the next token at each position; a memory, where there is one, has the states of earlier positions,
+each with the token that follows it, and sim(a, b) = a . b / sqrt(D):
+
+{equations}
 
 {doc}"""
 
@@ -104,6 +107,9 @@ def loss_of(
     kind = found.kind if issubclass(found.kind, Objective) else None
     if kind is None or found.own_backbone or kind.uses_token_counts or kind.step_loss is not Objective.step_loss:
         raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
+    if bool(found.kind.reference) != (reference is not None):
+        verb = "needs" if found.kind.reference else "reads no"
+        raise UsageError(f"'{method}' {verb} frozen model: reference=(hidden, weight)")
     objective = found.objective(TensorModel(hidden, weight, bias, embedding), **options)
     if objective.own_parameters() or type(objective).end_of_step is not Objective.end_of_step:
         raise UsageError(f"the loss of '{method}' depends on what it has learned before: use bench.attach")
@@ -130,7 +136,10 @@ def __getattr__(name: str) -> Callable[..., Tensor]:
         return loss_of(name, *tensors, **options)
 
     loss.__name__ = loss.__qualname__ = name
-    loss.__doc__ = SHAPES.format(name=name, doc=inspect.getdoc(find_method(name).kind))
+    kind = find_method(name).kind
+    loss.__doc__ = SHAPES.format(
+        equations="\n".join(f"    {line}" for line in kind.equations), doc=inspect.getdoc(kind)
+    )
     loss.__signature__ = inspect.signature(partial(loss_of, name))  # type: ignore[attr-defined]
     return loss
 

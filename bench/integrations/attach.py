@@ -12,6 +12,7 @@ Shapes: B rows, T tokens of a row, N new tokens of a generation step, V vocabula
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import wraps
 from typing import Any
@@ -26,6 +27,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from bench.base.lightning import use_lightning
 from bench.base.seeds import seed_of, seed_torch
 from bench.cells.build import check_exact, continue_with
+from bench.cells.make import name_of
 from bench.config.resolve import find_method
 from bench.decodings.searches import Greedy
 from bench.errors import UsageError
@@ -94,8 +96,8 @@ class Attached:
             raise UsageError(
                 f"'{self.objective.name}' is attached to this model, and a training pass bypasses it: expected "
                 f"model(..., labels=...). Options of trainers that compute a loss of their own do this "
-                f"(use_liger_kernel, label_smoothing_factor, compute_loss_func, TRL's own loss): switch them off, take "
-                f"bench.trainer_for(YourTrainer), or call bench.detach(model)"
+                f"(use_liger_kernel, label_smoothing_factor, compute_loss_func, TRL's own loss): switch them off, or "
+                f"call bench.detach(model) and train with bench.trainer_for(YourTrainer, '{self.objective.name}')"
             )
 
     def __enter__(self) -> None:
@@ -107,7 +109,7 @@ class Attached:
 
 def attach(
     model: Any,
-    method: str = "mle",
+    method: str | type[Objective] = "mle",
     tokenizer: Any = None,
     *,
     reference: Any = None,
@@ -128,12 +130,13 @@ def attach(
     Args:
         model: a causal or an encoder-decoder model of `transformers`, or a model of `peft` around one. A method that
             starts from a trained model starts from this one's weights.
-        method: a name of `bench list methods`, such as `histalign.released`, or `file.py:Class`.
+        method: a name of `bench list methods`, such as `histalign.released`; `file.py:Class`, or a class.
         tokenizer: the model's; methods that look at tokens need it.
-        reference: the frozen model that a method such as `asft` compares with; of the same vocabulary.
+        reference: the frozen model that a method such as `asft` compares with, e.g. `copy.deepcopy(model)`; of the
+            same vocabulary.
         token_counts: [V] how often each token is a target of the training data, for methods that ask for it.
-        batches: of training data, to which the new weights of a method such as `f2softmax` are fitted; without them
-            they begin at random.
+        batches: a few batches of training data, to which the new weights of a method such as `f2softmax` are fitted, so
+            that it starts from what the model predicts; `()` to begin with random ones.
         seed: of what the method draws, its own initial weights among them.
         max_target: longest text that a method writes while it is trained.
         options: of the method, as after `--set method.`.
@@ -152,6 +155,7 @@ def attach(
     if getattr(inner.config, "output_router_logits", False):
         raise UsageError("the loss of a router of experts would be left out: set config.output_router_logits=False")
     use_lightning()
+    method = name_of(method, "method")
     found = find_method(method)
     if reason := why_not(found):
         raise UsageError(f"'{method}' cannot be attached to a model: {reason}")
@@ -161,6 +165,8 @@ def attach(
         seed_torch(seed_of(seed, "method"))
         objective = found.objective(backbone, **options)
     check_given(objective, method, inner, reference, token_counts)
+    if token_counts is not None:
+        token_counts = torch.as_tensor(token_counts)
     context = RunContext(
         seed=seed,
         max_target=max_target,
@@ -177,7 +183,12 @@ def attach(
             with torch.random.fork_rng(devices=[]):
                 seed_torch(seed_of(seed, "weights"))
                 objective.prepare(token_counts.cpu())
-        if batches is not None:
+        if batches is None and objective.own_parameters() and type(objective).warm_start is not Objective.warm_start:
+            raise UsageError(
+                f"'{method}' has weights of its own, which are to be fitted to what the model predicts: give "
+                f"attach(..., batches=[...]), a few batches of training data, or batches=() to begin with random ones"
+            )
+        if batches:
             objective.warm_start(batches)
     except BaseException:
         thaw(trained)
@@ -198,11 +209,20 @@ def attach(
 def detach(model: Any) -> Any:
     """Undo `attach`: the model has its own class and loss again, with the weights that it has now; return it.
 
+    Warns where the method has predicted by other weights than the model's head, which was not trained then.
+
     Raises:
         UsageError: nothing is attached.
     """
     inner = inner_model(model)
     attached: Attached = attached_to(inner)
+    kind = type(attached.objective)
+    if attached.own and (kind.log_probs is not Objective.log_probs or kind.logits is not Objective.logits):
+        warnings.warn(
+            f"'{attached.objective.name}' predicts by weights of its own, which detach removes; the model's own head "
+            f"was not trained",
+            stacklevel=2,
+        )
     if type(inner) is not attached.made:
         raise UsageError("another library has changed the class of this model since; detach before it does, or save it")
     body = body_of(attached.objective.backbone)
@@ -230,6 +250,8 @@ def check_given(objective: Objective, method: str, model: Any, reference: Any, t
         raise UsageError(f"'{method}' {verb} how often each token is a target: attach(..., token_counts=[V])")
     if reference is not None:
         other = inner_model(reference)
+        if not hasattr(other, "get_output_embeddings"):
+            raise UsageError(f"expected reference=MODEL, a model of transformers, got {type(reference).__name__}")
         if other is model:
             raise UsageError("the reference model is frozen, and the model is to be trained: give copy.deepcopy(model)")
         sizes = [each.get_output_embeddings().weight.shape[0] for each in (model, other)]

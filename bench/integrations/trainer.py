@@ -4,39 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.cells.make import name_of
 from bench.errors import UsageError
 from bench.integrations.attach import attach, inner_model
+from bench.models.core.objective import Objective
 
 __all__ = ["trainer_for"]
 
 
-def trainer_for(kind: type[Any], method: str = "mle", **options: Any) -> type[Any]:
+def trainer_for(kind: type[Any], method: str | type[Objective], **options: Any) -> type[Any]:
     """Return a subclass of a trainer that attaches an objective to its model and trains it by the model's own loss.
 
     TRL's trainers compute a loss of their own from the model's body; the subclass does not.
 
     Args:
         kind: `transformers.Trainer` or a class derived from it, such as `trl.SFTTrainer`.
-        method: as for `attach`, and so are the options.
+        method: as for `attach`, and so are the options, `reference` and `token_counts` among them.
 
     Raises:
         UsageError: it is no trainer of `transformers`.
     """
     from transformers import Trainer
 
+    name = name_of(method, "method")
     if not (isinstance(kind, type) and issubclass(kind, Trainer)):
         raise UsageError(f"expected transformers.Trainer or a class derived from it, got {kind!r}")
 
     class WithObjective(kind):
         def __init__(self, *values: Any, **named: Any) -> None:
             super().__init__(*values, **named)
-            refuse_other_losses(self, method)
+            refuse_other_losses(self, name)
             inner = inner_model(self.model)
             if not hasattr(inner, "_hf_hook"):
                 inner.__dict__.pop("forward", None)  # the fused loss that TRL and Liger put there
             self.model_accepts_loss_kwargs = True
             tokenizer = getattr(self.processing_class, "tokenizer", self.processing_class)
-            attach(self.model, method, tokenizer, **{"seed": self.args.seed, **options})
+            attach(self.model, name, tokenizer, **{"seed": self.args.seed, **options})
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -48,7 +51,7 @@ def trainer_for(kind: type[Any], method: str = "mle", **options: Any) -> type[An
                 return super().prediction_step(*values, **named)
             return Trainer.prediction_step(self, *values, **named)
 
-    WithObjective.__name__ = WithObjective.__qualname__ = f"{kind.__name__}With{method.title().replace('.', '')}"
+    WithObjective.__name__ = WithObjective.__qualname__ = f"{kind.__name__}WithObjective"
     return WithObjective
 
 

@@ -135,7 +135,13 @@ class Objective(RegistryEntry, Recipe, Trainable):
         if self.has_fast_form:
             tokens = replace(tokens, memory_terms=self.memory_terms(tokens))
             return self.head_loss(tokens, PlainHead(self.logits(tokens)))
-        return self.token_loss(self.log_probs(tokens), tokens, tokens.targets), {}
+        losses = self.token_loss(self.log_probs(tokens), tokens, tokens.targets)
+        if losses.shape != tokens.targets.shape:
+            raise UsageError(
+                f"{type(self).__name__}.token_loss should return the loss of each position, of the shape "
+                f"{list(tokens.targets.shape)}, got {list(losses.shape)}"
+            )
+        return losses, {}
 
     def batch_terms(self, states: States) -> dict[str, Tensor]:
         """Named scalars that `loss` adds, in the graph: means times the target tokens they are for. Default: none.

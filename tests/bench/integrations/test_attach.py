@@ -24,7 +24,9 @@ from bench.generation.generation import generate
 from bench.integrations.attach import STATE, attach, attached_objective, detach
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
+from bench.models.core.states import TokenSlice
 from bench.models.mle import MLE
 
 VOCABULARY = 40
@@ -80,7 +82,7 @@ def attached(model, method: str, **options):
     if method in ("gold", "asft"):
         options["reference"] = llama()
     if method == "f2softmax":
-        options["token_counts"] = COUNTS
+        options |= {"token_counts": COUNTS, "batches": ()}
     return attach(model, method, **options)
 
 
@@ -247,6 +249,8 @@ def test_what_the_objective_does_not_read_is_refused(given, message: str) -> Non
     ("method", "options", "message"),
     [
         ("f2softmax", {}, "token_counts"),
+        ("f2softmax", {"token_counts": COUNTS}, "batches"),
+        ("asft", {"reference": "folder"}, "expected reference=MODEL"),
         ("mle", {"token_counts": COUNTS}, "does not read"),
         ("mle", {"reference": "a model"}, "reads no"),
         ("gold", {}, "reference"),
@@ -283,14 +287,56 @@ def test_detach_lets_a_head_be_trained_again_that_the_method_replaced() -> None:
     model = bart()
     model.set_output_embeddings(torch.nn.Linear(16, VOCABULARY, bias=False))  # no longer tied to the embedding
     head = model.get_output_embeddings().weight
-    attach(model, "f2softmax", token_counts=COUNTS)
+    attach(model, "f2softmax", token_counts=COUNTS, batches=())
     assert not head.requires_grad
-    detach(model)
+    with pytest.warns(UserWarning, match="the model's own head was not trained"):
+        detach(model)
     assert head.requires_grad
     with pytest.raises(UsageError, match="vocabulary|tokens"):
-        attach(model, "f2softmax", token_counts=COUNTS[1:])
+        attach(model, "f2softmax", token_counts=COUNTS[1:], batches=())
     assert head.requires_grad
     assert type(model) is BartForConditionalGeneration
+
+
+class Focal(Objective):
+    """An objective of a user's own."""
+
+    name = "focal"
+
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)
+        return (1 - torch.exp(-nll)) ** 2 * nll
+
+
+class Mean(Focal):
+    """Returns a mean by mistake."""
+
+    name = "mean"
+
+    def token_loss(self, *given) -> Tensor:
+        return super().token_loss(*given).mean()
+
+
+def test_a_class_of_the_users_own_is_attached() -> None:
+    model, given = attach(llama(), Focal), batch()
+    log_p = llama()(given["input_ids"], given["attention_mask"]).logits[:, :-1].log_softmax(-1)
+    targets = given["labels"][:, 1:]
+    nll = -log_p.gather(2, targets.clamp_min(0)[..., None]).squeeze(-1)[targets != -100]
+    torch.testing.assert_close(model(**given).loss, ((1 - torch.exp(-nll)) ** 2 * nll).mean())
+    with pytest.raises(UsageError, match="should return the loss of each position"):
+        attach(llama(), Mean)(**given)
+
+
+def test_new_weights_are_fitted_to_the_model_and_loaded_again() -> None:
+    """Without `batches` the head of F2-Softmax would be random; `load_state_dict` brings a trained one back."""
+    given = batch()
+    fitted = attach(llama(), "f2softmax", token_counts=COUNTS, batches=[given])
+    random = attach(llama(), "f2softmax", token_counts=COUNTS, batches=())
+    nll = {name: model.eval()(**given).loss.item() for name, model in (("fitted", fitted), ("random", random))}
+    own = llama().eval()(**given).loss.item()
+    assert abs(nll["fitted"] - own) < 0.5 * abs(nll["random"] - own)
+    random.load_state_dict(fitted.state_dict())
+    assert random(**given).loss.item() == nll["fitted"]
 
 
 def test_an_encoder_decoder_needs_labels_and_makes_its_own_inputs() -> None:

@@ -84,7 +84,7 @@ def test_a_trainer_that_computes_another_loss_is_refused(tmp_path) -> None:
     with pytest.raises(UsageError, match="model_init"):
         trainer_for(Trainer, "histalign")(model_init=llama, **made)
     with pytest.raises(UsageError, match="expected transformers.Trainer"):
-        trainer_for(dict)
+        trainer_for(dict, "mle")
 
 
 class WithALossOfItsOwn(Trainer):
