@@ -1,11 +1,13 @@
-"""Losses on plain tensors: each objective as a function of states, the weight of a head and tokens.
+"""Losses on plain tensors: an objective as a function of states, the weight of a head and tokens.
 
     from bench import losses
     loss = losses.histalign(hidden, weight, input_ids, labels, alpha=0.5)
 
-A function has the name of its method in `bench list methods`, and its options are those of the method; a variant is the
-option `variant`. It computes the loss as `bench run` does, slice by slice, without a tensor of [B, T, V]. Equations are
-in the docstring of each function, and the terms that they are made of in `bench.models.functional`.
+A function has the name of its method in `bench list methods`, and its options are those of the method; the variants
+`paper` and `released` are the option `variant`. It computes the loss as `bench run` does, slice by slice, without a
+tensor of [B, T, V]. Equations are in the docstring of each function, and the terms that they are made of in
+`bench.models.functional`. Methods with weights or counts of their own, and losses over texts that the model writes,
+need a model: `bench.attach`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from bench.models.backbones.backbone import Backbone, Batch, LinearHead
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
+from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 
 SHAPES = """Mean loss of the target tokens, in nats, with its gradients.
@@ -36,7 +39,7 @@ Args:
     hidden: `[B, T, D]` the state behind every token, which the head turns into logits of the next token.
     weight: `[V, D]` of the head.
     input_ids: `[B, T]` int64.
-    labels: `[B, T]` int64, the tokens that carry a loss, else -100; not shifted. By default all of `input_ids`.
+    labels: `[B, T]` int64, the tokens that carry a loss, else -100; not shifted. By default all real tokens.
     attention_mask: `[B, T]`, 1 for a real token; all by default.
     bias: `[V]` of the head, or None.
     embedding: `[V, D]` of the input, where it is not the weight of the head.
@@ -100,9 +103,18 @@ def loss_of(
     **options: Any,
 ) -> Tensor:
     """The loss of a method by its name; `losses.mle` and the like are this function."""
-    shape = (*input_ids.shape, weight.shape[1])
-    if hidden.shape != shape:
-        raise UsageError(f"expected hidden of the shape {tuple(shape)} (tokens x width), got {tuple(hidden.shape)}")
+    tokens, (size, width) = tuple(input_ids.shape), weight.shape
+    check_shape("hidden", hidden, (*tokens, width))
+    for name, tensor in (("labels", labels), ("attention_mask", attention_mask)):
+        check_shape(name, tensor, tokens)
+    check_shape("bias", bias, (size,))
+    if reference is not None:
+        check_shape("the states of reference", reference[0], (*tokens, reference[1].shape[1]))
+        check_shape("the weight of reference", reference[1], (size, reference[1].shape[1]))
+    if attention_mask is None:
+        attention_mask = torch.ones_like(input_ids)
+    if labels is None:
+        labels = input_ids.masked_fill(attention_mask == 0, IGNORED)
     found = find_method(method)
     kind = found.kind if issubclass(found.kind, Objective) else None
     if kind is None or found.own_backbone or kind.uses_token_counts or kind.step_loss is not Objective.step_loss:
@@ -120,11 +132,21 @@ def loss_of(
     objective.setup_run(RunContext(reference=frozen))
     batch: Batch = {
         "input_ids": input_ids,
-        "labels": input_ids if labels is None else labels,
-        "attention_mask": torch.ones_like(input_ids) if attention_mask is None else attention_mask,
+        "labels": labels,
+        "attention_mask": attention_mask,
     }
     summed = objective.train().step_loss(batch)
     return summed.total / summed.n_target_tokens.clamp(min=1)
+
+
+def check_shape(name: str, tensor: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Refuse a tensor of another shape.
+
+    Raises:
+        UsageError: naming both.
+    """
+    if tensor is not None and tuple(tensor.shape) != shape:
+        raise UsageError(f"expected {name} of the shape {list(shape)}, got {list(tensor.shape)}")
 
 
 def __getattr__(name: str) -> Callable[..., Tensor]:

@@ -14,7 +14,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
 from bench.leaderboards.frame import Line
 from bench.leaderboards.row import StoredSums, TableRow
-from bench.models import METHODS
+from bench.models import EXTERNAL, METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
 from bench.tasks import KNOWN_TEXTS
@@ -264,6 +264,8 @@ def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
     config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
     config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
     decides = {**config, "code": record["method"]}
+    if record["config"]["method"] == EXTERNAL:  # whatever trained it, the weights are all that is known
+        decides["weights"] = record["model"]["checkpoint_sha256"]
     if "own" in record:
         decides["own"] = {part: {"source_sha256": own["source_sha256"]} for part, own in record["own"].items()}
     for name in ("start", "second"):

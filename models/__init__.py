@@ -69,6 +69,9 @@ DECODERS = ("mle.penalty", "mle.min_p", "mle.typical")
 MODERN = partial(MethodEntry, group="modern", source="released code")
 BASELINE = partial(MethodEntry, baseline=True)
 
+EXTERNAL = "mle.external"
+"""The method of a model that was trained elsewhere."""
+
 UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0, "summary": "its weights as they were before the first step"}
 
 METHODS: dict[str, MethodEntry] = {
@@ -404,4 +407,4 @@ def one_gradient() -> dict[str, list[str]]:
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""
 
-__all__ = ["ALIASES", "DECODERS", "GROUPS", "METHODS", "MethodEntry", "one_gradient"]
+__all__ = ["ALIASES", "DECODERS", "EXTERNAL", "GROUPS", "METHODS", "MethodEntry", "one_gradient"]

@@ -11,7 +11,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
-from bench.models.functional.head_losses import divergence_from, nll_of
+from bench.models.functional.head_losses import divergence_from
 from bench.models.functional.token_weights import tailr_weight
 
 
@@ -46,7 +46,8 @@ class ASFT(Objective):
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """The loss of each position and its two parts, [n] each."""
         log_q = self.reference_model.log_probs(tokens.reference)  # [n, V]
+        at_target = head.at(tokens.targets)  # before what asks for a log-sum-exp
         divergence = divergence_from(head, log_q)
-        nll = nll_of(head, tokens.targets)
+        nll = head.lse - at_target
         weighted = tailr_weight(nll, gamma=1.0, floor=0.0) * nll
         return weighted + self.alpha * divergence, {"dft": weighted, "divergence": divergence}

@@ -5,9 +5,7 @@ Shapes: n positions of a slice.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from bench.base.options import Amount, Range
+from bench.base.options import Amount
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.head import Head
 from bench.models.core.objective import Objective
@@ -15,6 +13,8 @@ from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
 from bench.models.functional.head_losses import nll_of, top_entropy
 
+TOP = 20
+"""How many of the largest logits the entropy is of; all, where the vocabulary is smaller."""
 MAX_ENTROPY = 3.0
 """What the released code divides an entropy by; it stands for log 20 = 2.996."""
 
@@ -35,7 +35,6 @@ class EAFT(Objective):
     Args:
         backbone: any.
         alpha: power of the normalised entropy.
-        k: how many of the largest logits the entropy is of; all, where the vocabulary is smaller.
     """
 
     name = "eaft"
@@ -45,11 +44,11 @@ class EAFT(Objective):
     )
     version = 1
 
-    def __init__(self, backbone: Backbone, *, alpha: Amount = 1.0, k: Annotated[int, Range(2)] = 20) -> None:
+    def __init__(self, backbone: Backbone, *, alpha: Amount = 1.0) -> None:
         super().__init__(backbone)
-        self.alpha, self.k = alpha, k
+        self.alpha = alpha
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """The weighted loss of each position, [n]."""
-        entropy = top_entropy(head, min(self.k, self.backbone.vocabulary_size))
+        entropy = top_entropy(head, min(TOP, self.backbone.vocabulary_size))
         return (entropy / MAX_ENTROPY) ** self.alpha * nll_of(head, tokens.targets), {}

@@ -5,8 +5,9 @@ a column of the same form:
 
     {"messages": [{"role": "user", "content": "3 + 4?"}, {"role": "assistant", "content": "3 + 4 is 7. #### 7"}]}
 
-A decoder-only model with a chat template reads the conversation in it, and the loss is on the words of the assistant
-and the token that ends them. Any other model reads plain text with the name of each role.
+A decoder-only model with a chat template reads the conversation in it, behind its token of a beginning, and the loss
+is on what the template writes for the answer and the token that ends texts. Any other model reads plain text with the
+name of each role.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,12 +30,15 @@ from bench.tasks.files.records import read_all
 from bench.tasks.pairs import Pairs, TextPair
 
 Messages = list[dict[str, str]]
+PARTS = ("role", "content")
+DATED = "{% macro strftime_now(form) %}01 Jan 2026{% endmacro %}"
+"""In front of a template that asks for the date of today, so that rows are the same on every day."""
 
 SAMPLES = {"train": 400, "valid": 100, "test": 100}
 
 
 class Chat(Pairs):
-    """Conversations. A row is one answer of the assistant; its id is `split/number`, counted from 0 through the files.
+    """Conversations. A row is one answer of the assistant; its id is `split/conversation/message`, counted from 0.
 
     Args:
         path: a file (jsonl or parquet), or a folder with a file for each split, such as `train.jsonl`, or a folder of
@@ -110,29 +115,34 @@ class Chat(Pairs):
         whole_length = len(source)
         while len(source) > codec.max_source and len(messages) > first + 1:
             del messages[first]
-            while messages[first]["role"] == "assistant":  # templates begin with the user
+            while len(messages) > first + 1 and messages[first]["role"] != "user":  # templates begin with the user
                 del messages[first]
             source, target = _in_tokens(messages, example.target, codec)
         return codec.encode(
             example.id,
             source[-codec.max_source :],
             target,
-            ends=False,  # the template has an end of its own
+            ends=True,
             truncated=whole_length - min(len(source), codec.max_source),
             n_words=self.words_of(example.target),
             n_bytes=byte_count(example.target),
         )
 
+    def cluster_of(self, name: str) -> str:
+        """Return the conversation, whose answers are no independent examples."""
+        return name.rpartition("/")[0]
+
     def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
         rows: list[TextPair] = []
-        for path, _, record in read_all(files, bad_rows, columns={}):
-            messages = [dict(message) for message in record.values.get("messages", ()) if isinstance(message, Mapping)]
+        for path, number, record in read_all(files, bad_rows, columns={}):
+            messages: Any = record.values.get("messages")
             if why := _wrong(messages):
                 bad_rows.add(path, record.row, why)
                 continue
             for at, message in enumerate(messages):
                 if message["role"] == "assistant":
-                    rows.append(TextPair(len(rows), json.dumps(messages[:at]), message["content"].strip()))
+                    before = [{"role": each["role"], "content": each["content"]} for each in messages[:at]]
+                    rows.append(TextPair(number, json.dumps(before), message["content"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected conversations with an answer of the assistant, found none")
         return rows
@@ -142,38 +152,50 @@ class Chat(Pairs):
         for number, source, target in rows:
             messages: Messages = json.loads(source)
             text = "\n".join(f"{message['role']}: {message['content']}" for message in messages) + "\nassistant:"
-            found.append(Example(f"{split}/{number}", text, target, (target,), {"messages": messages}))
+            name = f"{split}/{number}/{len(messages)}"
+            found.append(Example(name, text, target, (target,), {"messages": messages}))
         return found
 
 
 def _in_tokens(messages: Messages, answer: str, codec: Codec) -> tuple[list[int], list[int]]:
-    """Return what is read and what is written in the model's template, without the token that begins every row.
+    """Return what is read and what is written in the model's template, without the tokens that begin and end each row.
 
     Raises:
-        DataError: the template writes earlier messages otherwise once an answer follows.
+        DataError: the template refuses the messages, or writes earlier ones otherwise once an answer follows.
     """
-    tokenizer = codec.tokenizer
-    source = list(tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
-    answered = [*messages, {"role": "assistant", "content": answer}]
-    whole = list(tokenizer.apply_chat_template(answered, return_dict=False))
+    from jinja2 import TemplateError
+
+    template = codec.tokenizer.get_chat_template()
+    if "strftime_now" in template:
+        template = DATED + template
+    make = partial(codec.tokenizer.apply_chat_template, return_dict=False, chat_template=template)
+    try:
+        source = list(make(messages, add_generation_prompt=True))
+        whole = list(make([*messages, {"role": "assistant", "content": answer}]))
+    except TemplateError as error:
+        raise DataError(f"the chat template of this model refuses a conversation: {error}") from error
     if whole[: len(source)] != source:
         raise DataError(
             "the chat template of this model changes earlier messages when an answer follows, so that the loss cannot "
             "be on the answer alone; take another model"
         )
     target = whole[len(source) :]
-    if codec.eos in target:  # what the template puts behind the end is not learned
-        target = target[: target.index(codec.eos) + 1]
-    if source[:1] == [codec.bos]:  # `Codec.encode` puts it there
+    if codec.eos in target:  # the last of them ends the answer, and what the template puts behind it is not learned
+        target = target[: len(target) - 1 - target[::-1].index(codec.eos)]
+    if source[:1] == [codec.bos]:
         source = source[1:]
     return source, target
 
 
-def _wrong(messages: Sequence[Mapping[str, Any]]) -> str:
+def _wrong(messages: Any) -> str:
     """Return what is wrong with a conversation, or nothing."""
+    if not isinstance(messages, Sequence) or isinstance(messages, str):
+        return "expected a list of `messages`"
     for message in messages:
-        if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), str):
+        if not isinstance(message, Mapping) or not all(isinstance(message.get(part), str) for part in PARTS):
             return "expected messages with a role and a content, both texts"
+        if not message["content"].strip():
+            return f"expected a content of each message, that of a message of the role {message['role']} is empty"
     roles = [message["role"] for message in messages]
     if "assistant" not in roles:
         return "expected `messages` with an answer of the role assistant"

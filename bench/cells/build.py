@@ -17,6 +17,7 @@ from bench.cells.cell import Cell
 from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import parse
 from bench.errors import BlockedError, UsageError
+from bench.models import EXTERNAL
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
@@ -50,6 +51,11 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
+    if cell.method.name == EXTERNAL and backbone.added_tokens:
+        raise UsageError(
+            f"'{cell.task.name}' has {backbone.added_tokens} marker tokens that this model lacks, and their vectors "
+            f"would be random; take a form of the task without them, such as --set task.style=compact"
+        )
     if "backbone" in config.own:
         check_made(backbone, config, entry.architecture)
     seed_torch(seed_of(config.seed, "method"))

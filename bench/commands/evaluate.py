@@ -6,7 +6,7 @@ import argparse
 
 from bench.commands import run as run_command
 from bench.errors import UsageError
-from bench.integrations.folder import EXTERNAL
+from bench.models import EXTERNAL
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +21,10 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         UsageError: options that say what is trained.
     """
-    for option in ("method", "backbone", "grid", "trials"):
-        if getattr(given, option):
+    from bench.integrations.folder import place_of
+
+    for name, option in (("methods", "method"), ("backbone", "backbone"), ("grid", "grid"), ("trials", "trials")):
+        if getattr(given, name):
             raise UsageError(f"--{option} is an option of bench run: bench evaluate trains nothing")
-    given.method, given.backbone = [EXTERNAL], given.model
+    given.methods, given.backbone = [EXTERNAL], place_of(given.model)
     return run_command.run(given)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from bench.errors import StoreError, UsageError
+from bench.models import EXTERNAL
 
 if TYPE_CHECKING:
     from bench.board.board import Board
     from bench.models.core.objective import Objective
     from bench.store.store import CellFolder
 
-__all__ = ["EXTERNAL", "evaluate", "export_model"]
-
-EXTERNAL = "mle.external"
-"""The method of a model that was trained elsewhere."""
+__all__ = ["evaluate", "export_model", "place_of"]
 
 
 def export_model(run: CellFolder, into: Path) -> str:
     """Write the model of a trained run as a folder that `AutoModelForCausalLM` and `AutoTokenizer` load.
+
+    Adapters of LoRA are merged into the weights of their base model as it is on this machine now.
 
     Args:
         run: a run with its checkpoint.
@@ -93,62 +97,100 @@ def lost_in_folder(objective: Objective, method: str) -> str:
     Raises:
         UsageError: it does not predict by that head at all.
     """
-    from bench.models.core.objective import Objective as Base
+    from bench.integrations.attach import predicts_by_head
 
-    kind = type(objective)
     if objective.reads_cache:
         return (
             f"'{method}' predicts by its head and a cache of earlier states; the folder has the head alone, so texts "
             f"and perplexities of other programs differ from those of the suite (bench.attach puts the cache back)"
         )
-    if kind.log_probs is not Base.log_probs or kind.logits is not Base.logits:
+    if not predicts_by_head(objective):
         raise UsageError(f"'{method}' does not predict by the head of its model, so a folder would hold another model")
     return ""
 
 
 def merge_adapters(model: Any) -> None:
-    """Add the adapters of LoRA to the weights below them, and remove them."""
+    """Add the adapters of LoRA to the weights below them, and remove them.
+
+    Raises:
+        UsageError: an adapted weight is used in two places, such as a head that is tied to the embedding.
+    """
     from peft.tuners.lora import LoraLayer
 
-    for name, module in list(model.named_modules()):
+    named = list(model.named_modules())
+    bases = [module.get_base_layer().weight for _, module in named if isinstance(module, LoraLayer)]
+    users = [weight.data_ptr() for _, weight in model.named_parameters(remove_duplicate=False)]
+    if any(users.count(base.data_ptr()) > 1 for base in bases):
+        raise UsageError("adapters of a weight that is used twice, such as a tied head, cannot be merged into it")
+    for name, module in named:
         if isinstance(module, LoraLayer):
             module.merge()
             parent, _, last = name.rpartition(".")
             setattr(model.get_submodule(parent), last, module.get_base_layer())
 
 
-def evaluate(
-    model: Any,
-    task: str,
-    *,
-    tokenizer: Any = None,
-    name: str = "",
-    results: str | Path = "results",
-    **options: Any,
-) -> Board:
+def evaluate(model: Any, task: str, *, tokenizer: Any = None, results: str | Path = "results", **options: Any) -> Board:
     """Evaluate a model that was trained elsewhere with the metrics of a task; return the board of its row.
 
     Args:
-        model: a model of `transformers`, or a folder that has one with its tokenizer.
+        model: a model of `transformers`, which is saved below `RESULTS/.external`; a folder that has one with its
+            tokenizer; or a hub id.
         task: as for `bench.run`.
-        tokenizer: of a model that is no folder.
-        name: of the folder below `RESULTS/.external` that the model is saved in; the name of its class by default.
+        tokenizer: of a model that is neither folder nor hub id.
         results: the results folder.
         options: of `bench.run`, such as `preset`, `decode` or `limit`.
 
     Raises:
-        UsageError: a model without a tokenizer.
+        UsageError: a model without a tokenizer, with an objective attached or with adapters; or an option that says
+            what is trained.
     """
     from bench.board.run import run
 
-    folder = (
-        Path(model) if isinstance(model, str | Path) else Path(results) / ".external" / (name or type(model).__name__)
-    )
+    if refused := {"method", "backbone", "trials"} & set(options):
+        raise UsageError(f"{min(refused)}= is an argument of bench.run: bench.evaluate trains nothing")
     if not isinstance(model, str | Path):
-        if tokenizer is None:
-            raise UsageError(
-                "expected tokenizer=..., the tokenizer of the model: the suite encodes the task's rows by it"
-            )
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-    return run(task, EXTERNAL, backbone=str(folder), results=results, **options)
+        model = saved(model, tokenizer, Path(results) / ".external")
+    return run(task, EXTERNAL, backbone=place_of(str(model)), results=results, **options)
+
+
+def place_of(model: str) -> str:
+    """Return what names a model: the absolute path of a folder, or a hub id.
+
+    Raises:
+        UsageError: a backbone that has no trained weights.
+    """
+    from bench.models.backbones import is_pretrained
+
+    if Path(model).is_dir():
+        return str(Path(model).resolve())
+    if not is_pretrained(model):
+        raise UsageError(f"expected a folder of transformers or a hub id, got the backbone '{model}' without weights")
+    return model
+
+
+def saved(model: Any, tokenizer: Any, folder: Path) -> Path:
+    """Save a model below a folder, by the hash of its weights; return where."""
+    from bench.base.keys import sha256
+    from bench.integrations.attach import KEY, inner_model
+
+    if tokenizer is None:
+        raise UsageError("expected tokenizer=..., by which the rows of the task are encoded")
+    if KEY in inner_model(model).__dict__:
+        raise UsageError("a folder would lack the weights and the cache of an attached objective: bench.detach first")
+    if hasattr(model, "merge_and_unload"):
+        raise UsageError("a model of peft has adapters beside it; give model.merge_and_unload()")
+    digest = sha256(b"".join(tensor_hash(name, tensor) for name, tensor in sorted(model.state_dict().items())))
+    place = folder / f"{type(model).__name__}-{digest[:12]}"
+    if not place.exists():
+        partial = place.with_name(f"{place.name}.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        model.save_pretrained(partial)
+        tokenizer.save_pretrained(partial)
+        partial.rename(place)
+    return place
+
+
+def tensor_hash(name: str, tensor: Any) -> bytes:
+    """Return the hash of a tensor and its name."""
+    content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+    return hashlib.sha256(name.encode() + b" " + content).digest()

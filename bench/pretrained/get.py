@@ -34,7 +34,7 @@ __all__ = ["get"]
 
 MAIN = "main"
 """The branch that the program loads."""
-SMALL_FILES = ("*.json", "*.txt", "tokenizer.model")
+SMALL_FILES = ("*.json", "*.txt", "*.jinja", "tokenizer.model")
 SAFE_WEIGHTS, PICKLED_WEIGHTS = "*.safetensors", "pytorch_model*.bin"
 TIMEOUT_S = 30.0
 LAST = ("config.json", "meta.json")

@@ -12,6 +12,7 @@ import bench
 
 rows, out, name = [*sys.argv[1:3], *sys.argv[3:], "HuggingFaceTB/SmolLM2-135M-Instruct"][:3]
 model, tokenizer = AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
 
 
 def encoded(row):

@@ -15,6 +15,7 @@ import bench
 
 rows, out, name = [*sys.argv[1:3], *sys.argv[3:], "HuggingFaceTB/SmolLM2-135M-Instruct"][:3]
 model, tokenizer = AutoModelForCausalLM.from_pretrained(name), AutoTokenizer.from_pretrained(name)
+tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
 
 
 def collate(texts):
@@ -24,7 +25,7 @@ def collate(texts):
 
 
 with open(rows, encoding="utf-8") as file:
-    texts = ["{prompt} {completion}".format(**json.loads(line)) for line in file]
+    texts = ["{prompt} {completion}".format(**json.loads(line)) + tokenizer.eos_token for line in file]
 
 accelerator = Accelerator()
 bench.attach(model, "ul_token", tokenizer)  # before `prepare`
@@ -37,7 +38,8 @@ for _, batch in zip(range(20), loader, strict=False):
     accelerator.backward(loss)
     optimizer.step()
     optimizer.zero_grad()
-model = accelerator.unwrap_model(model)
-print(float(loss.detach()))
-bench.detach(model).save_pretrained(out)
-tokenizer.save_pretrained(out)
+    accelerator.print(float(loss.detach()))
+model = bench.detach(accelerator.unwrap_model(model))
+if accelerator.is_main_process:
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)

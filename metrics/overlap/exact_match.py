@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
@@ -10,26 +11,35 @@ from bench.metrics.sums import mean
 __all__ = ["exact_match_scores", "final_answer"]
 
 MARK = "####"
+NUMBER = re.compile(r"([+-]?)[$€£]?([+-]?)((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?) ?[$€£%]?")
+"""With a sign of currency or percent, and commas between thousands."""
 
 
 def final_answer(text: str) -> str:
-    """Return what a text ends with: what follows its last `####`, else its last line.
+    """Return what a text answers: the line behind its last `####`, else its last line; empty for no answer.
 
-    Case, white space at the ends, a last full stop, and commas and signs of currency within a number do not count.
+    Case, white space at the ends and full stops at the end do not count; numbers are compared by their value.
 
-    >>> final_answer("16 - 3 is 13. #### $1,013."), final_answer("Let me see.\\nIt is Paris")
-    ('1013', 'it is paris')
+    >>> final_answer("16 - 3 is 13. #### $1,013.0"), final_answer("Let me see: it is Paris.")
+    ('1013', 'let me see: it is paris')
     """
-    marked = text.rpartition(MARK)[2] if MARK in text else (text.strip().splitlines() or [""])[-1]
-    answer = marked.strip().removesuffix(".").strip().lower()
-    number = answer.replace(",", "").lstrip("$€£").strip()
-    return number if number.lstrip("+-").replace(".", "", 1).isdigit() else answer
+    marked = text.rpartition(MARK)[2] if MARK in text else text
+    lines = [line.strip() for line in marked.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    answer = (lines[0] if MARK in text else lines[-1]).rstrip(". ").lower()
+    if found := NUMBER.fullmatch(answer):
+        negative = "-" in found.group(1) + found.group(2)
+        value = found.group(3).replace(",", "")
+        whole, _, rest = value.partition(".")
+        return "-" * negative + (whole.lstrip("0") or "0") + (f".{rest.rstrip('0')}" if rest.rstrip("0") else "")
+    return answer
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
     texts, references = texts_and_references(rows, gold)
     return [
-        {"right": int(final_answer(text) in map(final_answer, of_row))}
+        {"right": int(bool(final_answer(text)) and final_answer(text) in map(final_answer, of_row))}
         for text, of_row in zip(texts, references, strict=True)
     ]
 

@@ -88,6 +88,7 @@ class Backbone(nn.Module, ABC):
     architecture: ClassVar[str]
     copies: ClassVar[bool] = False  # whether states carry copying weights
     pretrained: Pretrained | None = None  # where its weights are from; None for a model from scratch
+    added_tokens: int = 0  # markers of the task that its tokenizer did not have, with random vectors
     lora: Lora | None = None  # how it is adapted, where adapters are trained in its place
     frozen_weights: frozenset[str] = frozenset()  # its frozen weights below adapters, which no checkpoint holds
 

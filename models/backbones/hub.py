@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,14 +77,15 @@ def hub(
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     seed_torch(seed_of(seed, "weights"))
+    added = 0
     if texts.markers:
-        tokenizer.add_tokens(list(texts.markers), special_tokens=True)
+        added = tokenizer.add_tokens(list(texts.markers), special_tokens=True)
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     lora = Lora(lora_rank, lora_alpha, lora_dropout, lora_targets)
     backbone = _over(model, tokenizer, lora)
-    backbone.pretrained = weights
+    backbone.pretrained, backbone.added_tokens = weights, added
     if freeze_embeddings:
         backbone.freeze_embeddings()
     return backbone
@@ -126,7 +127,25 @@ def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
     kind = AutoModelForCausalLM
     if config.is_encoder_decoder:
         kind = AutoModelForSeq2SeqLM
-    return kind.from_pretrained(place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, **options), tokenizer
+    model, found = kind.from_pretrained(
+        place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, output_loading_info=True, **options
+    )
+    refuse_random_head(model, place, found["missing_keys"], found["unexpected_keys"])
+    return model, tokenizer
+
+
+def refuse_random_head(model: Any, place: str, missing: Collection[str], unexpected: Collection[str]) -> None:
+    """Refuse weights in which the head is missing, since the library then makes a random one.
+
+    Raises:
+        DataError: it is missing, or the weights are of a model with an attached objective.
+    """
+    head = model.get_output_embeddings().weight
+    names = {name for name, weight in model.named_parameters(remove_duplicate=False) if weight is head}
+    if names and names <= set(missing):
+        raise DataError(f"'{place}' has no weights of the head ({min(names)}): it is no language model")
+    if any(name.startswith("objective_state.") for name in unexpected):
+        raise DataError(f"'{place}' was saved with an attached objective, whose weights are part of what it predicts")
 
 
 def without_weights(name: str, words: Callable[[int], Any], markers: int, options: Mapping[str, Any]) -> Backbone:

@@ -163,8 +163,7 @@ def top_entropy(head: Head, k: int) -> Tensor:
     >>> top_entropy(PlainHead(torch.tensor([[5.0, 5.0, -1.0]])), 2).exp()
     tensor([2.])
     """
-    log_p = head.top(k).log_softmax(1)
-    return -(log_p.exp() * log_p).sum(1)
+    return torch.special.entr(head.top(k).softmax(1)).sum(1)
 
 
 def divergence_from(head: Head, log_q: Tensor) -> Tensor:

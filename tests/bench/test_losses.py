@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 import torch
@@ -47,9 +48,26 @@ def test_what_is_no_function_of_states_is_refused(name: str) -> None:
         getattr(losses, name)(torch.randn(1, 3, 4), torch.randn(9, 4), ids)
 
 
-def test_shapes_are_checked() -> None:
-    with pytest.raises(UsageError, match=r"expected hidden of the shape \(1, 3, 4\)"):
-        losses.mle(torch.randn(1, 2, 4), torch.randn(9, 4), torch.tensor([[1, 2, 3]]))
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"hidden": torch.randn(1, 2, 4)}, r"hidden of the shape \[1, 3, 4\]"),
+        ({"labels": torch.tensor([[1, 2]])}, "labels of the shape"),
+        ({"attention_mask": torch.ones(1, 2)}, "attention_mask of the shape"),
+        ({"bias": torch.ones(1)}, "bias of the shape"),
+        ({"reference": (torch.randn(1, 3, 4), torch.randn(9, 4))}, "reads no frozen model"),
+    ],
+)
+def test_shapes_are_checked(changed: dict[str, Any], message: str) -> None:
+    given = {"hidden": torch.randn(1, 3, 4), "weight": torch.randn(9, 4), "input_ids": torch.tensor([[1, 2, 3]])}
+    with pytest.raises(UsageError, match=message):
+        losses.mle(**given | changed)
+
+
+def test_padding_carries_no_loss() -> None:
+    hidden, weight = torch.randn(1, 4, 4), torch.randn(9, 4)
+    padded = losses.mle(hidden, weight, torch.tensor([[1, 2, 3, 0]]), attention_mask=torch.tensor([[1, 1, 1, 0]]))
+    assert padded == losses.mle(hidden[:, :3], weight, torch.tensor([[1, 2, 3]]))
 
 
 def test_each_method_is_documented_with_its_shapes_and_equation() -> None:

@@ -75,6 +75,36 @@ def test_the_oldest_messages_are_left_out_first(tmp_path: Path) -> None:
     assert in_words(row.target) == "fine thanks <end>"
 
 
+def test_an_end_of_the_templates_own_is_followed_by_the_end_of_texts(tmp_path: Path) -> None:
+    """Gemma ends an answer with another token than a text; generation stops at the latter."""
+    task = chat(tmp_path, CONVERSATION[1:3])
+    codec = Codec(tokenizer(TEMPLATE.replace("<end>", "fine")), "decoder-only", 64, 16)
+    (row,) = task.encode(task.split("test").examples, codec)
+    assert in_words(row.target) == "hi there fine <nl> <end>"
+
+
+def test_answers_of_one_conversation_are_one_cluster(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION, CONVERSATION[1:3])
+    names = [example.id for example in task.split("test").examples]
+    assert names == ["test/0/2", "test/0/4", "test/1/1"]
+    assert [task.cluster_of(name) for name in names] == ["test/0", "test/0", "test/1"]
+
+
+def test_the_date_of_a_template_is_the_same_every_day(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION[1:3])
+    dated = "<s> {{ strftime_now('%d %b %Y') }} " + TEMPLATE.removeprefix("<s> ")
+    codec = Codec(tokenizer(dated), "decoder-only", 64, 16)
+    (row,) = task.encode(task.split("test").examples, codec)
+    assert in_words(row.source) == "<s> <nl> <nl> <nl> user hi <end> <nl> assistant"
+
+
+def test_a_template_that_refuses_is_an_error_of_the_data(tmp_path: Path) -> None:
+    task = chat(tmp_path, CONVERSATION)
+    refusing = tokenizer("{{ raise_exception('no system role') }}")
+    with pytest.raises(DataError, match="no system role"):
+        task.encode(task.split("test").examples, Codec(refusing, "decoder-only", 64, 16))
+
+
 @pytest.mark.parametrize("architecture", ["decoder-only", "encoder-decoder"])
 def test_without_a_template_it_is_plain_text(tmp_path: Path, architecture: str) -> None:
     task = chat(tmp_path, CONVERSATION[1:3])
@@ -96,7 +126,10 @@ def test_a_template_that_rewrites_earlier_messages_is_refused(tmp_path: Path) ->
         ([{"role": "user", "content": "hi"}], "an answer of the role assistant"),
         ([{"role": "assistant", "content": "hi"}], "a message of the role user before"),
         ([{"role": "user", "content": 3}, {"role": "assistant", "content": "hi"}], "both texts"),
-        ("hi", "an answer of the role assistant"),
+        ("hi", "a list of `messages`"),
+        (None, "a list of `messages`"),
+        (["hi"], "both texts"),
+        ([{"role": "user", "content": "hi"}, {"role": "assistant", "content": " "}], "is empty"),
     ],
 )
 def test_what_is_no_conversation_is_named_with_its_line(tmp_path: Path, messages: Any, why: str) -> None:
@@ -126,8 +159,15 @@ def test_answers_of_one_conversation_are_held_out_together(tmp_path: Path) -> No
         ("16 - 3 is 13. #### 13", "13"),
         ("#### 1 is wrong. #### $1,013.", "1013"),
         ("Let me see.\nIt is Paris.", "it is paris"),
-        ("-3.50", "-3.50"),
-        ("1,2", "12"),
+        ("-3.50", "-3.5"),
+        ("-$5", "-5"),
+        ("$-5", "-5"),
+        ("+5 €", "5"),
+        ("007.0", "7"),
+        ("5..", "5"),
+        ("3,4", "3,4"),
+        ("12,345%", "12345"),
+        ("#### 42\nSo the answer is 42.", "42"),
         ("a, b", "a, b"),
         ("", ""),
     ],

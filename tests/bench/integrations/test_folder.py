@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from tokenizers import Tokenizer, models
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import bench as suite
 from bench.board.read import leaderboards_of
@@ -96,3 +97,40 @@ def test_adapters_are_merged(bench, store, tmp_path) -> None:
     assert not torch.equal(before.transformer.h[0].attn.c_attn.weight, after.transformer.h[0].attn.c_attn.weight)
     assert bench("evaluate", str(folder), *OPTIONS, "--results", str(tmp_path)).code == 0
     assert values(tmp_path, "mle.external") == pytest.approx(values(tmp_path, "mle"), rel=1e-5)
+
+
+def test_two_models_of_one_class_are_two_rows(sample_data, store, tmp_path) -> None:
+    """A row is decided by the weights: a folder that is trained on and evaluated again is another row."""
+    tokenizer = AutoTokenizer.from_pretrained(store / ".model")
+    given = {"limit": 16, "decode": "greedy", "set": {"task.eval_rows": 8}, "quiet": True, "results": tmp_path}
+    for scale in (1.0, 1.5):
+        model = AutoModelForCausalLM.from_pretrained(store / ".model")
+        model.get_output_embeddings().weight.data.mul_(scale)
+        model.save_pretrained(tmp_path / ".same")
+        tokenizer.save_pretrained(tmp_path / ".same")
+        board = suite.evaluate(str(tmp_path / ".same"), "logicnlg", **given)
+    frame = board.to_pandas()
+    assert (frame["metric"] == "ppl/word").sum() == 2
+
+
+def test_what_is_no_whole_model_is_refused(sample_data, store, tmp_path) -> None:
+    model, tokenizer = (each.from_pretrained(store / ".model") for each in (AutoModelForCausalLM, AutoTokenizer))
+    suite.attach(model, "histalign")
+    with pytest.raises(UsageError, match="attached objective"):
+        suite.evaluate(model, "logicnlg", tokenizer=tokenizer, results=tmp_path)
+    model.save_pretrained(tmp_path / "attached")
+    with pytest.raises(UsageError, match="without weights"):
+        suite.evaluate("small-causal", "logicnlg", results=tmp_path)
+    with pytest.raises(UsageError, match="method="):
+        suite.evaluate(str(store / ".model"), "logicnlg", method="mle", results=tmp_path)
+
+
+def test_marker_tokens_with_random_vectors_are_refused(bench, store, tmp_path) -> None:
+    AutoModelForCausalLM.from_pretrained(store / ".model").save_pretrained(tmp_path / "plain")
+    words = {f"w{number}": number for number in range(298)} | {"<s>": 298, "</s>": 299}
+    backend = Tokenizer(models.WordLevel(words, unk_token="w0"))
+    made = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+    made.save_pretrained(tmp_path / "plain")
+    ended = bench("evaluate", str(tmp_path / "plain"), *OPTIONS, "task.style=plog", "--results", str(tmp_path))
+    assert ended.code == 1
+    assert "marker tokens that this model lacks" in ended.err

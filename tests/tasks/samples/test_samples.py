@@ -22,7 +22,7 @@ MANIFESTS = {  # the first 16 digits of the sha256 of train, valid and test
     "nsmc": "b89553515094243f 79aabd627a9b0e7a 246fd9fb6d279474",
     "text": "acce86329abb1778 a3021a7abb64dbe3 0fd1bf8fc34ad308",
     "pairs": "369907f0c7a58bf4 a3766bd637f5d3ce fcedc0f6bf8e2f20",
-    "chat": "43344d5cc7f31469 35a396f71699a016 2ad7f984fff2d930",
+    "chat": "92d1ea779a6d745a d0028e5c3e03bd37 8cc3ef4b39583599",
 }
 
 
