@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.leaderboards.row import TableRow
@@ -44,47 +44,31 @@ def diversity(row: TableRow) -> dict[str, float]:
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
     """Of a sweep of decodings keep, for each row it is to meet, the one nearest in `DIVERSITY`; named in its remark.
 
-    A sweep with nothing to meet is left out.
+    Both have the same backbone and seeds. A sweep with nothing to meet is left out.
     """
-    sweeps: dict[str, list[tuple[int, TableRow]]] = {}
-    for place, row in enumerate(rows):
+    sweeps: dict[str, list[TableRow]] = {}
+    for row in rows:
         if method := matched_method(row):
-            sweeps.setdefault(method, []).append((place, row))
+            sweeps.setdefault(method, []).append(row)
     kept = [row for row in rows if not matched_method(row)]
-    for goal in kept.copy():
-        for nearest in _nearest(sweeps.get(goal.method, ()), goal):
-            if not any(row is nearest for row in kept):
-                kept.append(nearest)
+    for goal in [row for row in kept if ":" not in row.decoding]:  # with a colon it evaluates another method's run
+        sweep = sweeps.get(goal.method, [])
+        for signature, met in diversity(goal).items():
+            near = [
+                (abs(theirs - met), row.decoding, place, theirs)
+                for place, row in enumerate(sweep)
+                if (theirs := diversity(row).get(signature)) is not None
+                and (row.backbone, row.seeds) == (goal.backbone, goal.seeds)
+            ]
+            if near:
+                _, decoding, place, theirs = min(near)
+                sweep[place].remember(
+                    f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: "
+                    f"{theirs:.1f} to {met:.1f}"
+                )
+                if not any(row is sweep[place] for row in kept):
+                    kept.append(sweep[place])
     return kept
-
-
-def _nearest(sweep: Sequence[tuple[int, TableRow]], goal: TableRow) -> Iterator[TableRow]:
-    """Yield, for each signature of a row's diversity, the nearest row of its sweep, with a remark that names it.
-
-    Args:
-        sweep: rows that are to meet rows of the goal's method, each after its place.
-        goal: the row to meet.
-    """
-    if not sweep or ":" in goal.decoding:  # an evaluation variant of another method's cell
-        return
-    for signature, met in diversity(goal).items():
-        near = []
-        for place, row in sweep:
-            theirs = diversity(row).get(signature)
-            if theirs is not None and _may_meet(row, goal):
-                near.append((abs(theirs - met), row.decoding, place, theirs, row))
-        if near:
-            _, decoding, _, theirs, nearest = min(near, key=lambda found: found[:3])
-            remark = (
-                f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: {theirs:.1f} to {met:.1f}"
-            )
-            nearest.remember(remark)
-            yield nearest
-
-
-def _may_meet(row: TableRow, goal: TableRow) -> bool:
-    """Return whether a row belongs to the sweep that is to meet another row."""
-    return row.backbone == goal.backbone and row.seeds == goal.seeds
 
 
 def rests_on_memory(method: str) -> bool:

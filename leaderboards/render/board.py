@@ -225,14 +225,10 @@ def _overview(found: Overview, tables: Sequence[Table], ids: Sequence[str]) -> d
 
 
 def _overview_task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]:
+    about = ("task", "title", "column", "higher_is_better", "backbone", "decoding")
     return {
-        "task": column.task,
-        "title": column.title,
+        **{name: getattr(column, name) for name in about},
         "table": table_id,
-        "column": column.column,
-        "higher_is_better": column.higher_is_better,
-        "backbone": column.backbone,
-        "decoding": column.decoding,
         "aggregated": column.gate.passed,
         "rows": table.n,
         "seeds": column.cells[BASELINE].n,
@@ -241,15 +237,11 @@ def _overview_task(column: OverviewColumn, table: Table, table_id: str) -> dict[
 
 
 def _overview_method(row: OverviewRow, columns: Sequence[OverviewColumn]) -> dict[str, Any]:
-    over_tasks = None
-    if row.aggregated:
-        over_tasks = {"better": row.better, "worse": row.worse, "tasks": list(row.aggregated)}
+    over_tasks = {"better": row.better, "worse": row.worse, "tasks": list(row.aggregated)}
     return {
-        "method": row.method,
+        **{name: getattr(row, name) for name in ("method", "trained", "n_tasks")},
         "marks": list(row.marks),
-        "trained": row.trained,
-        "n_tasks": row.n_tasks,
-        "over_tasks": over_tasks,
+        "over_tasks": over_tasks if row.aggregated else None,
         "cells": {column.task: asdict(column.cells[row.method]) for column in columns if row.method in column.cells},
     }
 
@@ -266,19 +258,15 @@ def table_names(tables: Sequence[Table]) -> list[str]:
     Tables that no fact named here tells apart are numbered.
     """
     by_task: dict[str, list[dict[str, str]]] = defaultdict(list)
-    facts = [_facts(table) for table in tables]
-    titles = [task_title(table.task, table.data_title) for table in tables]
-    for title, of_table in zip(titles, facts, strict=True):
-        by_task[title].append(of_table)
+    titled = [(task_title(table.task, table.data_title), _facts(table)) for table in tables]
+    for title, facts in titled:
+        by_task[title].append(facts)
     telling = {title: _telling(of_task) for title, of_task in by_task.items()}
-    names = []
-    seen = Counter[str]()
-    for title, of_table in zip(titles, facts, strict=True):
-        name = " · ".join([title, *(of_table[fact] for fact in telling[title])])
+    names, seen = [], Counter[str]()
+    for title, facts in titled:
+        name = " · ".join([title, *(facts[fact] for fact in telling[title])])
         seen[name] += 1
-        if seen[name] > 1:
-            name = f"{name} ({seen[name]})"
-        names.append(name)
+        names.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
     return names
 
 
