@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import MissingError
 from bench.tasks.cnndm import CNNDM, without_mark
-from bench.tasks.encode.codec import Codec
 from tests.tasks.news_files import REAL, contents, loaded, real, write
 
 
@@ -34,15 +32,6 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: str) -> None:
     assert contents(task, "train")[1] == ("2", "(CNN)Article 2.", "First of 2 .\nSecond .")
     assert task.split("valid").examples[0].references == ("First of 3 .\nSecond .",)
     assert task.split("test").status == "subset"
-
-
-def test_parts_are_read_in_order(tmp_path: Path) -> None:
-    for at, name in enumerate("ab"):
-        write(tmp_path / "3.0.0" / f"test-0000{at}-of-00002.parquet", [row(name)])
-    assert [name for name, _, _ in contents(loaded(CNNDM, tmp_path), "test")] == ["a", "b"]
-    (tmp_path / "3.0.0" / "test-00001-of-00002.parquet").unlink()
-    with pytest.raises(MissingError, match=r"3\.0\.0: expected every part"):
-        loaded(CNNDM, tmp_path).split("test")
 
 
 def test_copies_in_one_line_are_taken_and_told(tmp_path: Path) -> None:
@@ -81,17 +70,6 @@ def test_the_mark_stays_unless_asked(tmp_path: Path) -> None:
     place = folder(tmp_path)
     assert loaded(CNNDM, place).split("test").examples[0].source == "(CNN)Article 4."
     assert loaded(CNNDM, place, strip_cnn=True).split("test").examples[0].source == "Article 4."
-
-
-def test_a_model_learns_and_returns_the_line_breaks() -> None:
-    task = loaded(CNNDM, None)
-    examples = task.split("test").examples[:5]
-    tokenizer = task.tokenizer(600)
-    rows = task.encode(examples, Codec(tokenizer, "encoder-decoder", 200, 200))
-    texts = [tokenizer.decode(one.target, skip_special_tokens=True).strip() for one in rows]
-    assert texts == [e.target for e in examples]
-    assert all(2 <= text.count("\n") <= 3 for text in texts)
-    assert len(task.split("train").examples) >= 200
 
 
 @real("cnndm")

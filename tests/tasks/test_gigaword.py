@@ -130,13 +130,6 @@ def test_four_references_or_none(tmp_path: Path, titles: Any) -> None:
         loaded(Duc2004, tmp_path).split("test")
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected duc2004\.jsonl, or input\.txt and task1_ref0"):
-        loaded(Duc2004, tmp_path).split("test")
-    with pytest.raises(MissingError, match=r"trained on Gigaword, whose train split is not in"):
-        loaded(Duc2004, tmp_path).split("train")
-
-
 @real("gigaword")
 def test_the_real_files_have_the_official_test_split() -> None:
     task = loaded(Gigaword, REAL / "gigaword")

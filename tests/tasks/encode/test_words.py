@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bench.errors import UsageError
-from bench.tasks.ambiguous_template import sample, sample_pairs
 from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
 
 TEXTS = ["The king, the queen.", "Is it king? It's a well-known (old) king!", "café naïve 日本語", "the the 3.5%"]
@@ -69,21 +68,6 @@ def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
     assert loaded(text)["input_ids"] == tokenizer(text)["input_ids"]
     assert loaded.decode([4, 5, 6]) == tokenizer.decode([4, 5, 6])
     assert loaded.pad_token_id == 0
-
-
-def test_the_built_in_words_are_all_known():
-    rows = [row for split in ("train", "valid", "test") for row in sample(split)]
-    known = word_tokenizer(text for row in rows for text in (row.source, row.target))
-    for row in rows[::97]:
-        ids = known(row.source, add_special_tokens=False)["input_ids"]
-        assert 3 not in ids
-        assert known.decode(ids) == row.source
-        (target,) = known(" " + row.target, add_special_tokens=False)["input_ids"]
-        assert target in ids  # the cache can find it
-    embeddings = analogy_embeddings(known, sample_pairs(), width=16)
-    assert embeddings.shape == (len(known), 16)
-    words = {word for pairs in sample_pairs().values() for pair in pairs for word in pair}
-    assert 3 not in known.convert_tokens_to_ids(sorted(words))
 
 
 # Embeddings

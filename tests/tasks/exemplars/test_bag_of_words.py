@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from bench.errors import DataError
@@ -67,13 +66,6 @@ def test_words_that_are_not_known_only_make_a_text_longer() -> None:
     assert vocabulary == {"a": 0, "b": 1}
     assert (bags.terms.tolist(), bags.counts.tolist(), bags.starts.tolist()) == ([0], [1], [0, 1, 1])
     assert bags.squared.tolist() == [6, 1]
-
-
-def test_no_texts() -> None:
-    bags = bags_of([], {}, grow=True)
-    assert bags.starts.tolist() == [0]
-    assert bags.terms.dtype == np.int32
-    assert not bags.squared.size
 
 
 def test_a_text_that_cannot_be_counted_exactly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

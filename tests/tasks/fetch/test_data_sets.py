@@ -126,16 +126,6 @@ def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> No
         task.split("test")
 
 
-def test_columns_that_are_no_text_are_never_decoded(tmp_path: Path) -> None:
-    """A picture column of nonsense would raise where it is read."""
-    parts = {split: [{**row, "picture": b"nonsense"} for row in rows] for split, rows in PARTS.items()}
-    with library():
-        made = datasets.DatasetDict({split: datasets.Dataset.from_list(rows) for split, rows in parts.items()})
-        made = made.cast_column("picture", datasets.Image())
-        made.save_to_disk(str(tmp_path / "saved"))
-    assert hashes(opened(Pairs, hub=str(tmp_path / "saved"), **COLUMNS)) == PAIRS_SHA256
-
-
 REFUSED = {
     "no folder": ({"hub": "./gone"}, MissingError, r"task\.hub: gone is no folder; expected one, or owner/name"),
     "no name": ({"hub": "a b"}, MissingError, "is no folder"),
