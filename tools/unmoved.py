@@ -61,12 +61,15 @@ def planned(**settings: Any) -> dict[str, dict[str, Any]]:
 
 def keys() -> dict[str, Any]:
     """Return all keys."""
+    from bench.tasks import TASKS, find_task
+
     found: dict[str, Any] = {}
     data = os.environ.pop("BENCH_DATA", "")
     for preset in PRESETS:
-        found[preset] = planned(tasks=("all",), methods=("all",), preset=preset)
+        tasks = tuple(name for name in TASKS if preset in find_task(name).value.recipes)
+        found[preset] = planned(tasks=tasks, methods=("all",), preset=preset)
         if data:
-            found[f"{preset} on data"] = planned(tasks=("all",), methods=("all",), preset=preset, data_dir=data)
+            found[f"{preset} on data"] = planned(tasks=tasks, methods=("all",), preset=preset, data_dir=data)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "plugins.py"
         path.write_text(PLUG_IN)
