@@ -119,8 +119,8 @@ def loss_of(
     kind = found.kind if issubclass(found.kind, Objective) else None
     if kind is None or found.own_backbone or kind.uses_token_counts or kind.step_loss is not Objective.step_loss:
         raise UsageError(f"the loss of '{method}' needs more than states, a head and tokens: use bench.attach")
-    if bool(found.kind.reference) != (reference is not None):
-        verb = "needs" if found.kind.reference else "reads no"
+    if bool(kind.reference) != (reference is not None):
+        verb = "needs" if kind.reference else "reads no"
         raise UsageError(f"'{method}' {verb} frozen model: reference=(hidden, weight)")
     objective = found.objective(TensorModel(hidden, weight, bias, embedding), **options)
     if objective.own_parameters() or type(objective).end_of_step is not Objective.end_of_step:
