@@ -37,15 +37,8 @@ def short_decoding(decoding: str) -> str:
 
 def _unlike(flat: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of the settings that are not the same everywhere."""
-    names: dict[str, None] = {}
-    for settings in flat:
-        names |= dict.fromkeys(settings)
-    unlike = []
-    for name in names:
-        values = {str(settings.get(name)) for settings in flat}
-        if len(values) > 1:
-            unlike.append(name)
-    return unlike
+    names = dict.fromkeys(name for settings in flat for name in settings)
+    return [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
 
 
 def _short(name: str, value: Any) -> str:

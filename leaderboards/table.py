@@ -243,10 +243,7 @@ def is_of_search(group: Group, searched: Set[str]) -> bool:
 
 def _order(table: Table) -> tuple[int, str, str, int]:
     """Sort tables by task, in the order of `TASKS`, then preset, split and number of examples."""
-    tasks = list(TASKS)
-    place = len(tasks)
-    if table.task in TASKS:
-        place = tasks.index(table.task)
+    place = list(TASKS).index(table.task) if table.task in TASKS else len(TASKS)
     return place, table.preset, table.split, -table.n
 
 
@@ -260,11 +257,11 @@ def _for_readers(table: Table) -> tuple[bool, bool]:
     return "sample" in table.status.values(), few
 
 
-def notes_of(left_out: LeftOut, tasks: Iterable[str] | None = None) -> list[str]:
-    """Return what was left out as notes for people, of some tasks or of all."""
+def notes_of(left_out: LeftOut) -> list[str]:
+    """Return what was left out as notes for people."""
     counts = Counter[str]()
-    for task in tasks or left_out:
-        counts.update(left_out.get(task, {}))
+    for of_task in left_out.values():
+        counts.update(of_task)
     return [f"{n} {reason}" for reason, n in sorted(counts.items())]
 
 
@@ -274,11 +271,7 @@ def task_title(task: str, data_title: str = "") -> str:
     >>> task_title("logicnlg"), task_title("my_task"), task_title("text", "King James Bible")
     ('LogicNLG', 'my_task', 'King James Bible')
     """
-    if data_title:
-        return data_title
-    if task in TASKS and TASKS[task].title:
-        return TASKS[task].title
-    return task
+    return data_title or (task in TASKS and TASKS[task].title) or task
 
 
 def table_ids(tables: Sequence[Table]) -> list[str]:
@@ -286,15 +279,11 @@ def table_ids(tables: Sequence[Table]) -> list[str]:
 
     Tables of one task, split, preset and size differ in their data only; the later ones are numbered.
     """
-    ids = []
-    seen = Counter[str]()
+    ids, seen = [], Counter[str]()
     for table in tables:
         name = f"{table.task}.{table.split}.{table.preset}.{table.n}"
         seen[name] += 1
-        if seen[name] > 1:
-            ids.append(f"{name}-{seen[name]}")
-        else:
-            ids.append(name)
+        ids.append(f"{name}-{seen[name]}" if seen[name] > 1 else name)
     return ids
 
 
@@ -414,9 +403,7 @@ def _sortable(row: TableRow, primary: str) -> float:
     value = row.values.get(primary)
     if value is None or value.mean is None:
         return float("-inf")
-    if value.higher_is_better is False:
-        return -value.mean
-    return value.mean
+    return -value.mean if value.higher_is_better is False else value.mean
 
 
 def _spread(rows: list[TableRow]) -> list[TableRow]:
