@@ -133,7 +133,7 @@ def _record(asked: Import) -> dict[str, Any]:
 
 
 def _file(path: Path) -> dict[str, Any]:
-    """Return what a record says of the file."""
+    """Return name, size and hash of a file, for the record."""
     try:
         content = path.read_bytes()
     except OSError as problem:

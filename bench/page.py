@@ -1,4 +1,4 @@
-"""The page: every leaderboard of a store as one HTML file, with what models wrote."""
+"""The page: every leaderboard of a store as one HTML file, with texts of the models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def page_of(
     """Write the page of a store's leaderboards; return where.
 
     Args:
-        leaderboards: what is shown.
+        leaderboards: that are shown.
         store: that they are of; it is told of damaged files.
         path: the file.
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless

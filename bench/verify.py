@@ -188,14 +188,14 @@ TOLERANCE = 1e-12
 
 @dataclass
 class Verification:
-    """What was found about values, keys, files and data.
+    """The findings about values, keys, files and data.
 
     Args:
         equal: number of values that equal those of their sufficient statistics to `TOLERANCE`.
         without: number of values without sufficient statistics, by family and column; `human <name>` for those of
             people's texts.
         differences: one line for each difference of a value, key, file or data.
-        not_checked: what could not be computed because data or code is missing, and why, by run and part.
+        not_checked: reasons why a part could not be checked, such as missing data, by run and part.
         keys: number of runs whose records have the keys that they are stored under.
         notes: findings about data that may have a good reason.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "TIE", "read_answers", "read_key", "results", "study", "write_study"]
 
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
-"""By kind of study, what is asked of each item by default (HistAlign, appendix B)."""
+"""By kind of study, the default questions about each item (HistAlign, appendix B)."""
 TIE = "tie"
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 COLUMNS = {"item": ("item", "instance_id"), "rater": ("rater", "annotator", "user_id")}
@@ -53,7 +53,7 @@ def study(
 
     Args:
         texts: by method and row id; two methods for `pairs`, one or more for `ratings`. Differences are from the first.
-        contexts: by row id, what the texts were written from.
+        contexts: sources or prompts of the texts, by row id.
         kind: of `KINDS`.
         questions: names of the columns that answers come back in; those of the kind by default.
         n: rows to draw.
@@ -100,7 +100,7 @@ def write_study(
         as_html: texts with markup escaped and `<br>` for line ends, for tools that show texts as HTML, as Potato does.
 
     Raises:
-        UsageError: the folder has the key of another study, whose answers nobody could read any more.
+        UsageError: the folder has the key of another study, whose answers could not be read any more.
     """
     import pandas as pd
 
@@ -125,7 +125,7 @@ def read_key(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"'{path}' cannot be read as the key.json of a study: {error}") from error
     if missing or key["kind"] not in KINDS:
-        raise DataError(f"'{path}' is not the key.json of a study; bench human export writes it beside items.csv")
+        raise DataError(f"'{path}' is not the key.json of a study; bench human export writes it with items.csv")
     return key
 
 

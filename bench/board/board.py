@@ -23,7 +23,7 @@ __all__ = ["Board", "load"]
 
 
 class Board:
-    """What `bench report` shows, to be filtered, drawn, and turned into frames. Nothing in the stores is changed.
+    """The leaderboards that `bench report` shows, to be filtered, drawn and turned into frames. No store is changed.
 
     A number carries its watermark wherever it goes: a table of a sample, a subset or a limited run says so in
     every frame, plot and page. Tests are corrected over a whole table, and a filter does not change them.
@@ -31,7 +31,7 @@ class Board:
     Args:
         store: one store or several.
         leaderboards: of it.
-        shown: what a filter has left of it; all by default.
+        shown: the part of them that filters have left; all by default.
         failed: runs that have no number, by label, with the reason.
     """
 
@@ -91,13 +91,13 @@ class Board:
         return formats[format](self.content)
 
     def curves(self) -> pd.DataFrame:
-        """Return how its models learned: `train/loss`, and what was validated, by step and seed."""
+        """Return the training curves of its models: `train/loss` and validation metrics, by step and seed."""
         from bench.board.frames import curves_frame
 
         return curves_frame(self.content, self._store)
 
     def samples(self, n: int = 5, *, decoding: str = "", row: str | None = None) -> pd.DataFrame:
-        """Return what its methods wrote for the same rows, a column for each, the most different rows first.
+        """Return the texts of its methods for the same rows, a column for each, the most different rows first.
 
         Args:
             n: most rows.
@@ -129,7 +129,7 @@ class Board:
         return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Return what two methods differ by, value by value, tested over the same test items and seeds.
+        """Return the differences of two methods, value by value, tested over the same test items and seeds.
 
         `difference`, `low`, `high` and `p` are as in a table's test against its baseline; `only_the_objective` says
         whether the runs differ in nothing else.
@@ -193,7 +193,7 @@ class Board:
 
 
 def _patterns(names: str | Iterable[str] | None) -> list[str] | None:
-    """Return what was asked for as a list of names and patterns; None for all."""
+    """Return names and patterns as a list; None for all."""
     return [names] if isinstance(names, str) else None if names is None else list(names)
 
 

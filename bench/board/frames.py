@@ -33,7 +33,7 @@ def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def curves_frame(content: Mapping[str, Any], store: Store) -> pd.DataFrame:
-    """Return the points of the training curves of a board: `train/loss`, and what was validated, by step and seed.
+    """Return the points of the training curves of a board: `train/loss` and validation metrics, by step and seed.
 
     A row that evaluates the model of another row has no curve.
     """

@@ -1,6 +1,6 @@
 """Pictures of a board, drawn by matplotlib: intervals, curves, and one metric against another.
 
-A picture says in its title what its numbers are of, with their watermark. The same numbers give the same SVG, byte for
+The title of a picture names its table, with the watermark. The same numbers give the same SVG, byte for
 byte. matplotlib is imported when the first picture is drawn.
 """
 
@@ -90,7 +90,7 @@ def drawing() -> Iterator[None]:
 def new_figure(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     """Return a figure with panels below each other, of these heights in inches. It belongs to no window.
 
-    Panels fill it, whatever stands beside them: where it is saved, it grows until every label and legend is inside.
+    Panels fill it. When it is saved, it grows until every label and legend is inside.
     """
     from matplotlib.figure import Figure
 
@@ -229,7 +229,7 @@ def _curves(content: Mapping[str, Any], data: pd.DataFrame, quantity: str = "") 
     return figure
 
 
-# What they share ---------------------------------------------------------------------------------------------------
+# Shared parts ------------------------------------------------------------------------------------------------------
 
 
 def _column(table: Mapping[str, Any], metric: str) -> str:
@@ -251,7 +251,7 @@ def _method_name(method: str, settings: str) -> str:
 
 
 def _title(table: Mapping[str, Any]) -> str:
-    """Return what a table is of, with what keeps its numbers from being comparable with published ones."""
+    """Return the title of a table, with its watermark."""
     mark = f"\nnot comparable with published numbers: {table['watermark']}" if table["watermark"] else ""
     return one_line(table["title"]) + "\n".join(map(one_line, mark.split("\n")))
 

@@ -49,7 +49,7 @@ def run(
     trials: int | str | None = None,
     logger: str | Iterable[str] = (),
 ) -> Board:
-    """Train, evaluate and score what is not stored yet; return the board of all stored runs of the tasks.
+    """Train, evaluate and score the runs that are not stored yet; return the board of all stored runs of the tasks.
 
     The runs are those of the command `bench run` with the same names: keys, checkpoints and numbers are equal.
 
@@ -67,7 +67,7 @@ def run(
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         executor: takes the runs in place of this machine, such as one of `concurrent.futures` or Dask's
             `Client.get_executor()`; its workers have to see the results folder (docs/cluster.md).
-        on_error: `raise` when a run failed, after all others were executed; or `keep` what there is, with
+        on_error: `raise` when a run failed, after all others were executed; or `keep` the others, with
             `Board.failed`. One that diverged is in `Board.failed` with either.
         quiet: say nothing but warnings; by default where stderr is no terminal.
         trials: try several learning rates of every method and keep the one with the best validation likelihood, as

@@ -51,7 +51,7 @@ class Held:
 
     @property
     def group(self) -> tuple[Any, ...]:
-        """What predictions have in common where they are shown side by side."""
+        """The properties that predictions must share to be shown side by side."""
         config = self.record["config"]
         return (config["task"], config["preset"], *self.split, self.of["kind"], config["seed"], self.decoding)
 

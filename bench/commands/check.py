@@ -1,4 +1,4 @@
-"""`bench check`: whether an objective, task, metric, backbone or decoding keeps what the suite relies on."""
+"""`bench check`: the tests that every objective, task, metric, backbone and decoding must pass."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TABLES: dict[str, Any] = {
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench check`."""
-    what = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs select methods"
-    parser.add_argument("names", nargs="+", metavar="NAME", help=what)
+    names = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs select methods"
+    parser.add_argument("names", nargs="+", metavar="NAME", help=names)
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
     set_option(parser, "e.g. method.alpha=0.5, task.path=my.jsonl")
     parser.add_argument("--quick", action="store_true", help="leave out the check that starts two processes")
@@ -121,7 +121,7 @@ def kind_of(name: str) -> str:
 
 
 def kind_of_value(asked: str) -> str:
-    """Return the kind of `module:Name` or `file.py:Name`; what can be called and is no class makes a backbone."""
+    """Return the kind of `module:Name` or `file.py:Name`; a function makes a backbone."""
     from bench.base.registry import load
     from bench.decodings.core.decoding import Decoding
     from bench.models.core.objective import Objective

@@ -77,7 +77,7 @@ def record_of(cell: CellFolder, store: Store) -> CellRecord:
     """Read the records of a run; damaged scores are left out and noted in the store.
 
     Raises:
-        DamagedError: what was trained cannot be read.
+        DamagedError: the record of a training cannot be read.
     """
     content = cell.trained()
     assert content is not None

@@ -1,4 +1,4 @@
-"""`bench human`: stored texts for people to judge, with the methods hidden, and what they answered."""
+"""`bench human`: export of stored texts to an annotation tool, with the methods hidden, and import of the answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def import_answers(given: argparse.Namespace) -> int:
-    """Print what raters said of each method, and how far they agree."""
+    """Print the results of each method, and the agreement of raters."""
     from bench.leaderboards.human import read_answers, read_key, results
     from bench.leaderboards.render.text_table import aligned
 
@@ -124,7 +124,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
 def chosen_texts(given: argparse.Namespace, methods: list[str], store: Store) -> dict[str, Held]:
     """Return each method's texts, all of one preset, backbone, decoding, split and seed.
 
-    Texts of another system have no settings but the split; they stand beside any of ours of the same split.
+    Texts of another system have no settings but the split; they go with any of ours of the same split.
 
     Raises:
         MissingError: there are none for all methods.

@@ -90,7 +90,7 @@ def checked_name(system: str) -> str:
 
 
 def text_of(asked: Import, n: int, values: dict[str, Any], folder: str) -> str:
-    """Return what was imported and its values, for people."""
+    """Return the number of imported texts and their values as text."""
     lines = [f"{asked.kind.name} · test split · {asked.system}: {n:,} texts of {asked.path.name} in {folder}"]
     for name, value in values.items():
         if value is not None:

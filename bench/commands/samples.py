@@ -91,7 +91,7 @@ def method_name(asked: str, store: Store) -> str:
 
 
 def plan_of(address: str) -> SamplePlan:
-    """Return what a paper's table of samples shows.
+    """Return the settings of a paper's table of samples.
 
     Raises:
         UsageError: there is none of this address.
@@ -115,7 +115,7 @@ def how_to(
 
 
 def heading(side: Mapping[str, Held], plan: SamplePlan | None) -> list[str]:
-    """Say what is shown, and what the paper's table shows."""
+    """Return headings with the settings of our texts and of the paper's table."""
     first = next(iter(side.values()))
     task, preset, split, _, _, seed, decoding = first.group
     settings = [task, f"{split} split", f"preset {preset}", f"seed {seed}", decoding]

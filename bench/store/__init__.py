@@ -1,1 +1,1 @@
-"""The store: what is kept on disk, and under what name."""
+"""The store: files of runs on disk, under names made of hashes."""

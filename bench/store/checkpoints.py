@@ -1,4 +1,4 @@
-"""Checkpoints: parameters and buffers as safetensors, loaded only when they are what was stored."""
+"""Checkpoints: parameters and buffers as safetensors, loaded only where their hash is right."""
 
 from __future__ import annotations
 

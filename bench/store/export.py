@@ -1,4 +1,4 @@
-"""Export: the records of a store as a snapshot, for those who have no use for weights and predictions."""
+"""Export: the records of a store as a snapshot, without weights and predictions."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _rows(record: Record, trained: Record, file: SumsFile | None, lists: _Lists,
 
 
 def _watermark(of: Record, trained: Record) -> str:
-    """Return what keeps a value from being comparable with published ones, or nothing."""
+    """Return the reasons why a value is not comparable with published ones; empty if there is none."""
     data = {"train": trained.get("data", {}).get("train", {}).get("status", ""), of.get("split"): of.get("status", "")}
     reasons = [f"{split} data: {status}" for split, status in data.items() if status not in ("official", "")]
     if not of.get("whole_split", True):
@@ -228,7 +228,7 @@ def _runs_table(rows: list[Row]) -> pa.Table:
 
 
 def _parquet(table: pa.Table, *, texts: bool) -> bytes:
-    """Return a table as a file; a dictionary of what repeats serves texts, and only takes room in lists of numbers."""
+    """Return a table as a file; a dictionary encodes repeated texts, and would make lists of numbers larger."""
     from pyarrow import parquet
 
     file = io.BytesIO()
@@ -245,7 +245,7 @@ def _parquet(table: pa.Table, *, texts: bool) -> bytes:
 
 
 def _run_text(record: Record) -> str:
-    """Return a record as JSON without what follows from the rest."""
+    """Return a record as JSON without its kind, schema and hash, which follow from the rest."""
     return _text({"content": record["content"], "provenance": record["provenance"]})
 
 

@@ -58,7 +58,7 @@ class Files:
         return path.read_bytes()
 
     def remedy(self, path: Path) -> str:
-        """Return what to do about a damaged file: the end of an error message."""
+        """Return the end of an error message: how a damaged file is replaced."""
         made = next(made for start, made in MADE_AGAIN.items() if path.name.startswith(start))
         return f"remove it, then {made}"
 

@@ -1,12 +1,12 @@
-"""Former records: what an earlier version stored, in the form of this version, and the keys it was stored under.
+"""Former records: files of an earlier version in the form of this version, and the keys of their runs.
 
 Every reader of a store goes through here (`records.py` and `store.py` ask), so no other module knows of these changes:
 
 - HistAlign of version 2 without a stated reduction took the mean over pairs. That is the variant `mean` of version 3,
   and `histalign.mean` where the run was named `histalign`. With any other options both versions train the same.
 - Label smoothing of version 1 differs from version 2 in the distribution `unigram` alone.
-- `full` of a probe mixed an untrained cache into every method. It is the head now, where a method has no cache. Of a
-  method of the user's own nobody knows whether it has one, so its older `full` is no number.
+- `full` of a probe mixed an untrained cache into every method. It is the head now, where a method has no cache.
+  Whether a plug-in has one is not recorded, so its older `full` is no number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def former_folder(method: str) -> str:
 
 
 def former_method(method: Content) -> Content:
-    """Return what the key of a run holds of its method: version and options of the first version that trains the same.
+    """Return the part of a run's key that is its method: version and options of the first version that trains the same.
 
     Args:
         method: class, version and `options`, as this version has them.
@@ -128,7 +128,7 @@ def _unknown(value: Content) -> Content:
 
 
 def _at_head(column: str) -> str:
-    """Return the column of the head beside one of `full`; any other column as it is.
+    """Return the column of the head for one of `full`; any other column as it is.
 
     >>> _at_head("acc@2/full"), _at_head("acc@2/cache")
     ('acc@2/head', 'acc@2/cache')

@@ -49,7 +49,7 @@ class PartialRows:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not written yet; a disk that refuses costs only that it would have to be made again."""
+        """Write the batches that are not written yet; if the disk refuses, they would have to be made again."""
         if not self.unwritten:
             return
         with suppress(OSError):
@@ -63,7 +63,7 @@ class PartialRows:
 
 
 def forget(folder: Path, key: str) -> None:
-    """Remove what is kept of an evaluation, of all ranks, since its rows are stored.
+    """Remove the finished batches of an evaluation, of all ranks, since its predictions are stored.
 
     Args:
         folder: of the cell.

@@ -1,4 +1,4 @@
-"""Provenance: versions, code, host and time of what made a file. It is stored with the content and in no hash."""
+"""Provenance: versions, code, host and time of the making of a file. It is stored with the content and in no hash."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def code_state() -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return what git prints, or None where there is no git or no repository."""
+    """Return the output of git, or None where there is no git or no repository."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],

@@ -66,7 +66,7 @@ def read_cell(store: Store, folder: CellFolder) -> CellRecords:
 
 
 def readable(store: Store, read: Callable[[], T]) -> T | None:
-    """Return what a method of a folder such as `cell.trained` reads; None where a file is damaged, which is noted."""
+    """Return the result of reading, such as by `cell.trained`; None where a file is damaged, which is noted."""
     try:
         return read()
     except DamagedError as error:

@@ -124,7 +124,7 @@ def check_schema(schema: object) -> None:
 
 
 def _damaged(path: Path, error: Exception, files: Files) -> DamagedError:
-    """Return the error that says why a file cannot be read and what to do."""
+    """Return the error with the reason why a file cannot be read, and the remedy."""
     if isinstance(error, NewerSchema):
         return DamagedError(path, str(error), error.todo)
     why = f"{type(error).__name__}: {error}"

@@ -2,8 +2,8 @@
 
 snapshot.json        the version of the form, and the SHA-256 of each table
 scores.parquet       one row for each value: task, split, method, backbone, decoding, seed, metric, value, signature,
-                     watermark, then the run it belongs to and what else its record says
-statistics.parquet   what values are computed from: each row is a list of numbers, one for each example
+                     watermark, then the run it belongs to and the other fields of its record
+statistics.parquet   sufficient statistics of the values: each row is a list of numbers, one for each example
 runs.parquet         one row for each run: its record (configuration, curve, data, provenance) and its searches
 
 The column `form` says how a value is computed from its statistics, and `statistics` in which rows of that table they
@@ -39,7 +39,7 @@ VALUE = {"name": "metric"} | {name: name for name in ("value", "unit", "higher_i
 READ = ("run", "record", "author", *VALUE.values(), "form", "statistics", "evaluation", "provenance")
 """Columns of the scores that records are made of."""
 WRONG = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading raises where tables are whole and not those of a snapshot."""
+"""Errors of reading tables that are whole and not those of a snapshot."""
 
 Metrics = dict[str, tuple[str, list[int]]]
 """By metric, the form of its value and the rows of its statistics."""
@@ -218,7 +218,7 @@ class Snapshot(Files):
             raise self._damaged(name, error) from error
 
     def _damaged(self, name: str, error: Exception) -> StoreError:
-        """Say which file cannot be read, why, and what to do."""
+        """Return an error that names the file, the reason and the remedy."""
         where = f"'{self.path / name}' of a snapshot"
         return StoreError(f"{where} cannot be read ({type(error).__name__}: {error}); {self.remedy(self.path)}")
 
@@ -229,7 +229,7 @@ def is_snapshot(path: Path) -> bool:
 
 
 def files_at(place: Path) -> Files:
-    """Return what reads a path: the snapshot that it is or lies in, else the disk.
+    """Return the snapshot that a path is or lies in, else the files on disk.
 
     Raises:
         StoreError: the snapshot is damaged.

@@ -1,7 +1,7 @@
 """The store: three immutable kinds of file under content-addressed names.
 
 results/<task>/<method>/<trained key>/
-    trained.json               what was trained and how; written last, so its checkpoint is whole
+    trained.json               the record of the training; written last, so its checkpoint is whole
     model-<hash>.safetensors   the checkpoint, named by its content
     config.yaml                repeats the run
     tokenizer.json             of the model, for runs of other tasks that start from it
@@ -12,7 +12,7 @@ results/<task>/<method>/<trained key>/
     failed.json                the last attempt, if it failed; removed once an attempt succeeds
 results/.places/               where the data was on this machine (`bench/cells/location.py`)
 
-A key is the hash of what decides the content, so running again makes only what is missing. The `content` of a file is
+A key is the hash of all that decides the content, so running again makes only missing files. The `content` of a file is
 canonical (same inputs, same bytes); its `provenance` (time, host, versions) is not.
 
 A store is a folder of these files, or a snapshot (`snapshot.py`): the same records as tables, without weights and
@@ -128,7 +128,7 @@ class CellFolder:
         return dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
-        """Store the record of a training, whose checkpoint is there; return what is stored: another run may be first.
+        """Store the record of a training, whose checkpoint is there; return the stored one, which another may have written.
 
         Checkpoints that the stored record does not name are removed.
         """
@@ -390,7 +390,7 @@ def cells_below(place: Path) -> list[CellFolder]:
 
 
 def damaged_checkpoint(cell: CellFolder) -> DamagedError | None:
-    """Return what is wrong with a run's checkpoint; None where it is as it was stored, or is not there."""
+    """Return the error of a damaged checkpoint; None where it is as it was stored, or is not there."""
     digest = (cell.trained() or {}).get("model", {}).get("checkpoint_sha256")
     if digest is None or not cell.has_checkpoint(digest):
         return None

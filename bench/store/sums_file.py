@@ -1,4 +1,4 @@
-"""Files of sufficient statistics: what the values of one scores file are computed from, in as few bytes as hold it."""
+"""Files of sufficient statistics: the numbers that the values of one scores file are computed from, in few bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT = 2.0**53
 
 
 def packed_sums(sums: Mapping[str, Sums]) -> bytes:
-    """Return a safetensors file: each statistic once, and which of them a column has in what form.
+    """Return a safetensors file: each statistic once, and for each column the names of its statistics and its form.
 
     Columns that share statistics (the n-gram matches of BLEU-1, -2 and -3, a count of one a row) share their bytes.
     """
@@ -62,7 +62,7 @@ class SumsFile:
 
     @classmethod
     def parsed(cls, content: bytes, where: str) -> SumsFile:
-        """Return what a file has that `packed_sums` made.
+        """Return the content of a file that `packed_sums` made.
 
         Raises:
             StoreError: it is damaged.

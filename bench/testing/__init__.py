@@ -1,4 +1,4 @@
-"""Whether an objective, task, metric, backbone or decoding keeps what the suite relies on (`bench check`)."""
+"""Tests that every objective, task, metric, backbone and decoding must pass (`bench check`)."""
 
 from bench.testing.objective import BACKBONES, CHECKS, check_objective
 from bench.testing.plugins import check_backbone, check_decoding, check_metric, check_task

@@ -1,4 +1,4 @@
-"""`check_objective`: whether an objective keeps what the suite relies on, as scikit-learn's check_estimator does.
+"""`check_objective`: the tests that every objective must pass, like scikit-learn's check_estimator.
 
 Each check is a function of a `Subject`, a small model in float64 with a few rows, and returns what it measured.
 """

@@ -1,4 +1,4 @@
-"""Whether two processes train together to what one process trains."""
+"""The test that two processes together train the same model as one process."""
 
 from __future__ import annotations
 

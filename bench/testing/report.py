@@ -21,7 +21,7 @@ TOLERANCE = 1e-6
 
 
 class Failed(Exception):
-    """A check failed; the message says what was expected, what came and what to do."""
+    """A check failed; the message has the expected value, the found one and a remedy."""
 
 
 class NotApplicable(Exception):
@@ -50,7 +50,7 @@ def near(apart: float, expected: str, remedy: str, tolerance: float = TOLERANCE)
 
 @dataclass(frozen=True)
 class Result:
-    """What one check found: in `detail`, what it measured, why it failed, or why it does not apply."""
+    """The result of one check; `detail` is its measurement, or the reason why it failed or does not apply."""
 
     check: str
     backbone: str
@@ -70,7 +70,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Report:
-    """What all checks of one plug-in found, in the order they ran."""
+    """The results of all checks of one plug-in, in the order they ran."""
 
     name: str
     results: tuple[Result, ...]
@@ -103,7 +103,7 @@ def silent(result: Result) -> None:
 
 
 def run_checks(checks: Sequence[Check], subject: Any, on_result: OnResult, backbone: str = "") -> list[Result]:
-    """Run checks in their order, but none after a first one that did not pass: it says what there is to look at.
+    """Run checks in their order, but none after a first one that did not pass, since the others depend on it.
 
     Args:
         checks: functions of the subject, which the results are named after.
