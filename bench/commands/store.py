@@ -149,7 +149,7 @@ def status_line(run: Mapping[str, Any]) -> str:
 
 
 def export_run(given: argparse.Namespace) -> int:
-    """Write the model of one run as a folder of `transformers`; print the parts of the method that a folder cannot have.
+    """Write the model of one run as a folder of `transformers`; print the parts of the method that it cannot have.
 
     Raises:
         MissingError: no run or several have such a name.

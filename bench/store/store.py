@@ -128,7 +128,7 @@ class CellFolder:
         return dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
-        """Store the record of a training, whose checkpoint is there; return the stored one, which another may have written.
+        """Store the record of a training, whose checkpoint is there; return the stored one, maybe of another process.
 
         Checkpoints that the stored record does not name are removed.
         """
