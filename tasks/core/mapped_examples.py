@@ -82,7 +82,7 @@ def held(examples: Iterable[Example]) -> Sequence[Example]:
     coming = iter(examples)
     for example in coming:
         rows.append(example)
-        size += len(example.source) + len(example.target)
+        size += len(str(example.source)) + len(str(example.target))  # `bench check` names those that are no texts
         if size > MOST_IN_MEMORY and not any(row.fields for row in rows):
             return _mapped(chain(rows, coming))
     return rows
