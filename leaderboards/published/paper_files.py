@@ -157,7 +157,7 @@ class PublishedTable(Record):
     levels: tuple[Level, ...]
 
 
-# Samples, contradictions, searches and training times -----------------------------------------------------------------
+# Samples, contradictions and searches ---------------------------------------------------------------------------------
 
 
 class SamplePlan(Record):
@@ -267,40 +267,6 @@ class PublishedSearch(Record):
         return f"search of {paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
 
 
-class TrainingTime(Record):
-    """What a paper says of the hours and hardware of a training.
-
-    Args:
-        task, methods, backbone: ours.
-        where: section of the paper.
-        hours: of training; None where the paper gives none.
-        device: as the paper calls it; empty where it names none.
-        count: how many of them; 0 where the paper does not say.
-        note: what is not stated, or how it is meant; may be empty.
-    """
-
-    task: str
-    methods: tuple[str, ...]
-    backbone: str
-    where: str
-    hours: float | None = None
-    device: str = ""
-    count: int = 0
-    note: str = ""
-
-    @property
-    def text(self) -> str:
-        """The hours and hardware for people."""
-        text = "hours not stated"
-        if self.hours is not None:
-            text = f"{self.hours * 60:.0f} min" if self.hours < 1 else f"{self.hours:g} h"
-        if self.device:
-            text += f" on {self.count or 'a number of'} {self.device}"
-        if self.note:
-            text += f" ({self.note})"
-        return text
-
-
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
@@ -378,7 +344,7 @@ class _Table(_Part):
 
 
 class Paper(Record):
-    """A paper's tables, plans of its samples, where it contradicts itself, what training took and what was tuned."""
+    """A paper's tables, plans of its samples, where it contradicts itself, and what was tuned."""
 
     name: str
     short: str
@@ -386,7 +352,6 @@ class Paper(Record):
     files: tuple[_Table, ...] = Field(alias="table")
     samples: tuple[SamplePlan, ...] = ()
     inconsistencies: tuple[Inconsistency, ...] = Field((), alias="inconsistency")
-    training: tuple[TrainingTime, ...] = ()
     search: PublishedSearch | None = None
 
     @cached_property
