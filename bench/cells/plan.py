@@ -119,6 +119,12 @@ def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnR
     preset = arguments.preset
     check_loggers(arguments.loggers)
     tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
+    with_recipe = [task for task in tasks if preset in task.value.recipes]
+    if with_recipe:  # a task that is the only one is refused with the presets that it has
+        for task in tasks:
+            if task not in with_recipe:
+                say(f"{task.name} is left out: it has no recipe for the preset {preset}")
+        tasks = with_recipe
     kinds: list[type[Task]] = [task.value for task in tasks]
     check_metrics(arguments, kinds)
     methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]

@@ -51,3 +51,11 @@ def test_threads_are_fixed_so_that_bits_do_not_depend_on_the_machine():
 def test_a_task_without_such_a_recipe_says_which_it_has():
     with pytest.raises(UsageError, match="task 'xsum' has no recipe for the preset 'mid', only for: small, paper"):
         planned("xsum", "mle")
+
+
+def test_of_several_tasks_those_with_a_recipe_are_planned():
+    said = []
+    arguments = RunArguments(tasks=("xsum", "wikitext103"), methods=("mle",), preset="mid", limit=4)
+    plan = make_plan(arguments, said.append)
+    assert {cell.config.task for cell in plan.cells} == {"wikitext103"}
+    assert said[0] == "xsum is left out: it has no recipe for the preset mid"
