@@ -13,7 +13,7 @@ from bench.base.keys import sha256
 from bench.base.version import __version__
 from bench.store.former import present_record
 from bench.store.records import SCHEMA
-from bench.store.snapshot import MANIFEST, RUNS, SCORES, STATISTICS, TRAINED, VALUE, is_snapshot
+from bench.store.snapshot import MANIFEST, RUNS, SCORES, STATISTICS, TRAINED, VALUE
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
@@ -51,29 +51,21 @@ Record = Mapping[str, Any]
 Row = dict[str, Any]
 
 
-def export(results: Path, target: Path, *, add: bool = False) -> None:
+def export(results: Path, target: Path) -> None:
     """Write the records and statistics of a store's trained runs as a snapshot, in place of the one there was.
 
     Args:
         results: a results folder, or a snapshot.
         target: the folder to write.
-        add: whether runs stay that are in the snapshot and not in the store.
 
     Raises:
         StoreError: a record is damaged, and nothing is written; or the disk is full or refuses.
     """
     records: dict[str, Record] = {}
     statistics: dict[str, SumsFile] = {}
-    runs = set[str]()
-    sources = [results]
-    if add and is_snapshot(target):
-        sources.append(target)
-    for source in sources:
-        for cell in Store(source).cells():
-            run = cell.path.relative_to(source).as_posix()
-            if run not in runs and cell.trained() is not None:
-                runs.add(run)
-                add_run(cell, run, records, statistics)
+    for cell in Store(results).cells():
+        if cell.trained() is not None:
+            add_run(cell, cell.path.relative_to(results).as_posix(), records, statistics)
     write_snapshot(target, records, statistics)
 
 

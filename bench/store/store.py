@@ -339,16 +339,13 @@ class Stores(Store):
     """Several stores that are read as one: a run is taken from the first that has it. Nothing is written.
 
     Args:
-        roots: results folders and snapshots.
+        roots: results folders and snapshots, one or more.
 
     Raises:
-        ValueError: no root is given.
         StoreError: a snapshot is damaged.
     """
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        if not roots:
-            raise ValueError("expected at least one store")
         super().__init__(roots[0])
         self._parts = [Store(root) for root in roots]
         for part in self._parts:
