@@ -19,7 +19,7 @@ from bench.base.files import write_atomic
 from bench.base.keys import canonical
 from bench.cells.build import build, exemplars_of, start, training_loader
 from bench.cells.cell import Cell
-from bench.cells.evaluation import cut_rows, evaluate, merge, to_device, written
+from bench.cells.evaluation import SharedStates, cut_rows, evaluate, merge, shared_states, to_device, written
 from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, store_trained
@@ -91,10 +91,11 @@ def train_and_evaluate(
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
         objective.to(execution.device)
+        shared = shared_states([cell.evaluations[key] for key in rows_keys])
         for key in rows_keys:
             if decoding := cell.evaluations[key].decoding:
                 warn(cell, events, objective.decoding_note(decoding))
-            make_rows(cell, key, objective, codec, execution, events, scratch)
+            make_rows(cell, key, objective, codec, execution, events, scratch, shared)
 
 
 def warn(cell: Cell, events: Events, *notes: str | None) -> None:
@@ -146,6 +147,7 @@ def make_rows(
     execution: Execution,
     events: Events,
     scratch: Path | None,
+    shared: SharedStates | None,
 ) -> None:
     """Evaluate the share of this process; store it, or leave it in the scratch folder."""
     started, what, rank, world = time.monotonic(), cell.evaluations[key], execution.rank, execution.world
@@ -158,7 +160,7 @@ def make_rows(
     kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
     before = start_model(cell.config, cell.task).to(objective.device) if what.kind == FORGETTING else None
     rows = []
-    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before):
+    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before, shared):
         rows.append(row)
         events.beat(stage, len(rows))
     if scratch is None:
