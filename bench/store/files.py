@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 RECORDS = ("trained.json", "failed.json")
 """A folder with one of them is a run."""
 MADE_AGAIN = {
+    "trained.json": "bench run trains the run again; its predictions and scores stay",
     "scores-": "bench score makes it again",
     "items-": "bench score makes it again",
     "model-": "remove trained.json in the same folder, too; bench run trains the run again",
