@@ -10,7 +10,7 @@ from bench.board.samples import Held
 from bench.cells.build import build
 from bench.cells.cell import Cell
 from bench.cells.plan import make_plan
-from bench.config.arguments import collect
+from bench.config.arguments import RunArguments, file_values
 from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
 from bench.errors import BenchError, MissingError
@@ -58,15 +58,11 @@ def planned_again(folder: CellFolder, data_dir: str | None) -> Cell:
     Raises:
         MissingError: the folder has no configuration, or its data or code have changed.
     """
-    from bench.cli import parser
-
     file = folder.path / "config.yaml"
     if not file.is_file():
         raise MissingError(f"'{folder.path}' has no config.yaml, which every trained run has; run it again")
-    typed = ["run", "--config", str(file), "--results", str(folder.path.parents[2])]
-    if data_dir:
-        typed += ["--data-dir", data_dir]
-    for cell in make_plan(collect(parser().parse_args(typed))).cells:
+    arguments = RunArguments(**file_values(file), results=str(folder.path.parents[2]), data_dir=data_dir or "")
+    for cell in make_plan(arguments).cells:
         if cell.key == folder.path.name:
             return cell
     raise MissingError(

@@ -187,6 +187,25 @@ def read_options(
     return omit_defaults(make, read)
 
 
+@functools.cache
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_field(annotation))
+
+
+def read_value(annotation: Any, value: Any) -> Any:
+    """Return one value, or the text of it, as its annotation says.
+
+    Raises:
+        ValueError: the annotation does not allow it.
+
+    >>> read_value(Annotated[int, Range(1)], "3")
+    3
+    """
+    return _adapter(annotation).validate_python(value)
+
+
 def checked(what: str, check: CrossFieldCheck | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: a constructor or factory that reads its options as `read_options` does.
 
@@ -220,13 +239,6 @@ def check_constructor(cls: Any, kind: str) -> None:
     """
     if "__init__" in vars(cls):
         cls.__init__ = checked(f"{kind} '{getattr(cls, 'name', cls.__name__)}'", cls.check_options)(cls.__init__)
-
-
-def construct(cls: type[R], *args: Any, options: Mapping[str, Any]) -> R:
-    """Return an object of a class with options that `read_options` has returned, which are not read again."""
-    made = cls.__new__(cls)
-    inspect.unwrap(cls.__init__)(made, *args, **options)
-    return made
 
 
 def check_fields(made: Any, where: str | None = None) -> None:

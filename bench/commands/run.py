@@ -174,8 +174,7 @@ def run(given: argparse.Namespace) -> int:
         from bench.launch.slurm import SlurmOptions, part_of_element, run_on_slurm
 
         slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
-    arguments.check_world(world_of(arguments.devices, slurm.nodes if slurm else 1))
-    refuse_options(given, arguments)
+    refuse_options(given, arguments, world_of(arguments.devices, slurm.nodes if slurm else 1))
     group = current_group()
     if group is not None and part is None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
@@ -196,12 +195,22 @@ def run(given: argparse.Namespace) -> int:
     return ended(plan, outcome, arguments, given.json)
 
 
-def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
+def refuse_options(given: argparse.Namespace, arguments: RunArguments, world: int) -> None:
     """Refuse options that do not go together.
+
+    Args:
+        given: what was typed.
+        arguments: what it means.
+        world: processes that share a run, on all its nodes.
 
     Raises:
         UsageError: naming them.
     """
+    if arguments.strategy == "fsdp" and world == 1:
+        raise UsageError(
+            "--strategy fsdp shares a model among processes, and a run has one here: give --devices 2 or more, or "
+            "--slurm nodes=2, or start several processes by torchrun"
+        )
     if given.dry_run == TIMED and (given.slurm or arguments.devices > 1):
         raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
     if given.grid and given.trials:

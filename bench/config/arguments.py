@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from bench.base.options import Positive, Range, check_fields
+from bench.base.redaction import secret_in
 from bench.base.registry import split_names
 from bench.config.config import (
     ExecutionConfig,
@@ -61,7 +63,7 @@ class RunArguments:
 
     Raises:
         UsageError: a value is not what its annotation says, an execution setting is unknown or has a value it cannot
-            have, or both execution.accumulate and micro_batch are given.
+            have, a value holds a secret, or both execution.accumulate and micro_batch are given.
     """
 
     tasks: tuple[str, ...]
@@ -89,6 +91,11 @@ class RunArguments:
 
     def __post_init__(self) -> None:
         check_fields(self, "")
+        if name := secret_in(json.dumps(asdict(self), ensure_ascii=False)):
+            raise UsageError(
+                f"a setting holds the value of the environment variable '{name}', and configurations are stored; read "
+                f"the variable where it is needed"
+            )
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
         rows, accumulate = self.micro_batch, self.execution.accumulate
         if rows not in ("", AUTO) and not (rows.isdecimal() and int(rows)):
@@ -113,21 +120,6 @@ class RunArguments:
         """Return plain content for a worker process, which makes equal arguments of it: `RunArguments(**content)`."""
         return asdict(self)
 
-    def check_world(self, world: int) -> None:
-        """Refuse shares of a model where one process works on a cell.
-
-        Args:
-            world: processes that share a run, on all its nodes.
-
-        Raises:
-            UsageError: there is one, and the strategy is `fsdp`.
-        """
-        if self.strategy == "fsdp" and world == 1:
-            raise UsageError(
-                "--strategy fsdp shares a model among processes, and a run has one here: give --devices 2 or more, "
-                "or --slurm nodes=2, or start several processes by torchrun"
-            )
-
     def threads_of(self, preset: str) -> int:
         """Return the CPU threads of a process, 0 for torch's own choice.
 
@@ -146,6 +138,18 @@ NAMES = ("tasks", "methods", "metrics", "loggers")
 """Names with commas, of which an option may be typed several times."""
 
 
+def file_values(path: Path) -> dict[str, Any]:
+    """Return what a configuration file says, by the fields of `RunArguments`.
+
+    Raises:
+        UsageError: the file is malformed.
+    """
+    file = read_yaml(path)
+    values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
+    values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
+    return {**_given(values), "sets": [set_text(name, value) for name, value in file["set"].items()]}
+
+
 def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line of `bench run`; the command line wins.
 
@@ -155,20 +159,21 @@ def collect(given: argparse.Namespace) -> RunArguments:
     Raises:
         UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.
     """
-    file = read_yaml(given.config) if given.config else {}
-    sets = [set_text(name, value) for name, value in file.get("set", {}).items()]
-    sets += [text for texts in given.sets for text in texts]
+    values = file_values(given.config) if given.config else {"sets": []}
+    sets = values["sets"] + [text for texts in given.sets for text in texts]
     if given.sampling_seeds:
         sets.append(f"evaluation.sampling_seeds={given.sampling_seeds}")
-    values: dict[str, Any] = {name: file.get(name) for name in ("seeds", "metrics", "backbone", "preset")}
-    values |= {"tasks": file.get("task"), "methods": file.get("method"), "decode": ",".join(file.get("decode", ()))}
-    for name in [field.name for field in fields(RunArguments)]:
-        if typed_in := getattr(given, name, None):
-            values[name] = split_names(typed_in) if name in NAMES else typed_in
-    if not values["tasks"]:
+    typed_in = _given({field.name: getattr(given, field.name, None) for field in fields(RunArguments)})
+    names = {name: split_names(typed_in[name]) for name in NAMES if name in typed_in}
+    values = {**values, **typed_in, **names, "sets": sets}
+    if "tasks" not in values:
         raise UsageError("say what to run: --task NAME (see: bench list tasks)")
-    kept = {name: value for name, value in values.items() if value not in (None, "", [])}
-    return RunArguments(**{**kept, "sets": sets, "controls": given.controls})
+    return RunArguments(**values)
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were given, without those that are empty."""
+    return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
 def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def _decoding(text: str) -> Decoding:
             raise UsageError(f"{name} is given twice in '{text}'")
         if setting.kind is bool and not sign:
             value = "true"
-        given[name] = setting.read(name, value)
+        given[name] = setting.checked(name, value)
     for name, setting in settings.items():
         if setting.default is REQUIRED and name not in given:
             raise UsageError(f"{kind.name} needs {name}, {setting.words}: add +{name}=...")
@@ -124,7 +124,7 @@ def _value(kind: type[Decoding], sign: str, value: str) -> dict[str, Any]:
         if not setting.value:
             continue
         if sign:
-            return {name: setting.read(name, value)}
+            return {name: setting.checked(name, value)}
         if setting.default is REQUIRED:
             example = setting.example or f"{kind.name}={name}"
             raise UsageError(f"{kind.name} needs a value, for example {example}")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bench.base.options import construct, options_of, read_options
-from bench.base.redaction import secret_in
+from bench.base.options import options_of, read_options
 from bench.base.registry import NAME, expand, find, load
 from bench.config.config import (
     CellConfig,
@@ -144,7 +142,9 @@ class Method:
         if not issubclass(self.kind, Objective):
             raise UsageError(f"'{self.name}' writes texts without a model; it has no objective")
         if read is not None:
-            return construct(self.kind, backbone, options=read)
+            made = self.kind.__new__(self.kind)
+            inspect.unwrap(self.kind.__init__)(made, backbone, **read)
+            return made
         return self.kind(backbone, **{**self.values("method"), **options})
 
     @property
@@ -320,7 +320,7 @@ def cell_config(
         training["limit"] = limit
     if method.untrained:
         training |= {"steps": 0, "epochs": 0.0}
-    config = CellConfig(
+    return CellConfig(
         task=task.name,
         method=method.trained_name,
         backbone=name,
@@ -334,8 +334,6 @@ def cell_config(
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
         own=parts,
     )
-    check_secrets(config)
-    return config
 
 
 def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
@@ -346,19 +344,6 @@ def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding,
     limits = dict.fromkeys(decoding.max_new_tokens for decoding in given)
     texts = [f"{own}+max_new_tokens={limit}" if limit else own for limit in limits]
     return tuple(decoding for text in texts for decoding in parse(text))
-
-
-def check_secrets(config: CellConfig) -> None:
-    """Refuse a configuration that holds a secret: it is stored, sent to other processes, and part of the key.
-
-    Raises:
-        UsageError: naming its environment variable.
-    """
-    if name := secret_in(json.dumps(config.as_dict(), ensure_ascii=False, default=str)):
-        raise UsageError(
-            f"a setting holds the value of the environment variable '{name}', and configurations are stored; read the "
-            f"variable where it is needed"
-        )
 
 
 def check_overrides(

@@ -8,12 +8,11 @@ A setting is a field of a decoding's dataclass:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
-from bench.base.options import Range
+from bench.base.options import Range, read_value
 from bench.errors import UsageError
 
 __all__ = ["REQUIRED", "Setting", "flag", "number", "settings_of", "whole"]
@@ -70,35 +69,18 @@ class Setting:
             content["default"] = self.default
         return content
 
-    def read(self, name: str, text: str) -> Any:
-        """Return what was typed as a value of the right type; `checked` looks at its range."""
-        if self.kind is bool:
-            if text.lower() not in ("true", "false"):
-                raise self._refusal(name, text)
-            return text.lower() == "true"
-        try:
-            return self.kind(text)
-        except ValueError:
-            raise self._refusal(name, text) from None
-
     def checked(self, name: str, value: Any) -> Any:
-        """Return a value that is in range; a whole number given for a fraction becomes one, so that keys agree."""
+        """Return a value of the right type, in range; it may be given as text.
+
+        Raises:
+            UsageError: it is not what the setting takes.
+        """
         if value is None and self.default is None:
             return None
-        if self.kind is bool:
-            fits = isinstance(value, bool)
-        else:
-            is_number = isinstance(value, (int, self.kind)) and not isinstance(value, bool)
-            fits = is_number and math.isfinite(value) and value in self.range
-        if not fits:
-            raise self._refusal(name, value)
-        return self.kind(value)
-
-    def _refusal(self, name: str, value: Any) -> UsageError:
-        words = self.words
-        if isinstance(value, float) and not math.isfinite(value):
-            words = words.replace("a number", "a finite number")
-        return UsageError(f"{name} is {words}, not '{value}'")
+        try:
+            return read_value(Annotated[self.kind, self.range], value)
+        except ValueError:
+            raise UsageError(f"{name} is {self.words}, not '{value}'") from None
 
 
 def whole(default: Any = REQUIRED, **about: Any) -> Any:
