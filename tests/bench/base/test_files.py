@@ -110,27 +110,6 @@ def test_no_space_at_any_step_is_a_store_error(tmp_path, monkeypatch, call):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("code", "says"),
-    [
-        (errno.EDQUOT, "no space left"),
-        (errno.EFBIG, "no space left"),
-        (errno.EACCES, "not allowed to write"),
-        (errno.EROFS, "choose another folder with --results"),
-        (errno.EIO, "cannot write"),
-    ],
-)
-def test_every_refusal_is_one_line_that_names_the_file(tmp_path, monkeypatch, code, says):
-    def refuse(*_):
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr("bench.base.files.os.fsync", refuse)
-    with pytest.raises(StoreError, match=says) as found:
-        write_atomic(tmp_path / "file", b"content")
-    assert str(tmp_path / "file") in str(found.value)
-    assert "\n" not in str(found.value)
-
-
 def test_a_function_that_fails_leaves_nothing(tmp_path):
     def half(file):
         file.write(b"half")
