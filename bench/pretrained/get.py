@@ -122,13 +122,12 @@ def _needed_files(files: Sequence[RemoteFile]) -> list[RemoteFile]:
     """
     top = [file for file in files if "/" not in file.path]
     pattern = SAFE_WEIGHTS if any(fnmatch(file.path, SAFE_WEIGHTS) for file in top) else PICKLED_WEIGHTS
-    needed = [file for file in top if fnmatch(file.path, pattern)]
-    for file in top:
-        is_small = any(fnmatch(file.path, name) for name in SMALL_FILES)
-        is_index_of_another_form = file.path.endswith(".index.json") and f"{Path(pattern).suffix}." not in file.path
-        if is_small and not is_index_of_another_form:
-            needed.append(file)
-    return needed
+
+    def is_needed(name: str) -> bool:
+        is_index_of_another_form = name.endswith(".index.json") and f"{Path(pattern).suffix}." not in name
+        return any(fnmatch(name, known) for known in (pattern, *SMALL_FILES)) and not is_index_of_another_form
+
+    return [file for file in top if is_needed(file.path)]
 
 
 # Out of an archive or wheels ---------------------------------------------------------------------------------------
