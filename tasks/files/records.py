@@ -147,6 +147,14 @@ def _object(line: str) -> Mapping[str, Any]:
 
 def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield the rows of a csv file with a header; a quoted cell may have line feeds."""
+    limit = csv.field_size_limit(1 << 30)  # a text may be longer than the 131,072 characters of all csv readers
+    try:
+        yield from _rows_of_table(path, bad_rows, delimiter)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _rows_of_table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     last = 0  # line that the reader has asked for
 
     def counted() -> Iterator[str]:
@@ -155,7 +163,6 @@ def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int,
             last = number
             yield line
 
-    csv.field_size_limit(1 << 30)  # a text may be longer than the module's 131,072 characters
     reader = csv.reader(counted(), delimiter=delimiter, strict=True)
     header = _header(reader, path)
     number = 0
