@@ -14,7 +14,7 @@ import torch
 from bench.config.config import ExecutionConfig
 from bench.store.state_files import StateFiles, read_state, write_state
 
-SHARE = 0.05
+SHARE = 0.02
 """Goal: of the time between two states."""
 
 DAMAGES = {"truncated": 300, "one bit": 1000, "zero page": 300}
