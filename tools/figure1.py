@@ -27,12 +27,7 @@ PROMPT = "After debating whether to bow to the woman or the king, the jester dec
 """HistAlign (Wan et al. 2023), Figure 1: `woman` and `king` are possible, `queen` is the hallucination."""
 WORDS = ("king", "woman", "queen", "man")
 UNTOUCHED = "mle.untrained"
-METHODS = {
-    UNTOUCHED: "before fine-tuning",
-    "mle": "mle",
-    "trime.released": "trime.released",
-    "histalign.released": "histalign.released",
-}
+METHODS = {UNTOUCHED: "before fine-tuning"} | {name: name for name in ("mle", "trime.released", "histalign.released")}
 SEED = 0
 
 

@@ -28,7 +28,7 @@ def main() -> None:
         browser.size(WIDTH, HEIGHT)
         browser.prefers("light")
         browser.open(PAGE.as_uri())
-        PICTURE.write_bytes(browser.screenshot(format="webp", quality=50))
+        PICTURE.write_bytes(browser.screenshot(format="webp", quality=30))
         browser.close()
 
 

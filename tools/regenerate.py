@@ -2,7 +2,6 @@
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
     python -m tools.regenerate export STORE NAME     first export a store as the snapshot leaderboards/runs/NAME
-    python -m tools.regenerate notebooks             docs/notebooks/*.ipynb alone, of the pages beside them
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
 
 Kept are the records and sums that a leaderboard is made of: no weights, no generated rows.
@@ -173,11 +172,6 @@ def main() -> None:
         from tests.models.backbones import families
 
         families.PAGE.write_text(families.page(), encoding="utf-8")
-        return
-    if sys.argv[1:2] == ["notebooks"]:
-        from tools.site import notebooks
-
-        notebooks.write_all()
         return
     if sys.argv[1:2] == ["export"]:
         from bench.store.export import export

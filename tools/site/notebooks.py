@@ -1,11 +1,7 @@
-"""Notebooks of the documentation: pages whose blocks of Python are cells, and the .ipynb files made of them.
-
-The page is the source. `python -m tools.regenerate notebooks` writes the .ipynb beside it, without outputs.
-"""
+"""Pages of docs/notebooks: their blocks of Python run one after the other, as the cells of a notebook do."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,7 @@ WRITEFILE = "%%writefile "
 
 
 def sources() -> list[Path]:
-    """Return the pages that are notebooks too."""
+    """Return these pages."""
     return sorted(FOLDER.glob("*.md"))
 
 
@@ -36,25 +32,6 @@ def cells(text: str) -> list[tuple[str, str]]:
         if part.strip():
             found.append((kind, part.strip("\n")))
     return found
-
-
-def notebook(text: str) -> str:
-    """Return the content of the .ipynb of a page."""
-    made: list[dict[str, Any]] = []
-    for number, (kind, part) in enumerate(cells(text)):
-        cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
-        if kind == "code":
-            cell |= {"execution_count": None, "outputs": []}
-        made.append({**cell, "source": part.splitlines(keepends=True)})
-    python = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    content = {"cells": made, "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def write_all() -> None:
-    """Write the .ipynb of every page beside it."""
-    for path in sources():
-        path.with_suffix(".ipynb").write_text(notebook(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def execute(text: str, name: str, folder: Path) -> dict[str, Any]:

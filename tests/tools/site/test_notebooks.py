@@ -1,32 +1,19 @@
-"""Notebooks are their pages: the .ipynb beside each is made of it, and every cell runs."""
+"""The pages of docs/notebooks: every block of Python runs."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from tools.site.notebooks import FOLDER, cells, execute, notebook, sources
+from tools.site.notebooks import FOLDER, cells, execute, sources
 from tools.site.pages import ROOT
 from tools.site.running import forget
 
 
 def test_there_are_two() -> None:
     assert [path.name for path in sources()] == ["own_objective.md", "table_again.md"]
-
-
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.stem))
-def test_the_notebook_is_made_of_the_page(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    kept = path.with_suffix(".ipynb").read_text(encoding="utf-8")
-    assert kept == notebook(text), f"{path.stem}.ipynb is behind: python -m tools.regenerate notebooks"
-    content = json.loads(kept)
-    assert (content["nbformat"], content["nbformat_minor"]) == (4, 5)
-    assert len({cell["id"] for cell in content["cells"]}) == len(content["cells"])
-    sources_of = ["".join(cell["source"]) for cell in content["cells"]]
-    assert sources_of == [part for _, part in cells(text)]
 
 
 def test_code_and_prose_are_told_apart() -> None:

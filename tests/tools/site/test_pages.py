@@ -54,7 +54,7 @@ def test_a_star_stands_for_the_pages_that_match() -> None:
 def test_files_that_pages_show_go_along() -> None:
     files = linked_files(PAGES)
     assert {Path("docs/pictures/page-1280-light.webp"), Path("leaderboards/index.html")} <= files
-    assert Path("docs/notebooks/own_objective.ipynb") in files
+    assert Path("docs/examples/hf_trainer.py") in files
     assert not [path for path in files if path.suffix == ".md"]
 
 
