@@ -58,7 +58,7 @@ def get(model: PretrainedModel, say: Say, accept_terms: bool = False) -> None:
         DataError: what came, or what the hub lists, is not the known model.
         UsageError: its terms have not been accepted.
     """
-    if model.terms and not accept_terms:
+    if model.terms and not accept_terms and not model.is_here:
         raise UsageError(
             f"{model.name} has terms of use ({model.terms}); if you accept them, run bench models get {model.name} "
             f"--accept-terms"
