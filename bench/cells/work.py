@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -302,10 +302,10 @@ def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: 
 
 
 class SplitBatches(Sequence[Batch]):
-    """The batches of a split in order, each collated and moved when it is asked for; no slices are taken of it.
+    """The batches of a split in order; each is collated and moved to the device when it is read.
 
     Args:
-        cell: whose task and batch size; of the validation split it has those rows that validation reads.
+        cell: its task and its batch size are used. Of the validation split, only the rows of validations are read.
         codec: of its backbone.
         split: name.
         device: that batches are moved to.
@@ -320,7 +320,7 @@ class SplitBatches(Sequence[Batch]):
 
     @cached_property
     def rows(self) -> TokenStore:
-        """Every row of the split; they are encoded when the first batch is asked for."""
+        """Every row of the split; they are encoded when the first batch is read."""
         return self.cell.task.encoded(self.split, self.codec, exemplars=exemplars_of(self.cell, self.split))
 
     @cached_property
@@ -335,9 +335,11 @@ class SplitBatches(Sequence[Batch]):
     def __len__(self) -> int:
         return -(-len(self.numbers) // self.size)
 
-    def __getitem__(self, index: int) -> Batch:  # type: ignore[override]
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
         start = self.size * range(len(self))[index]
         self.n_asked += 1
         self.events.beat("after training", self.n_asked)
         batch = self.codec.picked(self.rows, self.numbers[start : start + self.size])
-        return cast("Batch", to_device(batch, self.device))
+        return to_device(batch, self.device)

@@ -35,6 +35,7 @@ def test_batches_are_those_of_the_split_in_order() -> None:
     expected = codec.picked(whole, torch.arange(3, 6).numpy())
     assert torch.equal(batches[1]["labels"], expected["labels"])
     assert torch.equal(batches[-2]["labels"], expected["labels"])
+    assert [len(batch["labels"]) for batch in batches[1:]] == [3, 2]
     with pytest.raises(IndexError):
         batches[3]
 
