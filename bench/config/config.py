@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, options_of, read_options
 from bench.base.registry import Entry, Resolved
 from bench.decodings.core.decoding import Decoding
-from bench.errors import UsageError, nearest
+from bench.errors import UsageError, did_you_mean, nearest
 from bench.models import METHODS
 from bench.models.backbones import BACKBONES
 from bench.tasks import TASKS
@@ -156,7 +156,7 @@ class EvaluationConfig:
 class ExecutionConfig:
     """The section `execution`: how fast a run is, and with how much memory. None of it is in a key.
 
-    Settings that most runs choose, such as `--jobs`, are options of their own.
+    Settings that most runs choose have options on the command line instead, such as `--jobs`.
 
     Args:
         accumulate: micro-batches of an optimiser step on each process. The rows of the step stay the same.
@@ -189,7 +189,7 @@ class PlugIn:
 
     @staticmethod
     def of(found: Resolved) -> PlugIn:
-        """Return the plug-in that a name was found to stand for."""
+        """Return the plug-in of a resolved name."""
         return PlugIn(found.asked, found.code)
 
 
@@ -264,6 +264,8 @@ def override(key: str, value: Any) -> Override:
     scope, _, dotted = key.rpartition(":")
     dotted = ALIASES.get(dotted, dotted)
     section, _, name = dotted.partition(".")
+    if not name and section in TABLES:
+        raise UsageError(f"'{key}' is not section.name; --{section} names one, {section}.* are its options")
     if not name:
         raise UsageError(f"'{key}' is not section.name{suggestion(section)}")
     if section not in SECTIONS:
@@ -354,7 +356,14 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the configuration '{path}': {reason}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
-    read = read_options(config_file, {name: value for name, value in content.items() if value != ""}, f"'{path}'")
+
+    def suggest(name: str, known: Iterable[str]) -> str:
+        if any(name in owners_of(section) for section in CONFIGS):
+            return f"; settings of a run are written under 'set'{suggestion(name)}"
+        return did_you_mean(name, known)
+
+    given = {name: value for name, value in content.items() if value != ""}
+    read = read_options(config_file, given, f"'{path}'", suggest)
     sets = read["set"] or {}
     if not isinstance(sets, dict) or not all(isinstance(value, str) for value in sets.values()):
         raise UsageError(f"'set' in '{path}' should hold 'section.name: value' lines")
@@ -389,7 +398,7 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
 # Suggestions, for messages only: every class is imported -------------------------------------------------------------
 
 CONFIGS = {"trainer": TrainerConfig, "evaluation": EvaluationConfig, "execution": ExecutionConfig}
-"""Sections that belong to a run."""
+"""Sections with settings of the run itself."""
 TABLES: Mapping[str, Mapping[str, Entry]] = {"task": TASKS, "method": METHODS, "backbone": BACKBONES}
 """Sections whose options depend on a name."""
 
@@ -417,7 +426,10 @@ def suggestion(name: str, section: str = "", known: Collection[str] = ()) -> str
 
 
 def owners_of(section: str) -> dict[str, list[str]]:
-    """Return the built-in tasks, methods or backbones that have each option of a section; a run has none."""
+    """Return each option of a section, with the built-in tasks, methods or backbones that have it.
+
+    Nothing has to be named for the settings of the run itself.
+    """
     if section in CONFIGS:
         return {name: [] for name in options_of(CONFIGS[section])}
     owners: dict[str, list[str]] = {}

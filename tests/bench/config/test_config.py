@@ -52,7 +52,7 @@ def test_values_may_hold_equal_signs_and_spaces_around():
         ("mle:warmupp=1", "'mle:warmupp' is not section.name; did you mean 'trainer.warmup'?"),
         ("prefix=1", "'prefix' is not section.name; did you mean 'task.prefix' of "),
         ("xyzzy=1", "'xyzzy' is not section.name; sections are task, method, backbone, trainer, "),
-        ("backbone=small-encdec", "'backbone' is not section.name; "),
+        ("backbone=small-encdec", "'backbone' is not section.name; --backbone names one, backbone.* are its options"),
         ("trainer=1", "'trainer' is not section.name; "),
         ("optim.epochs=1", "no section 'optim' in 'optim.epochs'; did you mean 'trainer.epochs'?"),
         ("trainer.=1", "'trainer.' is not section.name"),
@@ -143,6 +143,7 @@ def test_scalars_stay_what_was_written(tmp_path):
     ("text", "says"),
     [
         ("tsak: logicnlg", "has no option 'tsak'; did you mean 'task'?"),
+        ("steps: 5", "has no option 'steps'; settings of a run are written under 'set'; did you mean 'trainer.steps'?"),
         ("task: a\ntask: b", "has the key 'task' twice"),
         ("set:\n  trainer.lr: 1\n  trainer.lr: 2", "has the key 'trainer.lr' twice"),
         ("", "should hold 'name: value' lines, not NoneType"),
