@@ -228,7 +228,7 @@ def is_unfinished(cell: Cell, metrics: Sequence[str]) -> bool:
 
 
 def check_needed(cell: Cell, outcome: Outcome) -> None:
-    """Raise BlockedError for a run whose parents, or whose own training by another run of the plan, failed."""
+    """Raise BlockedError if a run that this one needs has failed: a parent, or the run that trains its folder."""
     for needed, why in ((cell.parent, "is fine-tuned from"), (cell.reference, "has for its reference model")):
         status = "ok" if needed is None else (needed.folder.trained() or {"status": "failed"})["status"]
         if needed is not None and status != "ok":
@@ -289,24 +289,33 @@ def drop_checkpoints(
 ) -> None:
     """Remove the checkpoints that `--keep-checkpoints` does not keep, and say what is left on the disk.
 
-    A run that is not finished keeps its checkpoint, and so do those that it starts from or reads along.
+    A run that is not finished keeps its checkpoint, and so do the runs that it starts from or refers to.
 
     Args:
         arguments: `keep_checkpoints` is `all` or `none`.
         cells: the runs of the plan.
-        outcome: what has become of them so far.
-        say: prints what was removed and what is left.
+        outcome: how they have ended so far.
+        say: prints the bytes that were removed and those that are left.
+
+    Raises:
+        StoreError: a checkpoint cannot be removed.
     """
     if arguments.keep_checkpoints == "all":
         return
     kept = needed_folders(cells, outcome)
     folders = {cell.folder.path for cell in cells}  # a control may share the folder of another run
-    sizes = {path: path.stat().st_size for folder in folders for path in folder.glob("model-*.safetensors")}
+    sizes = {}
+    for path in (path for folder in folders for path in folder.glob("model-*.safetensors")):
+        with suppress(FileNotFoundError):  # another command over the same runs has just removed it
+            sizes[path] = path.stat().st_size
     gone = [path for path in sizes if path.parent not in kept]
     if not gone:
         return
     for path in gone:
-        path.unlink(missing_ok=True)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot remove '{path}': {error}") from error
     size = sum(sizes[path] for path in gone)
     left = sum(sizes.values()) - size
     say(
@@ -316,7 +325,7 @@ def drop_checkpoints(
 
 
 def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
-    """Return the folders of runs that are not finished, and of those that they start from or read along."""
+    """Return the folders of runs that are not finished, and of those that they start from or refer to."""
     finished = {*outcome.ok, *outcome.stored, *outcome.diverged}
     needed = set()
     for cell in cells:
