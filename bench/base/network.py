@@ -40,7 +40,7 @@ def hub_reachable() -> bool:
     except TimeoutError:
         _SILENT[endpoint] = time.monotonic() + REMEMBERED_S
         return False
-    except Exception:  # the connection is refused, or the address is none
+    except Exception:  # the connection is refused, or the endpoint is no address
         return False
 
 

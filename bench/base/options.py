@@ -195,7 +195,7 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 
 def read_value(annotation: Any, value: Any) -> Any:
-    """Return one value, or the text of it, as its annotation says.
+    """Return a value, or the text that was typed for it, as the type of an annotation.
 
     Raises:
         ValueError: the annotation does not allow it.

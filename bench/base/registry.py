@@ -229,7 +229,7 @@ def split_names(given: Sequence[str] | None) -> list[str]:
 
 
 def importable(folder: Path) -> None:
-    """Let modules of a folder be imported, after all that is installed. The program does this, no import."""
+    """Let modules of a folder be imported, after installed ones. `import bench` alone never calls this."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 

@@ -74,7 +74,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
 
 
 def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
-    """Refuse what a factory of the user's own has made, where it is not what the run was planned with."""
+    """Refuse the result of a user's backbone factory that is no backbone, or of another architecture than planned."""
     where = config.own["backbone"].code["class"]
     if not isinstance(backbone, Backbone):
         raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")

@@ -159,8 +159,8 @@ TOP = 25
 
 Examples = Mapping[str, Example]
 SharedStates = dict[tuple[tuple[str, int, int], ...], States]
-"""States of batches whose targets are one token, which likelihood and probe both read: whichever comes first leaves
-them, and the other takes them."""
+"""States of batches whose targets are one token, which likelihood and probe both read: the first of the two puts them
+here, and the second removes them."""
 MAX_SHARED_ROWS = 5000
 """Rows whose states are held in memory for a second evaluation: 0.3 GB at a width of 576 and 30 tokens."""
 

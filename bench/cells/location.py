@@ -21,7 +21,7 @@ __all__ = ["PLACES", "DataLocation", "absolute", "remember", "remembered"]
 
 PLACES = ".places"
 PATH_OPTIONS = ("path", "file", "folder", "dir", "hub")
-"""How the names of options end whose values may be paths."""
+"""Endings of the names of options whose values may be paths."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class DataLocation:
     """The place that a task's rows were read from.
 
     Args:
-        folder: what the task read, absolute.
-        options: the task's options that say where data is and were given; paths are absolute.
+        folder: absolute path of the data.
+        options: the options of the task that named a place of data; paths are absolute.
     """
 
     folder: Path

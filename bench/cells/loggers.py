@@ -121,7 +121,7 @@ class OpenRun(Events):
     def begin(self, name: str, cell: Cell) -> None:
         """Make one logger and give it the configuration of the run.
 
-        A control that reads another method's run is a run of its own here.
+        A control that reads the run of another method is logged as a separate run.
         """
         from lightning.pytorch.loggers import Logger
         from lightning.pytorch.utilities import rank_zero_only

@@ -66,7 +66,7 @@ class Progress(Events):
         self.label, self.number = "", ""
         self.current = ""  # stage
         self.totals: dict[str, int] = {}  # steps or rows of each stage of this run
-        self.last_line: dict[str, tuple[float, int]] = {}  # of each stage: when a line was printed, and for which tenth
+        self.last_line: dict[str, tuple[float, int]] = {}  # by stage: time of the last printed line, and its tenth
         self.started = clock()
 
     def __enter__(self) -> Progress:

@@ -32,7 +32,7 @@ from bench.tasks.fetch.sources import Source, resolve
 from bench.training.events import SILENT, Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
-"""What the signature of a value has where a model or a package was missing."""
+"""Part of the signature of a value for which a model or a package was missing."""
 
 
 def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT) -> list[dict[str, Any]]:

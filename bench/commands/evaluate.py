@@ -19,7 +19,7 @@ def run(given: argparse.Namespace) -> int:
     """Evaluate a model without training it; return the exit code.
 
     Raises:
-        UsageError: options that say what is trained.
+        UsageError: an option of training was given.
     """
     from bench.integrations.folder import place_of
 

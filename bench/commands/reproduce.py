@@ -101,7 +101,7 @@ def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Names
 
 @dataclass
 class Made:
-    """Runs as they are planned and made: what is known of each, which were to do, and the exit code.
+    """The runs behind some tables, which are planned and made one need after another, and the exit code.
 
     Args:
         given: the command line.
@@ -142,7 +142,7 @@ class Made:
         self.note(need, plan)
 
     def arguments(self, need: Need) -> RunArguments:
-        """Return what `bench run` would be asked for."""
+        """Return the arguments of `bench run` for a need."""
         given, sets = self.given, sets_of(self.given.sets, need)
         if need.sampling_seeds:
             sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
@@ -160,7 +160,7 @@ class Made:
         return self.plans.setdefault(key, Plan())
 
     def note_missing(self, need: Need, why: str, running: bool) -> None:
-        """Note that a need cannot even be planned here; the configuration of its runs is known all the same."""
+        """Note why a need cannot be planned here; the configuration of its runs is known without its data."""
         from bench.config.config import parse_sets
         from bench.config.resolve import cell_config, find_method
         from bench.tasks import find_task
@@ -227,7 +227,7 @@ class Made:
             if seeds := plan.get("sampling_seeds"):
                 parts.append(f"sampling seeds {', '.join(map(str, seeds))}")
             texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
-        return "\n".join(texts or ["nothing to run: these tables have no number of a run"])
+        return "\n".join(texts or ["nothing to run: no number of these tables comes from a run"])
 
 
 def about(need: Need) -> dict[str, Any]:

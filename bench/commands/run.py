@@ -200,7 +200,7 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, world: in
 
     Args:
         given: what was typed.
-        arguments: what it means.
+        arguments: made of it.
         world: processes that share a run, on all its nodes.
 
     Raises:
@@ -228,7 +228,7 @@ def refuse_options(given: argparse.Namespace, arguments: RunArguments, world: in
 
 
 def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> Plan:
-    """Return the plan of a run; print it where only that was asked for."""
+    """Return the plan of a run; `--dry-run` prints it."""
     from bench.cells.plan import make_plan
 
     plan = make_plan(arguments, progress.say, progress.rows, costs_only=given.dry_run)
@@ -317,7 +317,7 @@ def is_limited(plan: Any) -> bool:
 
 
 def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
-    """Print the tables of what was run, or say why there is none, and write the page.
+    """Print the tables of the runs, or the reason why there is none, and write the page.
 
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.

@@ -149,7 +149,7 @@ def status_line(run: Mapping[str, Any]) -> str:
 
 
 def export_run(given: argparse.Namespace) -> int:
-    """Write the model of one run as a folder of `transformers`; print the parts of the method that it cannot have.
+    """Write the model of one run as a folder of `transformers`; print the parts of the method that are lost.
 
     Raises:
         MissingError: no run or several have such a name.
@@ -160,7 +160,8 @@ def export_run(given: argparse.Namespace) -> int:
     places = {folder.relative_to(store.root).as_posix(): folder for folder in run_folders(store.root)}
     named = [place for place in places if any(fnmatchcase(place, name) for name in (given.run, f"{given.run}/*"))]
     if len(named) != 1:
-        raise MissingError(f"expected the name of one run, '{given.run}' is of {len(named)}: {', '.join(named[:3])}")
+        found = ", ".join(named[:3]) or "none"
+        raise MissingError(f"expected the name of one run; '{given.run}' is the name of {len(named)} runs: {found}")
     lost = export_model(CellFolder(places[named[0]]), given.folder)
     print(f"{named[0]}: written to {given.folder}" + (f"\n{lost}" if lost else ""))
     return 0

@@ -135,11 +135,11 @@ class RunArguments:
 
 
 NAMES = ("tasks", "methods", "metrics", "loggers")
-"""Names with commas, of which an option may be typed several times."""
+"""Fields that are lists of names; their options may be typed several times."""
 
 
 def file_values(path: Path) -> dict[str, Any]:
-    """Return what a configuration file says, by the fields of `RunArguments`.
+    """Return the values of a configuration file under the names of the fields of `RunArguments`.
 
     Raises:
         UsageError: the file is malformed.
@@ -154,7 +154,7 @@ def collect(given: argparse.Namespace) -> RunArguments:
     """Join a configuration file and the command line of `bench run`; the command line wins.
 
     Args:
-        given: what was typed, by the fields of `RunArguments`; None or nothing for what was not.
+        given: the options as typed, under the names of the fields of `RunArguments`; None or empty without a value.
 
     Raises:
         UsageError: no task is named, the file is malformed, or `RunArguments` refuses a value.

@@ -1,4 +1,4 @@
-"""Deviations: what of a run is other than its paper, or the code of the paper, states.
+"""Deviations: the settings in which a run differs from its paper, or from the code of the paper.
 
 Nothing here is typed twice: the settings are those of the run's configuration, and the statements are data
 (`tasks/papers`). So a recipe that is changed departs from then on, and says so.
@@ -66,7 +66,7 @@ def is_of_training(setting: str) -> bool:
 
 
 def _deviation(statement: Stated, value: str) -> Deviation | None:
-    """Return the deviation of a value from a statement, or None."""
+    """Return the deviation of a value from a statement of a paper, or None."""
     as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
     if as_in_paper and as_in_code:
         return None

@@ -99,7 +99,7 @@ def trainer_of(
 ) -> Trainer:
     """Return a trainer without Lightning's own logs, checkpoints, bars and samplers.
 
-    It is told where it runs, and never reads variables of a scheduler such as Slurm.
+    Its processes and nodes are given to it; it never reads variables of a scheduler such as Slurm.
 
     Args:
         config: what decides the result.

@@ -305,7 +305,7 @@ class Tried:
 
 
 def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
-    """Return a combination with what it is picked by, from its runs of every seed."""
+    """Return a combination with the values by which it may be picked, from its runs of all seeds."""
     stated = stated_column(cells) if cells and method_options(sets) else None
     return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), stated)
 
