@@ -77,3 +77,13 @@ def test_what_a_failed_child_needs_stays(bench: Bench, tmp_path: Path, monkeypat
     ended = bench(*arguments(tmp_path, "none", method="face"))
     assert ended.code == 1
     assert left(tmp_path) == {"mle": 1, "face": 1}
+
+
+def test_one_that_cannot_be_removed_is_named(bench: Bench, tmp_path: Path) -> None:
+    assert bench(*arguments(tmp_path, "all")).code == 0
+    (path,) = tmp_path.rglob("model-*")
+    path.unlink()
+    path.mkdir()
+    ended = bench(*arguments(tmp_path, "none"))
+    assert ended.code == 1
+    assert [f"cannot remove '{path}'" in line for line in ended.complaints] == [True]
