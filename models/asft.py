@@ -46,7 +46,7 @@ class ASFT(Objective):
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """The loss of each position and its two parts, [n] each."""
         log_q = self.reference_model.log_probs(tokens.reference)  # [n, V]
-        at_target = head.at(tokens.targets)  # before what asks for a log-sum-exp
+        at_target = head.at(tokens.targets)  # a column is read before a log-sum-exp
         divergence = divergence_from(head, log_q)
         nll = head.lse - at_target
         weighted = tailr_weight(nll, gamma=1.0, floor=0.0) * nll

@@ -1,4 +1,4 @@
-"""Chat: your own conversations; each answer of the assistant is written after all that was said before it.
+"""Chat: your own conversations. The model writes each answer of the assistant from the messages before it.
 
 `bench run --task chat --set task.path=my.jsonl --preset mid`. One instance, a line of a jsonl file; a parquet file has
 a column of the same form:

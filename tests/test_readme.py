@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench.cli import main
+from bench.models import METHODS
 from bench.store.snapshot import MANIFEST, SCORES, STATISTICS
 from bench.store.snapshot import RUNS as RUNS_TABLE
 from bench.store.store import Store
@@ -31,6 +32,11 @@ SURVIVAL = (ROOT / "docs" / "survival.md").read_text(encoding="utf-8")
 SHOWN = [found for path in SHOWING for found in BLOCK.findall(path.read_text(encoding="utf-8"))]
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
 """The beginning of an absolute path."""
+
+
+def test_the_number_of_methods_and_tasks() -> None:
+    trained = [entry for entry in METHODS.values() if not entry.baseline]
+    assert f"It has {len(trained)} methods (`bench list methods`) and {len(TASKS)} tasks (`bench list tasks`)." in README
 
 
 @pytest.mark.parametrize(("command", "shown"), SHOWN)

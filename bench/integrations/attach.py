@@ -146,14 +146,7 @@ def attach(
             be trained this way, or the states of the model are not those of its own logits.
     """
     inner = inner_model(model)
-    if KEY in inner.__dict__:
-        raise UsageError(f"'{attached_objective(inner).name}' is attached already; call bench.detach(model) first")
-    if any(hasattr(parameter, "ds_id") for parameter in inner.parameters()):
-        raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP2")
-    if "forward" in inner.__dict__:
-        raise UsageError("this model's forward was replaced: attach before a library such as accelerate prepares it")
-    if getattr(inner.config, "output_router_logits", False):
-        raise UsageError("the loss of a router of experts would be left out: set config.output_router_logits=False")
+    refuse_model(inner)
     use_lightning()
     method = name_of(method, "method")
     found = find_method(method)
@@ -165,34 +158,23 @@ def attach(
         seed_torch(seed_of(seed, "method"))
         objective = found.objective(backbone, **options)
     check_given(objective, method, inner, reference, token_counts)
-    if token_counts is not None:
-        token_counts = torch.as_tensor(token_counts)
+    counts = None if token_counts is None else torch.as_tensor(token_counts)
     context = RunContext(
         seed=seed,
         max_target=max_target,
-        token_counts=None if token_counts is None else lambda: token_counts,
+        token_counts=None if counts is None else lambda: counts,
         continue_greedily=continue_with(objective),
         continue_sampled=continue_with(objective),
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
     objective.setup_run(context)
-    attached = Attached(objective, type(inner))
     trained = [parameter for parameter in inner.parameters() if parameter.requires_grad]
     try:
-        if token_counts is not None:
-            with torch.random.fork_rng(devices=[]):
-                seed_torch(seed_of(seed, "weights"))
-                objective.prepare(token_counts.cpu())
-        if batches is None and objective.own_parameters() and type(objective).warm_start is not Objective.warm_start:
-            raise UsageError(
-                f"'{method}' has weights of its own, which are to be fitted to what the model predicts: give "
-                f"attach(..., batches=[...]), a few batches of training data, or batches=() to begin with random ones"
-            )
-        if batches:
-            objective.warm_start(batches)
+        fit_own_weights(objective, method, counts, batches, seed)
     except BaseException:
         thaw(trained)
         raise
+    attached = Attached(objective, type(inner))
     attached.frozen = [parameter for parameter in trained if not parameter.requires_grad]
     state = OwnState(objective).to(inner.device)
     for parameter in state.parameters():
@@ -204,6 +186,43 @@ def attach(
     inner.__class__ = attached.made
     body_of(backbone).register_forward_pre_hook(attached.guard)
     return model
+
+
+def refuse_model(model: Any) -> None:
+    """Refuse a model whose loss or weights are in other hands already.
+
+    Raises:
+        UsageError: naming whose, and what to do.
+    """
+    if KEY in model.__dict__:
+        raise UsageError(f"'{attached_objective(model).name}' is attached already; call bench.detach(model) first")
+    if any(hasattr(parameter, "ds_id") for parameter in model.parameters()):
+        raise UsageError("expected whole parameters, found some that DeepSpeed's ZeRO-3 has split; use FSDP2")
+    if "forward" in model.__dict__:
+        raise UsageError("this model's forward was replaced: attach before a library such as accelerate prepares it")
+    if getattr(getattr(model, "config", None), "output_router_logits", False):
+        raise UsageError("the loss of a router of experts would be left out: set config.output_router_logits=False")
+
+
+def fit_own_weights(
+    objective: Objective, method: str, counts: Tensor | None, batches: Iterable[Any] | None, seed: int
+) -> None:
+    """Make the weights of the method itself and fit them to what the model predicts.
+
+    Raises:
+        UsageError: it has some, and no batches were given.
+    """
+    if counts is not None:
+        with torch.random.fork_rng(devices=[]):
+            seed_torch(seed_of(seed, "weights"))
+            objective.prepare(counts.cpu())
+    if batches is None and objective.own_parameters() and type(objective).warm_start is not Objective.warm_start:
+        raise UsageError(
+            f"'{method}' has weights of its own, which are to be fitted to what the model predicts: give "
+            f"attach(..., batches=[...]), a few batches of training data, or batches=() to begin with random ones"
+        )
+    if batches:
+        objective.warm_start(batches)
 
 
 def detach(model: Any) -> Any:
@@ -237,7 +256,7 @@ def detach(model: Any) -> Any:
 
 
 def check_given(objective: Objective, method: str, model: Any, reference: Any, token_counts: Tensor | None) -> None:
-    """Refuse what a method needs and was not given, and what it does not read.
+    """Refuse a missing argument that the method needs, and a given one that it does not read.
 
     Raises:
         UsageError: naming the argument.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from bench.errors import StoreError, UsageError
 from bench.models import EXTERNAL
@@ -92,7 +89,7 @@ def untrained_objective(run: CellFolder, config: dict[str, Any]) -> Objective:
 
 
 def lost_in_folder(objective: Objective, method: str) -> str:
-    """Return what a method predicts by beside the head of its model, as a sentence.
+    """Return what a method predicts with in addition to the head of its model, as a sentence.
 
     Raises:
         UsageError: it does not predict by that head at all.
@@ -169,28 +166,22 @@ def place_of(model: str) -> str:
 
 
 def saved(model: Any, tokenizer: Any, folder: Path) -> Path:
-    """Save a model below a folder, by the hash of its weights; return where."""
-    from bench.base.keys import sha256
+    """Save a model below a folder, by the hash of its files; return where."""
     from bench.integrations.attach import KEY, inner_model
+    from bench.models.backbones.hub import MAIN, identity
 
     if tokenizer is None:
         raise UsageError("expected tokenizer=..., by which the rows of the task are encoded")
     if KEY in inner_model(model).__dict__:
         raise UsageError("a folder would lack the weights and the cache of an attached objective: bench.detach first")
     if hasattr(model, "merge_and_unload"):
-        raise UsageError("a model of peft has adapters beside it; give model.merge_and_unload()")
-    digest = sha256(b"".join(tensor_hash(name, tensor) for name, tensor in sorted(model.state_dict().items())))
-    place = folder / f"{type(model).__name__}-{digest[:12]}"
-    if not place.exists():
-        partial = place.with_name(f"{place.name}.partial")
-        shutil.rmtree(partial, ignore_errors=True)
+        raise UsageError("the adapters of a peft model would not be saved with it; give model.merge_and_unload()")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
-        partial.rename(place)
+        digest = identity(partial, "", MAIN)["folder_sha256"]
+        place = folder / f"{type(model).__name__}-{digest[:12]}"
+        if not place.exists():
+            Path(partial).rename(place)
     return place
-
-
-def tensor_hash(name: str, tensor: Any) -> bytes:
-    """Return the hash of a tensor and its name."""
-    content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-    return hashlib.sha256(name.encode() + b" " + content).digest()

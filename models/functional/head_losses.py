@@ -5,8 +5,7 @@ Each is a function of a head and of targets alone, in nats. Over a `PlainHead` o
     loss = label_smoothing(PlainHead(hidden @ weight.T), targets, eps=0.1)[0].mean()
 
 Szegedy et al. 2016 (label smoothing), Pereyra et al. 2017 (confidence penalty), Li et al. 2025 (GEM), Peters et al.
-2019 (entmax), Diao et al. 2026 (EAFT), Zhu et al. 2025 (ASFT). Columns are asked for before a log-sum-exp, as `Head`
-explains.
+2019 (entmax), Diao et al. 2026 (EAFT), Zhu et al. 2025 (ASFT). Read columns before a log-sum-exp (`Head` explains why).
 
 Shapes: n positions, V tokens, m of the positions.
 """
