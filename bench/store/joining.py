@@ -18,8 +18,8 @@ from bench.store.reading import read_cell, readable_rows
 from bench.store.records import read_rows, whole_record
 from bench.store.store import TOKENIZER, CellFolder, Store, damaged_checkpoint
 
-BY_HASH = ("config.yaml", TOKENIZER, "model-", "items-")
-"""Beginnings of the names of files that are no conflict: settings to repeat a run, and files named by their hash."""
+NO_CONFLICT = ("config.yaml", "model-", "items-")
+"""Beginnings of the names of files that may differ: settings to repeat a run, and files named by their hash."""
 
 
 @dataclass
@@ -102,13 +102,17 @@ def _names(cell: CellFolder) -> Iterator[str]:
 
 def _differs(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
     """Return whether two stores have different files of the same name; a damaged file in the target differs."""
-    if name.startswith(BY_HASH) or ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
+    if name.startswith(NO_CONFLICT):
         return False
     try:
+        if ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
+            return False
+        if name == TOKENIZER:
+            return True
         if name.startswith("rows-"):
             return read_rows(ours.path / name).sha256 != read_rows(theirs.path / name).sha256
         kind = name.partition(".")[0].partition("-")[0]
         ours_record, theirs_record = (whole_record(cell.path / name, kind, cell.files) for cell in (ours, theirs))
         return ours_record is None or theirs_record is None or ours_record["sha256"] != theirs_record["sha256"]
-    except DamagedError:
+    except (DamagedError, OSError):
         return True

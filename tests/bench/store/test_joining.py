@@ -13,7 +13,7 @@ from bench.metrics.sums import Sums, mean
 from bench.store.export import export
 from bench.store.joining import join
 from bench.store.snapshot import MANIFEST
-from bench.store.store import CellFolder, Store
+from bench.store.store import TOKENIZER, CellFolder, Store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import scored, trained
 
@@ -93,6 +93,20 @@ def test_nothing_is_copied_of_a_run_with_other_predictions(tmp_path: Path) -> No
     before = held(second)
     joined = join(first, second)
     assert [name.rpartition("/")[2] for name in joined.conflicts] == ["rows-aa.jsonl.gz"]
+    assert (joined.copied, held(second)) == ([], before)
+
+
+def test_nothing_is_copied_of_a_run_with_another_tokenizer_or_a_folder_in_place_of_a_record(tmp_path: Path) -> None:
+    first, second = filled(tmp_path / "a", 0), filled(tmp_path / "b", 0)
+    for root in (first, second):
+        (cell,) = Store(root).cells()
+        (cell.path / TOKENIZER).write_text(json.dumps({"of": root.name}))
+    record = next(cell.path.glob("scores-*"))
+    record.unlink()
+    record.mkdir()
+    before = held(second)
+    joined = join(first, second)
+    assert [name.rpartition("/")[2] for name in joined.conflicts] == [TOKENIZER, record.name]
     assert (joined.copied, held(second)) == ([], before)
 
 
