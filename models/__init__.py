@@ -25,7 +25,7 @@ class MethodEntry(Entry):
             of the others.
         source: what its equations were read in. What rests on memory carries no claim of a paper.
         gradients: what its gradient is, in words, to the options that give it: each set of options alone does. Settings
-            whose gradient has one name are one method; tables and `bench list` say so.
+            whose gradient has one name are one method; `bench list methods` says so.
     """
 
     controls: tuple[str, ...] = ()

@@ -287,19 +287,26 @@ LONG = (*ROW, "metric", *OF_VALUE, "higher_is_better", "watermark", "marks", "re
 """Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
 
 
-def rows_of(content: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
-    """Yield every row of a board with its table and the columns that identify it."""
+def rows_of(
+    content: Mapping[str, Any], parts: Sequence[str] = ("methods",)
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
+    """Yield every row of a board with its table and the columns that identify it.
+
+    Args:
+        content: of the board.
+        parts: of each table, `methods` and `human`, the values of the texts that people wrote.
+    """
     for table in content["tables"]:
-        for row in table["methods"]:
+        for row in (row for part in parts for row in table[part]):
             yield table, row, {name: (table if name in ROW[:4] else row)[name] for name in ROW}
 
 
 def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame of a board with a line for each value, unrounded."""
+    """Return a frame of a board with a line for each value, unrounded; the method of human texts is `human`."""
     import pandas as pd
 
     records = []
-    for table, row, named in rows_of(content):
+    for table, row, named in rows_of(content, ("methods", "human")):
         directions = {column["name"]: column["higher_is_better"] for column in table["columns"]}
         about = {"watermark": table["watermark"], "marks": ", ".join(row["marks"]), "remark": row["remark"]}
         for column, value in row["values"].items():

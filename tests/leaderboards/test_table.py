@@ -1,5 +1,8 @@
 """Tables: numbers share a column only when they measure the same thing on the same rows, and nothing is hidden."""
 
+import csv
+import io
+
 import pytest
 
 from bench.base.keys import key_of
@@ -435,6 +438,8 @@ def test_what_people_wrote_is_a_row_of_its_own_and_never_best(tmp_path):
     assert table.best("bleu-1") == {0}
     last = render(with_statistics([table]), "markdown").split("| human (the true continuations) |")[1].splitlines()[0]
     assert last == "  |  | 90.00 |  |"
+    lines = list(csv.DictReader(io.StringIO(render(with_statistics([table]), "csv"))))
+    assert [float(line["mean"]) for line in lines if line["method"] == "human"] == [90.0]
 
 
 def test_unlike_true_continuations_are_a_conflict(tmp_path):
