@@ -57,7 +57,7 @@ class Import:
     rows: int | None = None
 
 
-def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
+def store_import(store: Store, spec: Import) -> tuple[CellFolder, StoredRows]:
     """Store the texts of a file as a run; nothing happens where they are stored already.
 
     Returns:
@@ -68,15 +68,17 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
         DataError: the file has not exactly the rows of the split.
         UsageError: the task has no generated texts, or its prompts are not known before a model has cut them.
     """
-    started, info = time.monotonic(), asked.task.info
+    started, info = time.monotonic(), spec.task.info
     if "generation" not in info.evaluations:
-        raise UsageError(f"the task '{asked.kind.name}' has no generated texts; its rows are {info.evaluations}")
+        raise UsageError(f"the task '{spec.kind.name}' has no generated texts; its rows are {info.evaluations}")
     if info.open_ended:
-        raise UsageError(f"prompts of '{asked.kind.name}' are cut by a model's tokenizer, so other systems have others")
-    about, rows = _predictions(asked)
-    record = _record(asked)
-    folder = store.cell(asked.kind.name, asked.system, record["key"])
-    about = {"trained": record["key"], **about, "status": asked.task.split(SPLIT).status}
+        raise UsageError(
+            f"prompts of '{spec.kind.name}' are cut by a model's tokenizer, so those of other systems differ"
+        )
+    about, rows = _predictions(spec)
+    record = _record(spec)
+    folder = store.cell(spec.kind.name, spec.system, record["key"])
+    about = {"trained": record["key"], **about, "status": spec.task.split(SPLIT).status}
     key = key_of({**about, "version": VERSION})
     if folder.trained() is None:
         folder.write_trained(record, provenance(started))
@@ -84,20 +86,20 @@ def store_import(store: Store, asked: Import) -> tuple[CellFolder, StoredRows]:
         folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
     stored = folder.rows(key)
     assert stored is not None
-    remember(folder.root, stored.content["split_sha256"], asked.task)
+    remember(folder.root, stored.content["split_sha256"], spec.task)
     return folder, stored
 
 
-def _record(asked: Import) -> dict[str, Any]:
+def _record(spec: Import) -> dict[str, Any]:
     """Return the record that is stored in place of one of a training, with the key of the run."""
-    task, kind, file = asked.task, asked.kind, _file(asked.path)
+    task, kind, file = spec.task, spec.kind, _file(spec.path)
     manifest = task.manifest(SPLIT).as_dict()
-    task_options = without(asked.options, task.places)
+    task_options = without(spec.options, task.places)
     decides = {
         "import": VERSION,
         "task": [kind.name, task.version, task_options, dict(kind.code)],
         "split": manifest,
-        "system": asked.system,
+        "system": spec.system,
         "file_sha256": file["sha256"],
     }
     method = {"class": IMPORTED, "version": VERSION, "file_sha256": file["sha256"]}
@@ -105,7 +107,7 @@ def _record(asked: Import) -> dict[str, Any]:
         "key": key_of(decides),
         "config": {
             "task": kind.name,
-            "method": asked.system,
+            "method": spec.system,
             "backbone": "",
             "seed": 0,
             "preset": IMPORTED,
@@ -124,7 +126,7 @@ def _record(asked: Import) -> dict[str, Any]:
         },
         "status": "ok",
         "train": {"steps": 0, "curve": []},
-        IMPORTED: {"system": asked.system, "file": file},
+        IMPORTED: {"system": spec.system, "file": file},
     }
     if kind.code:
         columns = {"columns": list(task.info.columns), "primary": task.info.primary}
@@ -141,11 +143,11 @@ def _file(path: Path) -> dict[str, Any]:
     return {"name": path.name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _predictions(asked: Import) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _predictions(spec: Import) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header and the rows of the predictions of a whole split, or of its declared subset."""
-    task = asked.task
-    texts = read_outputs(asked.path, [example.id for example in task.split(SPLIT).examples])
-    ids = tuple(example.id for example in task.evaluation_examples(SPLIT, asked.rows))
+    task = spec.task
+    texts = read_outputs(spec.path, [example.id for example in task.split(SPLIT).examples])
+    ids = tuple(example.id for example in task.evaluation_examples(SPLIT, spec.rows))
     what = Evaluation("generation", SPLIT, ids, batch_size=1, of_rows=key_of(list(ids)))
     content = {
         **evaluation_content(what),

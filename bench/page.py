@@ -39,7 +39,7 @@ def page_of(
 
     Args:
         leaderboards: that are shown.
-        store: that they are of; it is told of damaged files.
+        store: of the leaderboards; damaged files are noted in it.
         path: the file.
         task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
             it is the user's own: no report runs their code.

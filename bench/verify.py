@@ -243,7 +243,7 @@ class Verification:
 
 
 def is_near(value: float | None, now: float | None) -> bool:
-    """Return whether two values are equal to `TOLERANCE`, or there is none of both."""
+    """Return whether two values are equal within `TOLERANCE`, or both are missing."""
     if value is None or now is None:
         return value is now
     return math.isclose(value, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -35,9 +35,9 @@ NOTHING = "-"
 HARDWARE = ("gpu", "cuda", "platform", "threads", "tf32", "deterministic")
 OBJECTIVE_KEYS = ("method", "method_options")
 OF_EVALUATION = {"batch": "batch_size", "precision": "precision", "longest": "max_new_tokens"}
-"""What two evaluations are compared by besides their rows, and where a record has it."""
+"""Settings of an evaluation that are compared, and their names in a record."""
 NOT_COMPARED = ("written", "packages_sha256")
-"""Of the provenance: the time, and a hash of every package there, most of which nothing of ours imports."""
+"""Parts of the provenance: the time, and a hash of all installed packages, most of which no run imports."""
 
 
 @dataclass(frozen=True)

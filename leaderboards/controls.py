@@ -42,9 +42,9 @@ def diversity(row: TableRow) -> dict[str, float]:
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Of a sweep of decodings keep, for each row it is to meet, the one nearest in `DIVERSITY`; named in its remark.
+    """Keep, of a sweep of decodings, the row with the nearest `DIVERSITY` for each row to match; its remark says so.
 
-    Both have the same backbone and seeds. A sweep with nothing to meet is left out.
+    Both have the same backbone and seeds. A sweep that has no row to match is left out.
     """
     sweeps: dict[str, list[TableRow]] = {}
     for row in rows:

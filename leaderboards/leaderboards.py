@@ -68,12 +68,12 @@ class Leaderboards:
         methods: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
     ) -> Leaderboards:
-        """Return what is shown of some tasks, methods and metrics, each given by names or globs; None for all.
+        """Return the leaderboards of some tasks, methods and metrics, each given by names or globs; None for all.
 
-        Numbers and tests stay those of whole tables, and marks are among what is shown.
+        Numbers and tests stay those of whole tables; the best values are those of the rows that are shown.
 
         Raises:
-            UsageError: a pattern fits nothing; it says what there is.
+            UsageError: a pattern fits nothing; the message has the names that there are.
         """
         if tasks is methods is metrics is None:
             return self
@@ -121,7 +121,7 @@ def with_statistics(
 
 
 def fits(name: str, patterns: Sequence[str] | None) -> bool:
-    """Whether a name is one of those that are meant; None for all."""
+    """Return whether a name fits one of the patterns; every name fits None."""
     return patterns is None or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -129,7 +129,7 @@ def refuse_unknown(what: str, patterns: Sequence[str] | None, names: Collection[
     """Refuse a pattern that fits nothing, and no pattern at all: an empty board would look like a finding.
 
     Raises:
-        UsageError: it does, or there is none.
+        UsageError: a pattern fits no name, or there is no pattern.
     """
     if patterns is not None and not patterns:
         raise UsageError(f"no {what} is named; there are: {', '.join(sorted(names))}")

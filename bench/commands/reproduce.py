@@ -82,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
-    """Compare tables with what the store has."""
+    """Return tables compared with the numbers of the store, as text."""
     from bench.leaderboards import table as ours
     from bench.leaderboards.published.reproduction import reproduce
     from bench.leaderboards.render.reproduction import content, markdown, terminal
@@ -192,7 +192,7 @@ class Made:
         plan.options, plan.deviations = config.method_options, deviations
 
     def note(self, need: Need, plan: Any) -> None:
-        """Note the keys of a plan, what it costs, and why runs have no number."""
+        """Note the keys and the costs of a plan, and the reasons of runs without a number."""
         from bench.commands.run import plan_content, plan_text
 
         cost: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Provenance: versions, code, host and time of the making of a file. It is stored with the content and in no hash."""
+"""Provenance: versions, code, host and time when a file was made; stored with its content, and in no hash."""
 
 from __future__ import annotations
 

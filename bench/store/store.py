@@ -128,9 +128,9 @@ class CellFolder:
         return dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
-        """Store the record of a training, whose checkpoint is there; return the stored one, maybe of another process.
+        """Store the record of a training whose checkpoint is there, and return the record that is stored then.
 
-        Checkpoints that the stored record does not name are removed.
+        It may be that of another process, which was first. Checkpoints that it does not name are removed.
         """
         self._write_record("trained.json", "trained", content, provenance)
         stored = self.trained()

@@ -23,7 +23,7 @@ from bench.errors import DataError
 
 LEVELS = {
     "comparable": "our numbers can be compared with the paper's, once data and weights are there",
-    "barred": "what it takes cannot be had",
+    "barred": "it needs data, models or people's answers that cannot be obtained",
 }
 """How near our numbers can come to those of a table, and what it means."""
 UNSURE = "the copy of the paper that was read is damaged here"
@@ -47,7 +47,7 @@ class Settings(Record):
         backbone: ours.
         decoding: as our runs name it.
         signature: what is known of the metric's definition.
-        spread_kind: what the number printed behind another one is.
+        spread_kind: the kind of a spread, such as a confidence interval.
         why_not: why a number is not comparable with ours; empty if it is.
         shown: whether leaderboards show the number below ours; by default if it is comparable.
     """

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Key = tuple[str, str, str]
-"""Task, method, and the backbone that was asked for, empty for the recipe's own."""
+"""Task, method and backbone of planned runs; the backbone is empty for that of the recipe."""
 
 
 @cache

@@ -39,8 +39,8 @@ class Plan:
     Args:
         keys: of the runs, one for each seed; None where nothing was planned, and rows are matched by their names.
         reason: why there may be no number.
-        options: of the method; another run that is shown says where its own differ.
-        deviations: returns what the planned run, or a stored row in its place, has otherwise than the paper.
+        options: of the method, with which those of another run are compared if that is shown.
+        deviations: returns the deviations of the planned run, or of a stored row in its place, from the paper.
     """
 
     keys: set[str] | None = None
@@ -84,9 +84,9 @@ class ReproducedRow:
     """One row of a paper's table, with ours.
 
     Args:
-        method: that our numbers are of; for another decoding of it, with the decoding.
+        method: of our numbers; with the decoding where that is another one.
         cells: one a column.
-        deviations: what our runs have otherwise than the paper or its code.
+        deviations: of our runs from the paper or its code.
         other: the other variant or decoding of the method, whose numbers are shown below; None where there is none.
     """
 
@@ -162,7 +162,7 @@ class OurTables:
         return ReproducedRow(row[0].method, cells, self.deviations_of_row(cells), other)
 
     def deviations_of_row(self, row: Sequence[Reproduced]) -> tuple[Deviation, ...]:
-        """Return what our runs of a row have otherwise than the paper, each once: those shown, else the planned.
+        """Return the deviations of our runs of a row, each once: of those that are shown, else of the planned ones.
 
         Where a row is of several tasks, one that is not of all of them has its task before a colon, as after --set.
         """
@@ -259,7 +259,7 @@ class OurTables:
 
 
 PLAIN = {"variant": "", "released_decoding": ""}
-"""The settings of a number without another variant or decoding."""
+"""Takes the other variant and decoding from a number."""
 
 
 def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:
@@ -307,7 +307,7 @@ def selection_notes(paper: Paper, methods: Iterable[str]) -> list[str]:
     """Return the search of a paper, and a line for each method that had more settings than its baseline.
 
     Args:
-        paper: the search is of.
+        paper: that made the search.
         methods: ours, of a table.
     """
     search = paper.search

@@ -50,7 +50,7 @@ def check_format(name: str, value: Any) -> None:
     """Refuse what is no function of leaderboards.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no such function.
     """
     if inspect.isclass(value) or not callable(value) or len(inspect.signature(value).parameters) != 1:
         raise UsageError(f"'{name}' is no function (leaderboards) -> str")

@@ -206,7 +206,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     assert "adadec/table2        Gigaword: headlines\n" in listed
     assert "Level of (b) Melo-Lyrics: barred. Melo-Lyrics is not released." in listed
     assert "54 numbers, 48 comparable" in listed
-    assert "\nbarred: what it takes cannot be had\n" in listed
+    assert "\nbarred: it needs data, models or people's answers that cannot be obtained\n" in listed
 
 
 @pytest.mark.parametrize(
