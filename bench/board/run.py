@@ -34,7 +34,7 @@ def run(
     task: str | type[Task] | Iterable[str | type[Task]],
     method: str | type[Objective] | Iterable[str | type[Objective]] = "papers",
     *,
-    seeds: int | Iterable[int] = (0,),
+    seeds: int | str | Iterable[int] = (0,),
     preset: Literal["small", "mid", "paper"] = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
@@ -56,7 +56,7 @@ def run(
     Args:
         task: names, `all`, globs, `module:Class`, or classes that can be imported.
         method: names, `papers`, `modern`, `all`, globs, `module:Class`, or classes that can be imported.
-        seeds: one run each.
+        seeds: one run each: 0, [0, 1], or as `--seeds` takes them, "0,1".
         preset: `small`, `mid` or `paper`.
         backbone: name, hub id or folder; the task's own for None.
         set: `section.name` to value, as `--set` takes them.
@@ -83,10 +83,11 @@ def run(
     """
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
+    seeds_read: Any = seeds if isinstance(seeds, Iterable) else (seeds,)
     arguments = RunArguments(
         tasks=_names(task, "task"),
         methods=_names(method, "method"),
-        seeds=tuple(dict.fromkeys(seeds)) if isinstance(seeds, Iterable) else (seeds,),
+        seeds=seeds_read,
         backbone=backbone,
         preset=preset,
         sets=tuple(set_texts_of(set)),

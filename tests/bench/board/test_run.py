@@ -109,6 +109,13 @@ def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str])
     assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "samples").is_dir()
 
 
+@pytest.mark.parametrize("seeds", ["2,10", [10, 2, 2], {2, 10}])
+def test_a_run_for_each_seed(tmp_path: Path, seeds: Any) -> None:
+    bench.run("logicnlg", "lead", limit=4, results=tmp_path, seeds=seeds)
+    records = [json.loads(path.read_bytes())["content"] for path in tmp_path.rglob("trained.json")]
+    assert {record["config"]["seed"] for record in records} == {2, 10}
+
+
 def test_a_logger_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no logger 'cvs'; did you mean 'csv'"):
         bench.run("logicnlg", "lead", limit=4, results=tmp_path, logger="cvs")
