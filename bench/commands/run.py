@@ -298,7 +298,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
         names = ("exit_code", "ok", "stored", "diverged", "failed")
         print(json.dumps({name: getattr(outcome, name) for name in names}, indent=1))
     elif outcome.any_number:
-        page_code = show(plan, outcome, arguments)
+        page_code = show(plan, arguments)
         code = code or page_code
     sys.stdout.flush()
     say_failed(outcome)  # last: nobody looks for it above a table
@@ -311,12 +311,7 @@ def say_failed(outcome: Outcome) -> None:
         print(one_line(f"bench: failed: {label}: {''.join(why.splitlines()[:1])}"), file=sys.stderr)
 
 
-def is_limited(plan: Any) -> bool:
-    """Whether runs of a plan have a limit of rows: tables keep them apart."""
-    return any(cell.config.trainer.limit is not None for cell in plan.cells)
-
-
-def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
+def show(plan: Any, arguments: RunArguments) -> int:
     """Print the tables of the runs, or the reason why there is none, and write the page.
 
     Returns:
@@ -329,8 +324,9 @@ def show(plan: Any, outcome: Outcome, arguments: RunArguments) -> int:
 
     results = arguments.results_folder
     known = list({id(cell.task): cell.task for cell in plan.cells}.values())
+    is_limited = any(cell.config.trainer.limit is not None for cell in plan.cells)  # tables keep such runs apart
     try:
-        leaderboards = leaderboards_of(Store(results), limited=is_limited(plan))
+        leaderboards = leaderboards_of(Store(results), limited=is_limited)
         of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
         refuse_empty(of_run.tables, of_run.notes, results)
         sys.stdout.write(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
