@@ -6,6 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +16,9 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.bad_rows import BadRow, BadRows
 
 __all__ = ["REFUSING", "aligned", "decoded", "lines", "numbered", "read_json", "unpacked"]
+
+LONGEST_LINE = 1 << 29
+"""Bytes after unpacking: a longer line is a damaged or hostile file, which would fill the memory."""
 
 REFUSING = BadRows("test")
 """For files of which no row may be left out; no option can say otherwise, and so none is named."""
@@ -68,11 +72,20 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
 
 
 def numbered(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file as bytes, numbered from 1."""
+    """Yield the lines of a file as bytes, numbered from 1.
+
+    Raises:
+        MissingError: the file cannot be opened.
+        DataError: it is damaged, or a line is longer than `LONGEST_LINE`; the message names file and line.
+    """
     number = 0
     try:
         with unpacked(path) as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise DataError(
+                        f"{path}, line {number}: is longer than {LONGEST_LINE:,} bytes; break it into several"
+                    )
                 yield number, line
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise DataError(

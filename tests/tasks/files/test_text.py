@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,17 @@ def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, s
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match=r"gone\.txt, line 1: cannot be read \(No such file"):
         list(read_documents([tmp_path / "gone.txt"]))
+
+
+def test_a_line_beyond_all_bounds_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.tasks.files.lines.LONGEST_LINE", 1000)
+    assert read(tmp_path / "x.txt", b"a" * 999 + b"\nb") == [("line 1", "a" * 999), ("line 2", "b")]
+    bomb = gzip.compress(b"a\n" + b"b" * 2 * 10**7, mtime=0)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"line 2: is longer than 1,000 bytes"):
+        read(tmp_path / "x.txt", bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
