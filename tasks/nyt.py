@@ -31,7 +31,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form
-from bench.tasks.files.lines import lines
+from bench.tasks.files.lines import lines, unpacked
 from bench.tasks.samples import sample_rows
 
 LONG = 50
@@ -268,13 +268,17 @@ def _unpacked(month: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
     for path in sorted(month.glob("[0-9][0-9]/*.xml")):
         day = f"{year}{month.name}{path.parent.name}"
         if rule.split_of(path.stem, day) == split:
-            yield File(path, f"article {path.stem}", day, path.stem, path.read_bytes())
+            try:
+                content = path.read_bytes()
+            except OSError as problem:
+                raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
+            yield File(path, f"article {path.stem}", day, path.stem, content)
 
 
 def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
     """Read the members of a month; nothing is unpacked to the disk."""
     try:
-        with tarfile.open(archive) as members:
+        with unpacked(archive) as stream, tarfile.open(fileobj=stream) as members:
             for member in members:
                 name = MEMBER.fullmatch(member.name)
                 if name is None or not member.isreg():
@@ -282,6 +286,8 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
                 id, day = name[3], f"{year}{name[1]}{name[2]}"
                 if rule.split_of(id, day) == split and (data := members.extractfile(member)) is not None:
                     yield File(archive, f"article {id}", day, id, data.read())
+            while stream.read(1 << 20):  # to the check sum, which tells damaged letters
+                pass
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as problem:
         raise DataError(f"{archive}: is damaged or cut short ({problem!s:.100}); get it again") from None
 

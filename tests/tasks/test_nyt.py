@@ -201,10 +201,24 @@ def packed(place: Path, content: bytes) -> Path:
 
 def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     whole = tar({f"12/31/{n}.xml": article("20061231") for n in range(20, 30)})
-    damaged = [gzip.compress(whole)[:300], gzip.compress(whole[: 1536 * 4 + 1000]), gzip.compress(b"no archive"), b"x"]
+    damaged = [gzip.compress(whole)[:300], gzip.compress(whole[: 1536 * 4 + 1000]), gzip.compress(b"no archive"), b"x",
+               gzip.compress(whole)[:-8] + b"12345678"]  # fmt: skip
     for content in damaged:
         with pytest.raises(DataError, match=r"12\.tgz: is damaged or cut short|12\.tgz, article"):
             loaded(NYT, packed(tmp_path, content)).split("train")
+
+
+def test_an_article_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (laid(tmp_path, corpus(), "folders") / "data" / "2006" / "12" / "31" / "17.xml").mkdir()
+    with pytest.raises(MissingError, match=r"17\.xml: cannot be read"):
+        loaded(NYT, tmp_path).split("train")
+
+
+def test_nothing_but_articles_is_taken_from_an_archive(tmp_path: Path) -> None:
+    link = tarfile.TarInfo("12/31/30.xml")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    content = tar({"12/31/32.xml": article("20061231"), "../../33.txt": b"x", "12/31/index.html": b"x"}, (link,))
+    assert ids(loaded(NYT, packed(tmp_path, gzip.compress(content))), "train") == ["32"]
 
 
 def test_no_corpus_says_where_it_is_from(tmp_path: Path) -> None:
