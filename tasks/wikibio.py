@@ -219,8 +219,8 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
         mine = list(islice(lines, int(text))) if re.fullmatch("[1-9][0-9]{0,4}", text) else []
         if not mine or len(mine) < int(text):
             raise DataError(
-                f"{counts}, line {number}: expected how many sentences of {sentences} are a person's, found "
-                f"'{text:.40}', and {len(mine)} sentences; get both again"
+                f"{counts}, line {number}: expected the number of a person's sentences in {sentences}, found "
+                f"'{text:.40}' and {len(mine)} sentences; get both again"
             )
         yield mine[0]
     if (rest := next(lines, None)) is not None:
@@ -246,8 +246,10 @@ def _table(values: Mapping[str, Any]) -> Fields:
     (('name', 'tova lind'),)
     """
     match values.get("input_text"):
-        case {"table": {"column_header": list(names), "content": list(texts)}} if len(names) == len(texts):
-            cells = [(str(name).strip(), " ".join(str(text).split())) for name, text in zip(names, texts, strict=True)]
+        case {"table": {"column_header": list(names), "content": list(texts)}} if len(names) == len(texts) and all(
+            isinstance(text, str) for text in (*names, *texts)
+        ):
+            cells = [(name.strip(), " ".join(text.split())) for name, text in zip(names, texts, strict=True)]
             return tuple((name, text) for name, text in cells if name and text not in ("", EMPTY))
         case _:
-            raise BadRow("expected input_text.table with column_header and content, two lists of as many texts")
+            raise BadRow("expected input_text.table with column_header and content, two lists of texts, equally long")

@@ -43,9 +43,11 @@ BAD = [
     ("wikibio, hub", "train.jsonl", b"[]", "expected a JSON object with named fields"),
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a"}', "expected input_text.table with column_header"),
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": 1, "content": '
-     b'["a"]}}}', "two lists of as many texts"),
+     b'["a"]}}}', "two lists of texts, equally long"),
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": '
-     b'["a"]}}}', "two lists of as many texts"),
+     b'["a"]}}}', "two lists of texts, equally long"),
+    ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": ["x"], "content": '
+     b'[null]}}}', "two lists of texts, equally long"),
     ("wikibio, hub", "train.jsonl", b'{"input_text": {}}', "has no field 'target_text'"),
     ("pairs, jsonl", "train.jsonl", b'{"source": "a"', "expected a JSON object, found"),
     ("pairs, jsonl", "train.jsonl", b'{"source": "a"}', "set task.target to one of its fields: 'source'"),
