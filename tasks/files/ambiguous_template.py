@@ -108,7 +108,10 @@ def read_lists(folder: Path, variant: str = "paper") -> dict[str, list[Analogy]]
         line = line.strip()
         words = line.split()
         if line.startswith(":"):
-            current = sections.setdefault(line[1:].strip(), [])
+            name = line[1:].strip()
+            if not name or name in sections:
+                raise DataError(f"{path}, line {number}: expected the name of a new list, found {line!r:.80}")
+            current = sections[name] = []
         elif words and not line.startswith("//"):
             if current is None or len(words) != 4:
                 raise DataError(

@@ -132,6 +132,8 @@ def test_harmless_differences_change_nothing(folder, content):
     [
         (b": a\nx X y Y\nx X y\n", 3, "four words a line, found 'x X y'"),
         (b"x X y Y\n", 1, "expected ': name'"),
+        (b": a\nx X y Y\n: a\n", 3, "the name of a new list, found ': a'"),
+        (b":\nx X y Y\n", 1, "the name of a new list, found ':'"),
         (b": a\nx X y Y\nSal\xe9 M y Y\n", 3, "is not UTF-8"),
         (": a\nx X y Y\n".encode("utf-16-le"), 1, "NUL"),
     ],
