@@ -147,7 +147,7 @@ def _published_rows(path: Path) -> Iterator[_Row]:
         if not isinstance(rows, list):
             raise DataError(f"{path}, table '{table_id:.80}': expected a list of rows, found {described(rows)}")
         for number, row in enumerate(rows):
-            sentence = columns = title = row  # of what is no row each part is refused
+            sentence = columns = title = [row]  # of what is no row each part is refused
             if isinstance(row, list) and len(row) == 4:
                 sentence, columns, title, _ = row
             yield _Row(f"table '{table_id:.80}', row {number}", number, table_id, sentence, columns, title)
@@ -188,7 +188,7 @@ def _proxy_rows(path: Path, titles_path: Path) -> Iterator[_Row]:
         raise DataError(f"{path} and {titles_path}: expected a JSON list of statements and titles by table")
     n_rows: Counter[str] = Counter()  # of each table so far
     for number, row in enumerate(content):
-        table_id = sentence = row
+        table_id = sentence = [row]  # of what is no row each part is refused
         if isinstance(row, list) and len(row) == 3:
             table_id, sentence, _ = row
         title = titles.get(str(table_id))
