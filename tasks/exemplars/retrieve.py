@@ -144,7 +144,7 @@ def _read(file: Path | None, rows: int, train_rows: int) -> Integers | None:
     try:
         with np.load(io.BytesIO(file.read_bytes())) as kept:
             found: Integers = kept["indices"]
-    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile):
         return None
     is_possible = found.shape == (rows,) and bool(((found >= 0) & (found < train_rows)).all())
     return found if is_possible else None
