@@ -185,7 +185,7 @@ class Text(Task):
         mine = files.get(split, files["train"])
         # Documents that are held out are in the training text, and are read as such.
         read_as = bad_rows if split in files else BadRows("train", bad_rows.policy)
-        documents = list(enumerate(read_documents(mine, self.column, self.document, read_as)))
+        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.column, self.document, read_as))
         origin = origin_of(mine)
         missing = [name for name in ("valid", "test") if name not in files]
         if missing and (split == "train" or split in missing):
@@ -193,6 +193,7 @@ class Text(Task):
                 f" of {self.least} words or more; set task.document (line, blank_line or file), task.prompt_words, or "
                 "task.valid_path and task.test_path"
             )
+            documents = list(documents)
             places = [place(one.text) if has_words(one.text, self.least) else None for _, one in documents]
             split_of = held_out(places, missing, origin, remedy)
             documents = [numbered for numbered in documents if split_of.get(numbered[0], "train") == split]
