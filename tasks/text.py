@@ -19,6 +19,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import held_out, place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import has_words, is_blank, longest_word, pieces
+from bench.tasks.core.recipes import SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
@@ -91,23 +92,12 @@ class Text(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {  # 96 words of English are about 125 tokens of a BPE of 4,000
-            "backbone": "small-causal",
+            **SMALL_OPEN_ENDED,
             "decode": "topk=3+max_new_tokens=64",
             "backbone.vocabulary": 4000,
-            "backbone.width": 128,
-            "backbone.layers": 2,
             "trainer.steps": 300,
-            "trainer.batch_size": 16,
-            "trainer.lr": 2e-3,
-            "trainer.warmup": 0.05,
-            "trainer.weight_decay": 0.001,
-            "trainer.clip": 1.0,
-            "trainer.max_source": 100,
             "trainer.max_target": 320,
-            "finetuned:trainer.steps": 50,
-            "finetuned:trainer.lr": 3e-4,
             "evaluation.rows": 480,
-            "evaluation.batch_size": 60,
         },
         # F2-Softmax section 4 and Tables 6 and 7; its epochs are not given. 700 words are about 820 tokens of a BPE of
         # 30,000, and prompt and target together stay below the 1,024 positions.

@@ -22,6 +22,7 @@ from bench.errors import UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
+from bench.tasks.core.recipes import SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
@@ -94,23 +95,9 @@ class WritingPrompts(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
-            "backbone": "small-causal",
+            **SMALL_OPEN_ENDED,
             "decode": "nucleus=0.95+max_new_tokens=64",
             "backbone.vocabulary": 4000,
-            "backbone.width": 128,
-            "backbone.layers": 2,
-            "trainer.steps": 150,
-            "trainer.batch_size": 16,
-            "trainer.lr": 2e-3,
-            "trainer.warmup": 0.05,
-            "trainer.weight_decay": 0.001,
-            "trainer.clip": 1.0,
-            "trainer.max_source": 100,
-            "trainer.max_target": 128,
-            "finetuned:trainer.steps": 50,
-            "finetuned:trainer.lr": 3e-4,
-            "evaluation.rows": 200,
-            "evaluation.batch_size": 60,
         },
         # HistAlign Table 8 and A.2, with seeds 0, 1 and 42. Weight decay is the script's; the paper gives none. Table 8
         # has 1,024 output tokens, A.2 and the script have blocks of 512.

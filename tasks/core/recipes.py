@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["BART", "F2_METHODS", "MID", "SMALL", "SMALL_STREAM", "f2_korean", "histalign", "peng"]
+__all__ = ["BART", "F2_METHODS", "MID", "SMALL", "SMALL_OPEN_ENDED", "SMALL_STREAM", "f2_korean", "histalign", "peng"]
 
 MID: Mapping[str, Any] = {
     "backbone": "smollm2-135m-instruct-q4",
@@ -23,9 +23,9 @@ MID: Mapping[str, Any] = {
 BART = "beam=4+no_repeat_ngram=3+early_stopping"
 """The generation settings of bart-large's own configuration, which HistAlign's scripts take over without naming one.
 
-Its `config.json` has `num_beams` 4, `no_repeat_ngram_size` 3 and `early_stopping`, and no length penalty and no least
-length beside the library's own, 1 and 0; those for CNN/DailyMail (`task_specific_params`: length penalty 2, at least 56
-tokens) are not read by the scripts. It forces the begin and the end token as well, which a trained BART writes by
+Its `config.json` has `num_beams` 4, `no_repeat_ngram_size` 3 and `early_stopping`; length penalty and least length are
+the library's defaults, 1 and 0. Those for CNN/DailyMail (`task_specific_params`: length penalty 2, at least 56 tokens)
+are not read by the scripts. It forces the begin and the end token as well, which a trained BART writes by
 itself. Unknown: whether the configuration was changed, and the library's version.
 """
 
@@ -46,7 +46,7 @@ SMALL: Mapping[str, Any] = {
     "finetuned:trainer.lr": 3e-4,
     "bilstm:trainer.lr": 3e-3,
 }
-"""A cell takes about a minute on one busy thread."""
+"""A run takes about a minute on one busy thread."""
 
 
 def histalign(*, lr: float, steps: int, max_target: int, methods: str = "mle,trime,histalign") -> Mapping[str, Any]:
@@ -134,13 +134,12 @@ F2_METHODS = "mle,face,ul_token,ul_token_seq,f2softmax"
 """What F2-Softmax trains (Tables 1 and 2)."""
 
 
-SMALL_STREAM: Mapping[str, Any] = {
+SMALL_OPEN_ENDED: Mapping[str, Any] = {
     "backbone": "small-causal",
     "decode": "topk=20+max_new_tokens=64",
     "backbone.vocabulary": 2000,
     "backbone.width": 128,
     "backbone.layers": 2,
-    "task.columns": 1,
     "trainer.steps": 150,
     "trainer.batch_size": 16,
     "trainer.lr": 2e-3,
@@ -154,7 +153,10 @@ SMALL_STREAM: Mapping[str, Any] = {
     "evaluation.rows": 200,
     "evaluation.batch_size": 60,
 }
-"""Running text in about half a minute on one thread."""
+"""A training on running text or continuations takes about half a minute on one thread."""
+
+SMALL_STREAM: Mapping[str, Any] = {**SMALL_OPEN_ENDED, "task.columns": 1}
+"""The same for rows that are cut from running text by tokens."""
 
 
 def f2_korean() -> Mapping[str, Any]:
