@@ -41,7 +41,7 @@ PLACES: Mapping[str, Sequence[str]] = {
     "valid": ("sumdata/train", "train", "."),
     "test": ("sumdata/[Gg]iga", "[Gg]iga", "."),
 }
-"""Where they lie below the task's folder, in the publisher's archive or beside each other."""
+"""Folders below the task's folder in which the files may be: those of the publisher's archive, or the folder itself."""
 ADVICE = f"get sumdata from https://github.com/harvardnlp/sent-summary, or rows from {HUB['gigaword'].page}"
 NO_FIELDS: dict[str, Any] = {}  # one for millions of rows
 

@@ -39,7 +39,15 @@ HEADER = ["id", "document", "label"]
 
 
 class Film(NamedTuple):
-    """A film, or one review without its film: where it stands, its id, what decides its split, and its reviews."""
+    """A film, or one review without its film.
+
+    Args:
+        file: that it is read from.
+        row: its place in the file, for messages.
+        id: of the film or the review.
+        place: the text whose hash decides whether it is held out.
+        reviews: texts.
+    """
 
     file: Path
     row: str

@@ -59,10 +59,10 @@ class NYT(Task):
     what rule Durrett et al. chose among the articles that have summaries, so without their ids a split has other rows,
     and is a subset by status; how tokens were counted: here as Gigaword's are.
 
-    Their recall at the length of the reference (Table 3) is not computed; ROUGE here is F1.
+    Their recall at the length of the reference (Table 3) is the metric `rouge_limited`; the other ROUGE is F1.
 
-    Files: `data/YYYY/MM/DD/*.xml`, or `data/YYYY/MM.tgz` as published. Ids, where there are any beside `data`: see
-    `read_rule`.
+    Files: `data/YYYY/MM/DD/*.xml`, or `data/YYYY/MM.tgz` as published. The folder of `data` may have lists of ids too,
+    as `read_rule` explains.
 
     Args:
         test: `all` test articles, or the `long` ones, whose summaries have more than 50 tokens.
@@ -169,8 +169,8 @@ class Rule:
 
     Args:
         first_year: of training, by day.
-        lists: ids of splits that are known; the other splits go by day. Where there is no list for validation, the
-            9,000 of the training list with the smallest hash are it, or that share of the training days.
+        lists: ids of the splits that have a list; the other splits go by day. Without a list for validation, the share
+            9,000 / 100,834 of the training list with the smallest hashes is held out, or of the training days.
     """
 
     first_year: int = 2003
@@ -206,12 +206,12 @@ class Rule:
 
 
 def _place(id: str) -> float:
-    """Return a number between 0 and 1 that stays an article's own."""
+    """Return a number between 0 and 1 that depends on an article's id alone."""
     return int.from_bytes(hashlib.sha256(f"nyt {id}".encode()).digest()[:8], "big") / 2**64
 
 
 def read_rule(folder: Path, first_year: int) -> Rule:
-    """Read the lists of ids there are: `train_ids.txt`, `valid_ids.txt` and `test_ids.txt`, one id a line.
+    """Read the lists of ids that the folder has: `train_ids.txt`, `valid_ids.txt` and `test_ids.txt`, one id a line.
 
     Durrett et al. 2016 released ids as the names of files: `ls train_abstracts_standoff > train_ids.txt`.
 
@@ -293,7 +293,7 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
 
 
 class Article(NamedTuple):
-    """What an article says of itself: its day as `YYYYMMDD` (empty if it does not), summary and paragraphs."""
+    """The content of an article: its day as `YYYYMMDD` (empty if it has none), summary and paragraphs."""
 
     day: str
     abstract: str

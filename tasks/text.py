@@ -39,7 +39,7 @@ Unit = Literal["line", "blank_line", "file"]
 
 
 class Document(NamedTuple):
-    """One document: its file, where it stands in it, and its text, in which any white space separates words."""
+    """One document: its file, its place in the file, and its text, in which any white space separates words."""
 
     file: Path
     row: str

@@ -81,7 +81,7 @@ def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
                 fault = fault_of(draw)
             except torch.OutOfMemoryError:
                 raise
-            except Exception as error:  # whatever a family's own code says to arguments it does not know
+            except Exception as error:  # of a family's code, which may raise anything for arguments it does not know
                 fault = f"{what} ({first_line(error)})"
             if fault is None:
                 break

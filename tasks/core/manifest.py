@@ -117,8 +117,8 @@ def plain(value: Any) -> Any:
 
 # The published rows, where they have been read whole ---------------------------------------------------------------
 
-# SHA-256 of the canonical rows with the task's default options. LogicNLG has two: its
-# proxy training rows are lower-cased, and then so are the others.
+# SHA-256 of the canonical rows with the task's default options. LogicNLG has two: its proxy training rows are
+# lower-cased, and then so are the others.
 PUBLISHED_ROWS: dict[tuple[str, str], tuple[str, ...]] = {
     ("logicnlg", "valid"): (
         "40a4f29f1b540b2297e90c26fa62b49f035b3c2f24d96d9e9d71f305eced4c9c",

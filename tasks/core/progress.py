@@ -19,7 +19,7 @@ def no_progress(what: str, done: int, of: int) -> None:
     """Report nothing."""
 
 
-def counted(rows: Iterable[T], what: str, of: int, tell: OnRows) -> Iterator[T]:
+def counted(rows: Iterable[T], what: str, of: int, on_rows: OnRows) -> Iterator[T]:
     """Yield rows, and report progress after every thousand of them and at the end.
 
     >>> list(counted("ab", "rows read", 2, print))
@@ -30,6 +30,6 @@ def counted(rows: Iterable[T], what: str, of: int, tell: OnRows) -> Iterator[T]:
     for done, row in enumerate(rows, 1):
         yield row
         if done % EVERY == 0:
-            tell(what, done, of)
+            on_rows(what, done, of)
     if done % EVERY:
-        tell(what, done, of)
+        on_rows(what, done, of)

@@ -97,9 +97,7 @@ class Task(DataModule, ABC):
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     ends: ClassVar[bool] = True
     may_be_empty: ClassVar[bool] = False  # a split that is chosen by a rule may have no row of a small corpus
-    places: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # options that locate the data; the rows are in the key, these are not
+    places: ClassVar[frozenset[str]] = frozenset()  # options that locate the data; keys have the rows, and not these
     markers: tuple[str, ...] = ()
     user_data: UserData | None = None  # where a user's own rows are, by the options of the task
     title: str = ""  # the name of a user's own data, for tables
@@ -255,7 +253,7 @@ class Task(DataModule, ABC):
         return self._manifests[split]
 
     def readable(self, split: str) -> dict[str, tuple[str, str]]:
-        """Return what was read and what was to be written, by row, for people; of a prompt that two words fit, both."""
+        """Return source and target of every row by id, as text for people; both words where two fit a prompt."""
         shown = {}
         for example in self.split(split).examples:
             target = ", ".join(example.fields["words"]) if "words" in example.fields else example.target

@@ -58,7 +58,7 @@ def read(folder: Path, split: str, variant: str = "paper", seed: int = 42) -> li
     Args:
         folder: holds both files.
         split: `train`, `valid` or `test`.
-        variant: `paper` or `clean`; the head of this module says what they are.
+        variant: `paper` or `clean`, as the head of this module explains.
         seed: decides which pairs are training pairs.
 
     Raises:

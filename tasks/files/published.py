@@ -132,6 +132,6 @@ def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
 
 
 def evaluated_too(train: Sequence[Example], test: Sequence[Example]) -> int:
-    """Count training rows that stand in a test split too, by id or by source; nothing is no source."""
+    """Count training rows that are in a test split too, by id or by source; an empty source does not count."""
     known = {row.id for row in test} | {row.source for row in test if row.source}
     return sum(row.id in known or row.source in known for row in train)

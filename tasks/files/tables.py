@@ -200,8 +200,8 @@ def linearise(
     """Write the linked columns of a table as text that fits the budget.
 
     What does not fit is left out by rule: the title comes first, then aggregates while they take no more than half of
-    the room, then rows from the top; the first cell that does not fit ends it. Cells are kept or left out whole and
-    stand in the table's order.
+    the room, then rows from the top; the first cell that does not fit ends it. Cells are kept or left out whole, in
+    the table's order.
 
     Args:
         table: the table.

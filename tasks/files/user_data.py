@@ -49,7 +49,7 @@ class UserData:
             one text. Empty: the task's folder.
         valid_path: a file or a folder of files for the validation split.
         test_path: the same for the test split.
-        data_set: a data set of the hub, or a folder that the library `datasets` reads, in place of `path`.
+        data_set: a data set of the hub, or a folder that `save_to_disk` wrote, in place of `path`.
         splits: our split -> the data set's name for it; empty for the usual names.
     """
 
@@ -113,9 +113,7 @@ def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Pa
             raise UsageError(f"task.{split}_split: {folder} has no split '{wanted}'{did_you_mean(wanted, there)}")
         usual = [name for name in names if name in there]
         if not wanted and len(usual) > 1:
-            raise UsageError(
-                f"{folder} has the splits {' and '.join(usual)}; say with task.{split}_split which to take"
-            )
+            raise UsageError(f"{folder} has the splits {' and '.join(usual)}; choose one with task.{split}_split")
         if wanted or usual:
             folders[split] = (there[wanted or usual[0]],)
     if "train" not in folders:

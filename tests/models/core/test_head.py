@@ -94,7 +94,7 @@ def test_a_certain_token_keeps_its_digits() -> None:
      (["lse", "columns", "lse at .7"], 2), (["lse at .7", "lse"], 2)],
 )  # fmt: skip
 def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None:
-    """Once for whoever asks for columns first and for temperatures from the highest on."""
+    """Once if columns come first, and temperatures from the highest to the lowest."""
     computed = []
 
     def compute() -> Tensor:

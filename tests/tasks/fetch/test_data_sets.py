@@ -169,7 +169,7 @@ def test_splits_with_other_names_are_named(tmp_path: Path) -> None:
     names = {"train_split": "learn", "valid_split": "dev", "test_split": "exam"}
     assert hashes(opened(Pairs, hub=str(folder), **COLUMNS, **names)) == PAIRS_SHA256
     del names["valid_split"]
-    with pytest.raises(UsageError, match=r"has the splits val and dev; say with task\.valid_split which"):
+    with pytest.raises(UsageError, match=r"has the splits val and dev; choose one with task\.valid_split"):
         opened(Pairs, hub=str(folder), **COLUMNS, **names).split("train")
     with pytest.raises(UsageError, match=r"no split 'train'; set task\.train_split to one of dev, exam, learn, val"):
         opened(Pairs, hub=str(folder), **COLUMNS, valid_split="dev").split("train")

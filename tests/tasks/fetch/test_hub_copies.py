@@ -24,8 +24,8 @@ def test_a_copy_is_pinned_or_says_that_it_is_not(task: str) -> None:
 def test_a_task_that_names_a_copy_has_it_and_brings_it(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = TASKS[task].load()
     assert kind.info.hub == (HUB[task].repository if task in HUB else "")
-    asked = []
-    monkeypatch.setattr("bench.tasks.fetch.hub.fetch", lambda copy, folder: asked.append(copy) or "there")
+    fetched = []
+    monkeypatch.setattr("bench.tasks.fetch.hub.fetch", lambda copy, folder: fetched.append(copy) or "there")
     if kind.info.hub:
         assert kind.fetch(Path("folder")) == "there"
-        assert asked == [HUB[task]]
+        assert fetched == [HUB[task]]

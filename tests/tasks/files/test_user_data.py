@@ -1,4 +1,4 @@
-"""User data: names that say which split a file is, in both sets of forms."""
+"""User data: the split that a file's name stands for, in both sets of forms."""
 
 from collections.abc import Sequence
 from pathlib import Path
