@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import multiprocessing
 import os
 import random
 import subprocess
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,6 +129,34 @@ def test_damaged_files_are_made_again(tmp_path: Path) -> None:
         assert content != whole
         path.write_bytes(content)
         assert np.array_equal(retrieve(*TRAIN, cache=tmp_path), expected)
+
+
+def test_every_text_and_option_names_another_file(tmp_path: Path) -> None:
+    base: dict[str, Any] = {"train_sources": ["a", "d", "e"], "train_targets": ["A", "B", "Z"], "sources": ["d"]}
+    calls: list[dict[str, Any]] = [
+        {},
+        {"train_sources": ["ab", "d", "e"]},
+        {"train_sources": ["a", "bd", "e"]},  # the same letters in the same order
+        {"train_targets": ["A", "C", "Z"]},
+        {"sources": ["d "]},
+        {"sources": None},
+        {"sources": None, "equal_targets": False},
+    ]
+    for call in [*calls, {"threads": 2}]:
+        retrieve(**{**base, **call}, cache=tmp_path)
+    assert len(list(tmp_path.iterdir())) == len(calls)
+
+
+def kept(folder: Path) -> list[int]:
+    """Search, or read what is kept."""
+    return retrieve(*TRAIN, cache=folder).tolist()
+
+
+def test_two_processes_may_search_at_once(tmp_path: Path) -> None:
+    expected = retrieve(*TRAIN).tolist()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(kept, [tmp_path] * 2, chunksize=1) == [expected, expected]
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:

@@ -278,6 +278,21 @@ def test_without_the_hub_what_was_brought_is_read_and_said(hub: FakeHub, monkeyp
         of_hub(hub="owner/others")
 
 
+def test_without_the_hub_an_old_version_is_not_taken_for_the_newest(
+    hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.branches = {"main": COMMIT, "v0": "b" * 40}
+    newest, old = of_hub(), of_hub(revision="v0")  # brought later
+    assert newest.source.folder is not None
+    assert old.manifest("train").commit == f"owner/rows@{'b' * 40}"
+    os.utime(newest.source.folder, (1, 1))
+    with pytest.raises(MissingError, match=r"no revision 'v1\.1'; https://huggingface.co/datasets/owner/rows/tree"):
+        of_hub(revision="v1.1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert of_hub().source.folder == newest.source.folder
+    assert of_hub(revision="v0").source.folder == old.source.folder
+
+
 def test_a_configuration_is_named_or_refused_with_those_there_are(hub: FakeHub, tmp_path: Path) -> None:
     rows = "".join(json.dumps(row) + "\n" for row in ROWS[:40]).encode()
     hub.files = {"README.md": CONFIGS.encode(), "short/train.jsonl": rows[: len(rows) // 2], "long/train.jsonl": rows}
