@@ -148,10 +148,6 @@ def self_bleu(texts: Sequence[Text], max_n: int = 4, definition: Any = "f2_code"
     return of_self_bleu.self_bleu(count_ngrams(texts, max_n), lengths_of(texts), definition)
 
 
-def self_bleu_of_each(texts: Sequence[Text], max_n: int = 4, definition: Any = "f2_code") -> Any:
-    return of_self_bleu.self_bleu_of_texts(count_ngrams(texts, max_n), lengths_of(texts), definition)
-
-
 def repetition(texts: Sequence[Text]) -> float | None:
     return of_repetition.repetition_column(texts, "").value
 

@@ -75,6 +75,3 @@ def test_five_tokens_are_too_few_for_the_authors_code():
     assert distinct([*five, *six], 1) == distinct(six, 1) == 100
     assert distinct(six, 2) == pytest.approx(100 * 5 / 6)  # all pairs new, and yet not 100
     assert distinct(six, 7) is None
-
-
-# Properties

@@ -63,6 +63,3 @@ def test_an_order_that_one_side_lacks_is_not_defined(definition):
     one, two, three = ms_jaccard([[1, 2]], [[1, 2, 3]], 3, definition)
     assert None not in (one, two)
     assert three is None
-
-
-# Properties

@@ -86,9 +86,3 @@ def test_an_order_that_no_text_has_is_not_defined(definition):
     one, two, three = self_bleu([[1, 2], [1, 2]], 3, definition)
     assert (one, two) == (pytest.approx(100), pytest.approx(100))
     assert three is None
-
-
-# Properties
-
-
-# Signature and speed

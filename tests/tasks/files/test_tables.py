@@ -1,8 +1,6 @@
 """Reading tables, ranks and sums, linearisation and its rule for leaving things out."""
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from bench.errors import DataError, UsageError
 from bench.tasks.files.tables import MARKERS, Table, column_facts, linearise, read_table
 
-DATA = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[3] / ".." / "shared" / "data") / "logicnlg"
 CITIES = Table(
     ("city", "area", "founded"), (("osterby (north)", "12.5", "may 3 , 1890"), ("new vale", "30", "june 1871"))
 )
@@ -249,6 +246,3 @@ def test_any_table_fits_any_budget(data):
     text, dropped = linearise(table, data.draw(cell), style=style, cost=words, budget=budget)
     assert words(text) <= budget
     assert 0 <= dropped <= width * len(rows) + 1
-
-
-# The published tables
