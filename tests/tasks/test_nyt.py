@@ -112,6 +112,11 @@ def test_the_first_year_of_training_is_an_option(tmp_path: Path) -> None:
     assert ids(loaded(NYT, laid(tmp_path, corpus(), "folders"), first_year=2002), "train") == ["10", "11", "12"]
 
 
+def test_an_unpacked_month_goes_before_its_archive(tmp_path: Path) -> None:
+    place = laid(laid(tmp_path, corpus(), "archives"), {"2006/12/30/99.xml": article("20061230")}, "folders")
+    assert ids(loaded(NYT, place), "train") == ["11", "99"]
+
+
 # The split --------------------------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,21 @@ class TestEqualsPlain:
         monkeypatch.setattr(slices_module, "_fits", lambda *of: kept)
         still.assert_same_gradients(objective, objective.loss(objective.backbone.states(batch)).total, expected)
 
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_frozen_embeddings(self, kind: str, method: str) -> None:
+        """The head has no gradient, and all others are those of the plain form."""
+        objective, batch = made(kind, method), batch_of(kind, UNEVEN)
+        objective.backbone.embedding().requires_grad_(False)
+        for fast in (False, True):
+            expected = all_at_once(objective, objective.backbone.states(batch))
+            states = objective.backbone.states(batch)
+            if fast:
+                found = objective.loss(states)
+            else:
+                found = summed(states, objective.position_loss, objective.head_parameters(), 3)
+            still.assert_same_gradients(objective, found.total, expected)
+
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_scale_of_backward(self, kind: str) -> None:
         """The incoming gradient multiplies what forward has found; once, because it does so in place."""

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from bench.errors import DataError
 from bench.tasks.core.example import Example
-from bench.tasks.core.manifest import PUBLISHED_ROWS, Split, as_published
+from bench.tasks.core.manifest import PUBLISHED_ROWS, Split, as_published, refuse_repeated_ids
 from bench.tasks.files.tables import Table
 
 ROWS = [Example(f"r{i}", f"source {i}", f"target {i}", (f"target {i}", "other"),
@@ -55,6 +56,15 @@ def test_a_table_inside_a_field_counts():
 def test_rows_dropped_repeated_or_in_another_order_count():
     found = [manifest(rows).sha256 for rows in (ROWS, ROWS[1:], [*ROWS, ROWS[0]], ROWS[::-1])]
     assert len(set(found)) == 4
+
+
+def test_two_rows_of_one_id_are_refused():
+    split = Split("train", [*ROWS, ROWS[1]], "own", "my file")
+    with pytest.raises(
+        DataError, match=f"^toy, train: rows 2 and {len(ROWS) + 1} of my file have the id 'r1'; expected"
+    ):
+        refuse_repeated_ids("toy", split)
+    refuse_repeated_ids("toy", replace(split, examples=ROWS))
 
 
 # The published rows

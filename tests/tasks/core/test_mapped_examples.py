@@ -64,6 +64,16 @@ def test_they_behave_as_a_list_does(cache: Path) -> None:
     assert manifest(examples) == manifest(rows)
 
 
+def test_equal_rows_share_one_file_and_others_do_not(cache: Path) -> None:
+    held(some(11))
+    (path,) = cache.iterdir()
+    inode = path.stat().st_ino
+    assert list(held(some(11))) == list(some(11))
+    assert [(one, one.stat().st_ino) for one in cache.iterdir()] == [(path, inode)]
+    held(some(12))
+    assert len(list(cache.iterdir())) == 2
+
+
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
 def test_a_damaged_file_is_made_again(cache: Path, damage: str) -> None:
     held(some(11))

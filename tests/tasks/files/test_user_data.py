@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError
+from bench.tasks.fetch.sources import Source
 from bench.tasks.files.records import FORMATS
-from bench.tasks.files.user_data import UserData
+from bench.tasks.files.user_data import UserData, origin_of
 from bench.tasks.text import TEXTS
 
 
@@ -28,6 +29,16 @@ def test_a_folder_says_by_names_which_file_is_which(tmp_path: Path, names: list[
     for name in names:
         (tmp_path / name).write_text("words")
     assert files_of(tmp_path) == {split: (tmp_path / names[at],) for split, at in expected.items()}
+
+
+def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder, file = Source(tmp_path / "data", "BENCH_DATA"), tmp_path / "my.txt"
+    assert UserData(TEXTS, "~/my.txt").source(folder) == Source(file, f"task.path: {file}")
+    assert UserData(TEXTS).source(folder) == folder
+    assert (origin_of([file]), origin_of([file, file])) == (str(file), f"2 files of {tmp_path}")
 
 
 def test_a_folder_without_splits_is_one_text_in_order_of_names(tmp_path: Path) -> None:
