@@ -33,7 +33,6 @@ from bench.base.files import write_atomic
 from bench.errors import StoreError
 from bench.metrics.faithfulness.checkpoints import NotApplicable, find, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load
-from bench.metrics.requirements import public_name
 from bench.metrics.score import Gold, Row, Score, Scorer, explained, field_of_all, ordered
 
 __all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_by", "mauve_scores"]
@@ -153,7 +152,7 @@ def mauve_scores(
     """
     rows = ordered(rows, gold)
     references = field_of_all(rows, "reference")
-    named = f"[{public_name(model).rpartition('/')[2]}]" if model else ""
+    named = label_of(model) if model else ""
     model = model or os.environ.get(VARIABLE, "")
     label = named or label_of(model or READERS[0], READERS[0])
     if references is None or not rows:

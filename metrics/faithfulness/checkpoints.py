@@ -112,8 +112,8 @@ def hash_of(*paths: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def label_of(checkpoint: str, default: str) -> str:
-    """Return the suffix of a column: empty for the default model, else the model's name in brackets.
+def label_of(checkpoint: str, default: str = "") -> str:
+    """Return the suffix of a column: the model's name in brackets, or empty for the default model.
 
     >>> label_of("owner/encoder", "owner/encoder"), label_of("all-minilm-l6-v2", "owner/encoder")
     ('', '[all-minilm-l6-v2]')

@@ -17,7 +17,6 @@ from torch.nn.functional import cosine_similarity
 
 from bench.metrics.faithfulness.checkpoints import NotApplicable, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load
-from bench.metrics.requirements import public_name
 from bench.metrics.score import NO_SOURCE, Gold, Row, Score, Scorer, explained, ordered, score_of_sums, sources_of
 from bench.metrics.sums import mean
 
@@ -50,7 +49,7 @@ def coherence_scores(rows: Sequence[Row], gold: Gold, encoder: str = "") -> list
     """
     rows = ordered(rows, gold)
     prompts = sources_of(rows, gold)
-    named = f"[{public_name(encoder).rpartition('/')[2]}]" if encoder else ""
+    named = label_of(encoder) if encoder else ""
     encoder = encoder or os.environ.get(VARIABLE) or DEFAULT
     name = f"coherence{named or label_of(encoder, DEFAULT)}"
     if prompts is None:

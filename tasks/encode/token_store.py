@@ -131,12 +131,13 @@ class TokenStore(Sequence[Encoded]):
             dtype, size, names = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32), 0, list[str]()
             with open(unfinished / "tokens.bin", "wb") as tokens, open(unfinished / "index.bin", "wb") as index:
                 for start in range(0, n, chunk):
-                    store = cls.of(make(start, min(start + chunk, n)))
+                    rows = make(start, min(start + chunk, n))
+                    store = cls.of(rows)
                     store.table[:, 0] += size
                     size += len(store.tokens)
                     tokens.write(store.tokens.astype(dtype).tobytes())
                     index.write(store.table.tobytes())
-                    names += [row.id for row in store]
+                    names += [row.id for row in rows]
                     on_rows("rows encoded", len(names), n)
             table = ids_of(names)
             (unfinished / "names.bin").write_bytes(table.tobytes())
