@@ -107,8 +107,8 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         type=lambda text: AUTO if text == AUTO else positive(text),
         default=AUTO,
         metavar="N",
-        help="runs executed at once on this machine; default auto: as many as its cores and memory have room for, and "
-        "one where there is a GPU",
+        help="runs executed at once on this machine; default auto: as many small models as its cores and memory have "
+        "room for, and one of a larger model or where there is a GPU",
     )
     group.add_argument("--devices", type=positive, metavar="N", help="processes that share a run")
     group.add_argument(

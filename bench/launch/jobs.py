@@ -35,7 +35,6 @@ from bench.launch.group import current_group
 from bench.launch.processes import end_processes, read_of_ranks
 from bench.launch.schedule import AGAIN_S, Schedule
 from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
-from bench.models.backbones import is_pretrained
 from bench.store.snapshot import files_at
 
 LOOK_S, SHOW_S = 0.05, 1.0
@@ -47,6 +46,8 @@ TRIES = 2
 
 BYTES_PER_PROCESS = 3 * 2**29
 """What a process needs for its libraries, its data and a small model."""
+SMALL_WIDTH = 256
+"""Width of the largest model that counts as small; with 12 layers its training takes a quarter of a gigabyte."""
 CGROUPS = {
     "/sys/fs/cgroup/memory.max": "/sys/fs/cgroup/memory.current",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes": "/sys/fs/cgroup/memory/memory.usage_in_bytes",
@@ -326,8 +327,9 @@ def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:
 def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     """Return how many runs of a plan are executed at once on this machine.
 
-    `auto` is as many small models as its cores and its free memory have room for. It is one for pretrained models,
-    where processes share a run, and where there is a GPU: to use several, give their number with --jobs.
+    `auto` is as many small models as its cores and its free memory have room for. It is one for models that are
+    pretrained or of a published size, where processes share a run, and where there is a GPU: to use several, give
+    their number with --jobs.
     """
     if arguments.jobs != AUTO:
         return int(arguments.jobs)
@@ -336,7 +338,8 @@ def jobs_of(plan: Plan, arguments: RunArguments) -> int:
     threads = arguments.threads_of(plan.preset) or cores()
     unfinished = [cell for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
     jobs = min(cores() // threads, len(unfinished), free_memory() // BYTES_PER_PROCESS)
-    if jobs <= 1 or any(is_pretrained(cell.config.asked("backbone")) for cell in unfinished):
+    widths = [cell.config.backbone_options.get("width", math.inf) for cell in unfinished]  # no option: a given size
+    if jobs <= 1 or max(widths) > SMALL_WIDTH:
         return 1
     import torch
 

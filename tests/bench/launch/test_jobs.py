@@ -66,11 +66,13 @@ def test_as_many_as_there_is_room_for(
     assert jobs_of(plan, replace(arguments, **more)) == expected  # type: ignore[arg-type]
 
 
-def test_pretrained_models_are_one_at_a_time(arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("larger", [{"backbone": "gpt2-scratch"}, {"sets": ("backbone.width=1024",)}])
+def test_larger_models_are_one_at_a_time(
+    arguments: RunArguments, monkeypatch: pytest.MonkeyPatch, larger: dict[str, object]
+) -> None:
     of_machine(monkeypatch, 16, 100 * GB)
-    pretrained = replace(arguments, backbone="gpt2-scratch")
-    monkeypatch.setattr(jobs, "is_pretrained", lambda name: name == "gpt2-scratch")
-    assert jobs_of(make_plan(pretrained), pretrained) == 1
+    asked = replace(arguments, **larger)  # type: ignore[arg-type]
+    assert jobs_of(make_plan(asked), asked) == 1
 
 
 def test_one_where_there_is_a_gpu(plan: Plan, arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
