@@ -58,7 +58,7 @@ class F2Softmax(Objective):
     a cut is the same under eq. 7 and eq. 2. `posterior:` decodes by eq. 2, the ablation of section 4.4.2.
 
     The paper links no code. What is called released here is the first commit, 211c53a, of another group's repository
-    (FadedCosine/POS-Guided-Neural-Text-Generation), which has a README of F2-Softmax beside code of its own. It may
+    (FadedCosine/POS-Guided-Neural-Text-Generation), which has a README of F2-Softmax and other code. It may
     have been changed, and no statement about the paper's authors rests on it alone. Where it differs:
 
     - its class boundaries follow another rule than Algorithm 1; `classes="released"` is that rule.

@@ -89,7 +89,7 @@ class Decoded(Objective):
     def _shares(self, valid: Sequence[Batch], n_batches: int, choice: float) -> tuple[float, float]:
         """Return the share of different bigrams in what is written under a number, and in the truth of that length.
 
-        Batches are asked for anew for each number: whoever makes them knows by it that this process goes on.
+        Batches are made only when they are read, and so again for each number.
         """
         self.chosen.fill_(choice)
         written, true = [], []

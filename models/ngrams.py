@@ -47,7 +47,7 @@ class Unigram(Objective):
 
 
 def without_memory(log_probs: Tensor) -> dict[str, Tensor]:
-    """Return what `components` says of a method that has no cache: one that holds no token, beside [n, V]."""
+    """Return the `components` of a method without a cache, [n, V] each: those of its cache are all -inf."""
     return {"head": log_probs, "cache": torch.full_like(log_probs, -torch.inf), "full": log_probs}
 
 

@@ -84,7 +84,7 @@ class Duc2004(Task):
 
 
 def gigaword_folder(folder: Path, split: str) -> Path:
-    """Return where Gigaword's rows of a split lie: in the task's folder, below, above or beside it.
+    """Return the folder of Gigaword's rows of a split: the task's folder, one in it, or one next to it.
 
     Raises:
         MissingError: in none of them.

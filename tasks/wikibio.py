@@ -40,9 +40,9 @@ class Wikibio(Task):
     """Infobox to sentence.
 
     A box is read as `name : tova lind | birth_date : 1951 | occupation : glass blower`: the linear form of Lebret et
-    al. is a sequence of words that know their field and place in it, which a plain encoder is told by the words around
-    them. Fields without a value are not read. Of a box that is longer than `trainer.max_source`, fields that do not fit
-    are left out whole, in the order of the box, and counted.
+    al. is a sequence of words, each with its field and its place in the field, which a plain encoder reads from the
+    words around them. Fields without a value are not read. Of a box that is longer than `trainer.max_source`, fields
+    that do not fit are left out whole, in the order of the box, and counted.
 
     AdaDec's embeddings here are fixed vectors of GloVe (A.2). They are no part of the recipe, since they must be
     fetched: `curl -LO https://nlp.stanford.edu/data/glove.840B.300d.zip`, unpack it, and

@@ -1,1 +1,1 @@
-"""Generation: what a decoding asks of a model, token by token, with its caches."""
+"""Generation: texts that a decoding writes with a model, token by token, and the model's caches."""

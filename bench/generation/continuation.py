@@ -1,7 +1,7 @@
 """Continuation: the texts of a batch while they are written, with the caches of the models that read them.
 
-A decoding asks it for log-probabilities and gives it tokens. The model reads a token only when something is asked that
-depends on it, so the last token of a text costs no forward pass.
+A decoding gets log-probabilities from it and gives it tokens. The model reads a token only when a result depends on it,
+so the last token of a text costs no forward pass.
 
 Shapes: B rows, R texts that grow at once, T tokens read and written, N new tokens, V vocabulary, D width of a state.
 """

@@ -109,7 +109,7 @@ def find_backbone(name: str) -> Resolved:
     return replace(loaded, value=BackboneEntry(loaded.code["class"], "a user's backbone"))
 
 
-def check_backbone(asked: str, value: Any) -> None:
+def check_backbone(name: str, value: Any) -> None:
     """Refuse what is neither a factory nor an entry of one.
 
     Raises:
@@ -119,11 +119,11 @@ def check_backbone(asked: str, value: Any) -> None:
         value = value.load()
     if inspect.isclass(value) or not callable(value):
         raise UsageError(
-            f"'{asked}' is neither a function {FACTORY} nor a BackboneEntry; see models/backbones/README.md"
+            f"'{name}' is neither a function {FACTORY} nor a BackboneEntry; see models/backbones/README.md"
         )
     names = tuple(inspect.signature(value).parameters)
     if names[: len(NEEDED)] != NEEDED:
-        raise UsageError(f"'{asked}' should be a function {FACTORY}; it takes ({', '.join(names)})")
+        raise UsageError(f"'{name}' should be a function {FACTORY}; it takes ({', '.join(names)})")
 
 
 def is_pretrained(name: str) -> bool:

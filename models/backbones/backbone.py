@@ -39,7 +39,7 @@ class Batch(TypedDict, total=False):
 
 
 class TextSource(Protocol):
-    """What a backbone asks of a task: tokenizers, and vectors of tokens."""
+    """What a backbone needs of a task: tokenizers, and vectors of tokens."""
 
     markers: tuple[str, ...]
 

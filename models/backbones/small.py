@@ -221,7 +221,7 @@ def special_ids(tokenizer: Any) -> dict[str, int]:
 
 
 def _fixed(backbone: Backbone, texts: TextSource, embeddings: Embeddings, seed: int) -> Backbone:
-    """Fix the tied token embeddings if asked, so that the head cannot learn its way around the softmax bottleneck.
+    """Fix tied token embeddings unless they are trained, so that the head cannot avoid the softmax bottleneck.
 
     Source: HistAlign A.1 freezes the output vocabulary.
     """

@@ -41,7 +41,7 @@ class RegistryEntry:
     version: ClassVar[int] = 2  # part of the key of a run: a change of the numbers raises it
     revised: ClassVar[Mapping[str, int]] = {}  # `option=value` to its version, where only those runs have changed
     architectures: ClassVar[tuple[str, ...]] = ("decoder-only", "encoder-decoder")
-    fields: ClassVar[frozenset[str]] = frozenset()  # of a task's rows, beside source and target
+    fields: ClassVar[frozenset[str]] = frozenset()  # of a task's rows, in addition to source and target
     runs_on_copying: ClassVar[bool] = True  # on a backbone that mixes copies of the source into its distribution
     min_target_tokens: ClassVar[int] = 0  # of an average training target
 

@@ -28,8 +28,8 @@ class FusedHead:
     the loss by these leaves and hands their gradients to `gradient`, which makes of them the gradient of the logits.
 
     A log-sum-exp and an expected value leave exponentials in the buffer, of the highest temperature asked for so far:
-    those of a lower one are their powers. Who asks for columns or a mean only after it, or for a higher temperature,
-    has the logits computed again. Weights have a buffer of their own, [n, V], which becomes the gradient.
+    those of a lower one are their powers. Columns or a mean that are taken only after it, and a higher temperature,
+    cost the logits once more. Weights have a buffer of their own, [n, V], which becomes the gradient.
 
     Args:
         compute: writes the logits into the buffer and returns it, [n, V].
@@ -134,7 +134,7 @@ class FusedHead:
 
     @property
     def leaves(self) -> list[Tensor]:
-        """What the loss may depend on: all that it asked for."""
+        """All tensors of this head that the loss may depend on."""
         listed = [leaf for _, leaf in (*self._values, *self._weighted, *self._means, *self._columns)]
         return [*self._lses.values(), *self._expected.values(), *listed]
 
@@ -283,7 +283,7 @@ class FusedHead:
         return self._buffer
 
     def _exponentiate(self, beta: float) -> None:
-        """Have exponentials in the buffer, of this temperature or of a higher one that was asked for."""
+        """Put exponentials of this temperature into the buffer, unless it has those of a higher one."""
         if self._beta >= beta:
             return
         peak, highest = self._peaks(), max((beta, *self._masses))

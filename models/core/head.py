@@ -108,8 +108,8 @@ MakeWeights = Callable[[Tensor, slice], Tensor]
 class Head(Protocol):
     """Logits z of n positions over V tokens; log p(w) = at(w) - lse.
 
-    What is made of the logits themselves (`at`, `mean`, `weighted`, `argmax`) is asked for first: a fused head computes
-    them once more for what comes after a log-sum-exp or an expected value.
+    Call first what reads the logits themselves (`at`, `mean`, `weighted`, `argmax`): after a log-sum-exp or an expected
+    value a fused head has to compute them once more.
     """
 
     @property

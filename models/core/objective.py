@@ -123,7 +123,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
     def memory_terms(self, tokens: TokenSlice) -> tuple[Tensor, ...]:
         """What `head_loss` needs of the memory, [n] each, made of states, memory and tokens; of no parameter.
 
-        In the backward pass it is asked again, for the gradients; `tokens.memory_terms` then holds what it gave before.
+        The backward pass calls it again, for the gradients; `tokens.memory_terms` then holds the first results.
         """
         return ()
 
@@ -214,7 +214,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         return self.backbone.linear_head()
 
     def summed(self, states: States, head_loss: HeadLoss) -> LossSum:
-        """Sum a loss that stands beside the objective's own, in its fast form where the backbone allows it.
+        """Sum another loss than the objective's own, in its fast form where the backbone allows it.
 
         Args:
             states: of a batch, or of texts that were made of one.

@@ -58,7 +58,7 @@ def tokenizer_content(tokenizer: Any) -> dict[str, Any] | None:
 
 
 class StoredText:
-    """Stands for a task where a backbone asks for one: its tokenizer is the stored one.
+    """Takes the place of a task where a backbone is made from a stored tokenizer.
 
     Args:
         content: from `made_of`.

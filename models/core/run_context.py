@@ -20,7 +20,7 @@ ContinueSampled = Callable[["Batch", int, str, Sequence[int]], list[list[int]]]
 """The same by a decoding that draws, as typed after --decode, with a seed for each prompt."""
 
 Counts = Callable[[], Tensor]
-"""How often each token is a training target, [V]; counted when it is asked for."""
+"""How often each token is a training target, [V]; counted by the call."""
 
 
 @dataclass(frozen=True)

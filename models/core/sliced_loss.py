@@ -111,8 +111,8 @@ class _InGraph:
 class _InPlace(_InGraph):
     """The loss is in the graph from the log-sum-exp and the columns of the logits on; the head's products are not.
 
-    Autograd gives the gradients of what the loss asked of the head, `FusedHead` makes of them the gradient of the
-    logits, `Products` those of states and head.
+    Autograd gives the gradients by what the loss has read of the head. From them `FusedHead` computes the gradient by
+    the logits, and `Products` those by states and head.
     """
 
     def __init__(self, head_loss: HeadLoss, head: LinearHead, products: Products, parameters: Sequence[Tensor]) -> None:

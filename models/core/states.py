@@ -26,7 +26,7 @@ IGNORED = -100
 
 @dataclass(frozen=True)
 class History:
-    """The texts of a batch as the decoder reads them; nothing is computed before a method asks.
+    """The texts of a batch as the decoder reads them; nothing is computed before it is read.
 
     Decoder-only: prompt and text, in one row. Encoder-decoder: the text alone, without the token that decoding starts
     from; the source is in the memory.
@@ -187,7 +187,7 @@ class TokenSlice:
     def earlier(self) -> Tensor:
         """Targets before each position in its own row, IGNORED elsewhere, [n, T]; generation has no targets.
 
-        For a loss. A distribution, which generation asks for too, reads `written`.
+        For a loss. A distribution is used in generation too, and so reads `written`.
         """
         targets = self.group_targets[self.group]
         steps = torch.arange(targets.shape[1], device=targets.device)

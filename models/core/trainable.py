@@ -35,7 +35,7 @@ DECAYED_DIMENSIONS = 2
 """Weights decay in tensors of so many dimensions or more: not in biases and in gains of normalisation."""
 
 PARTS = ("states", "head", "embedding")
-"""What tells a backbone from a bare model: it has one of these."""
+"""Attributes by which a backbone is recognised: a bare model has none of them."""
 
 
 class Trainable(LightningModule):

@@ -29,7 +29,7 @@ from torch.nn import functional as F
 __all__ = ["AdaptiveWeights", "adaptive_lstm", "exemplar_coefficients", "orthogonal_columns"]
 
 FORGET = 1.0
-"""Added to the forget gate before its sigmoid, beside the bias."""
+"""Added to the forget gate before its sigmoid, in addition to the bias."""
 
 
 class AdaptiveWeights(NamedTuple):

@@ -83,7 +83,7 @@ def cache_scores(similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vo
 def _of_tokens(
     similarity: Tensor, memory_tokens: Tensor, readable: Tensor, vocabulary_size: int
 ) -> tuple[Tensor, Tensor]:
-    """Largest similarity of each token's entries, and the sum of their exponentials beside it, `[n, V]` each.
+    """Largest similarity of each token's entries, and the sum of their exponentials relative to it, `[n, V]` each.
 
     Arguments as for `cache_scores`; similarities that cannot be read are -inf.
     """
@@ -228,7 +228,7 @@ class _LogAddExp(torch.autograd.Function):
 
 
 LEAST = -80.0
-"""Exponent below which an exponential counts as 0: beside the largest, which is 1, it changes no sum.
+"""Exponent below which an exponential counts as 0: added to the largest, which is 1, it changes no sum.
 
 A CPU takes ten times as long for the exponential of -inf, and a hundred times for one that underflows.
 """

@@ -26,7 +26,7 @@ class LeastSquares:
     """Find weight [K, D] and bias [K] that map inputs near outputs; in float64, without a ridge on the bias.
 
     With fewer rows than inputs, or inputs that hardly vary in some directions, a fit without a ridge is worthless on
-    other rows; the held-out slices tell how large a ridge is needed.
+    other rows; the held-out slices show how large a ridge is needed.
 
     >>> fit, x = LeastSquares(), torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
     >>> for part in x.split(10):

@@ -134,7 +134,7 @@ def _with_margin(similarity: Tensor, ranks: Tensor, positive: Tensor, negative: 
     """`similarity + margin * rank` in at least fp32, `[n, M]`; finite everywhere.
 
     The similarities are shifted by the best positive's before the margin is added: states with a large common part have
-    similarities in the hundreds, beside which rounding would lose a margin of 0.001. The shift cancels in every pair.
+    similarities in the hundreds, where rounding would lose a margin of 0.001. The shift cancels in every pair.
     """
     similarity = similarity.to(torch.promote_types(similarity.dtype, torch.float32))
     similarity = torch.where(positive | negative, similarity, 0.0)  # elsewhere infinities would turn 0 * s into nan

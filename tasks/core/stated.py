@@ -72,7 +72,7 @@ class Stated(BaseModel, frozen=True, extra="forbid"):
     words: Mapping[str, str] = {}
 
     def is_of(self, task: str, method: str, backbone: str) -> bool:
-        """Return whether it is of a cell: of its task, method (with or without a variant) and backbone."""
+        """Return whether it is about a run: its task, method (with or without a variant) and backbone."""
         is_of_method = not self.methods or method.partition(".")[0] in self.methods
         is_of_backbone = not self.backbones or backbone in self.backbones
         return task in self.tasks and is_of_method and is_of_backbone

@@ -122,8 +122,8 @@ class Epoch:
     It is no DataLoader, so Lightning does not put a sampler of its own into it. Order and content are a function of the
     item alone, so a training that is resumed asks for the items it would have had.
 
-    The processes of all its epochs are the same, forked before the first batch. A fork beside threads that start or
-    end, as those of an epoch before do, may never return in Python 3.11.9 and older (CPython issue 112275).
+    The processes of all its epochs are the same, forked before the first batch. A fork while threads start or end,
+    as those of an epoch before do, may never return in Python 3.11.9 and older (CPython issue 112275).
 
     Args:
         batches: of this rank.
@@ -215,7 +215,7 @@ def unchanged(batch: Any) -> Any:
 
 
 def evaluation_batches(rows: Sequence[Encoded], size: int) -> list[list[Encoded]]:
-    """Cut a split into batches by length, then id: little padding, and the same batches whoever evaluates them.
+    """Cut a split into batches by length, then id: little padding, and the same batches for any number of processes.
 
     Ranks take whole batches: regrouping rows would change the last bits of their numbers.
     """

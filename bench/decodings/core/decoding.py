@@ -172,7 +172,7 @@ class Decoding:
 
     @property
     def width(self) -> int:
-        """How many texts of a row there are where the model is asked for the next token."""
+        """How many texts of a row the model continues at once."""
         return 1
 
     # Texts and keys ---------------------------------------------------------------------------------------------

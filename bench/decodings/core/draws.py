@@ -34,7 +34,7 @@ def inverse_cdf(scores: Tensor, uniform: Tensor) -> Tensor:
 
 
 def uniforms(seed: int, steps: int) -> Tensor:
-    """Return the first numbers of a row's generator, [steps] float64: the i-th is the same however many are asked."""
+    """Return the first numbers of a row's generator, [steps] float64: the i-th is the same for any number of steps."""
     return torch.rand(steps, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
