@@ -110,6 +110,16 @@ def test_no_space_at_any_step_is_a_store_error(tmp_path, monkeypatch, call):
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_refuses_writes_is_named_with_the_way_out(tmp_path, monkeypatch, code):
+    def refuse(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("bench.base.files.os.fsync", refuse)
+    with pytest.raises(StoreError, match=r"^not allowed to write '.*file' .*; choose another folder with --results$"):
+        write_atomic(tmp_path / "file", b"content")
+
+
 def test_a_function_that_fails_leaves_nothing(tmp_path):
     def half(file):
         file.write(b"half")
