@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from bench.base.options import Positive, Range, check_fields
-from bench.base.redaction import secret_in
 from bench.base.registry import split_names
 from bench.config.config import (
     ExecutionConfig,
@@ -63,7 +61,7 @@ class RunArguments:
 
     Raises:
         UsageError: a value is not what its annotation says, an execution setting is unknown or has a value it cannot
-            have, a value holds a secret, or both execution.accumulate and micro_batch are given.
+            have, or both execution.accumulate and micro_batch are given.
     """
 
     tasks: tuple[str, ...]
@@ -91,11 +89,6 @@ class RunArguments:
 
     def __post_init__(self) -> None:
         check_fields(self, "")
-        if name := secret_in(json.dumps(asdict(self), ensure_ascii=False)):
-            raise UsageError(
-                f"a setting holds the value of the environment variable '{name}', and configurations are stored; read "
-                f"the variable where it is needed"
-            )
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
         rows, accumulate = self.micro_batch, self.execution.accumulate
         if rows not in ("", AUTO) and not (rows.isdecimal() and int(rows)):

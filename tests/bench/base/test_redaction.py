@@ -125,9 +125,11 @@ def test_a_run_that_raises_and_is_mirrored_leaves_no_secret(bench, own, tmp_path
     assert not [path for path in left if SECRET.encode() in path.read_bytes()]
 
 
-def test_a_setting_that_holds_a_secret_is_refused(bench, own, tmp_path, secret):
-    own.write("leaky", FOCAL.replace("gamma: float = 2", "gamma: float = 2, note: str = ''"))
-    given = ["--method", "leaky:Focal", "--set", f"method.note={SECRET}", "--results", str(tmp_path / "results")]
+@pytest.mark.parametrize(("default", "sets"), [("", ["--set", f"method.note={SECRET}"]), (SECRET, [])])
+def test_a_setting_that_holds_a_secret_is_refused(bench, own, tmp_path, secret, default, sets):
+    """Before anything is trained, also where the plug-in has read the variable itself."""
+    own.write("leaky", FOCAL.replace("gamma: float = 2", f"gamma: float = 2, note: str = {default!r}"))
+    given = ["--method", "leaky:Focal", *sets, "--results", str(tmp_path / "results")]
     ended = bench("run", "--task", "ambiguous_template", "--preset", "small", *given)
     assert ended.code == 2
     assert "a setting holds the value of the environment variable 'SOME_TOKEN'" in ended.err
