@@ -99,10 +99,10 @@ def official_splits(folder: Path) -> Mapping[str, str]:
     if path is None:
         return {}
     listed = read_json(path)
-    try:
-        return {str(id): SPLITS[name] for name, ids in listed.items() for id in ids}
-    except (AttributeError, LookupError, TypeError):
-        raise DataError(f"{path}: is not the publisher's list of ids; get it again") from None
+    has_splits = isinstance(listed, dict) and set(listed) == set(SPLITS)
+    if not has_splits or not all(isinstance(ids, list) for ids in listed.values()):
+        raise DataError(f"{path}: is not the publisher's list of ids under {', '.join(SPLITS)}; get it again")
+    return {str(id): SPLITS[name] for name, ids in listed.items() for id in ids}
 
 
 def rows_of_other_splits(examples: Sequence[Example], split: str, official: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from bench.tasks.files.bad_rows import BadRow, BadRows
 __all__ = ["REFUSING", "aligned", "decoded", "lines", "numbered", "read_json", "unpacked"]
 
 LONGEST_LINE = 1 << 29
-"""Bytes after unpacking: a longer line is a damaged or hostile file, which would fill the memory."""
+"""Bytes after unpacking, of a line or of a JSON file: a longer one is damaged or hostile, and would fill the memory."""
 
 REFUSING = BadRows("test")
 """For files of which no row may be left out; no option can say otherwise, and so none is named."""
@@ -104,7 +104,10 @@ def read_json(path: Path) -> Any:
     """
     try:
         with unpacked(path) as stream:
-            return json.loads(stream.read().decode("utf-8-sig"))
+            content = stream.read(LONGEST_LINE + 1)
+        if len(content) > LONGEST_LINE:
+            raise ValueError(f"more than {LONGEST_LINE:,} bytes")
+        return json.loads(content.decode("utf-8-sig"))
     except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as problem:
         raise DataError(f"{path}: expected JSON in UTF-8, found: {problem!s:.150}; get it again") from None
     except OSError as problem:

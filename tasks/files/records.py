@@ -147,7 +147,8 @@ def _object(line: str) -> Mapping[str, Any]:
 
 def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield the rows of a csv file with a header; a quoted cell may have line feeds."""
-    limit = csv.field_size_limit(1 << 30)  # a text may be longer than the 131,072 characters of all csv readers
+    # A text may be longer than the 131,072 characters of all csv readers; a quote without an end takes all after it.
+    limit = csv.field_size_limit(1 << 26)
     try:
         yield from _rows_of_table(path, bad_rows, delimiter)
     finally:

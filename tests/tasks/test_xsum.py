@@ -71,7 +71,8 @@ def test_a_row_without_an_id_keeps_its_own_and_a_document_may_be_empty(tmp_path:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b'{"train": 1}', b'{"other": ["1"]}', b"\x1f\x8bxx", b"\xff\xfe", b"[" * 99_999],
+    [b"", b"{", b"[]", b'{"train": ["1"], "test": []}', b'{"train": "1", "validation": [], "test": []}', b"\x1f\x8bxx",
+     b"\xff\xfe", b"[" * 99_999],
 )  # fmt: skip
 def test_a_list_of_ids_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / OFFICIAL).write_bytes(content)

@@ -277,9 +277,20 @@ def test_a_truncated_archive_is_named(folder):
         read_split(folder, "test")
 
 
+def test_a_file_that_unpacks_to_too_much_is_refused(folder, monkeypatch):
+    monkeypatch.setattr("bench.tasks.files.lines.LONGEST_LINE", 60)
+    with pytest.raises(DataError, match="found: more than 60 bytes"):
+        read_split(folder, "train", "proxy")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        (
+            "train_proxy_tabfact_pairs.json.gz",
+            ["2-3.html.csv"],
+            "row 0: expected text in the field 'table', found list",
+        ),
         (
             "train_proxy_tabfact_pairs.json.gz",
             [["2-3.html.csv", "x"]],
