@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.cells.run import Outcome
 from bench.commands.report import report
 from bench.commands.run import show
 from bench.errors import UsageError
@@ -33,14 +32,14 @@ def ran(*tasks):
 
 
 def test_a_run_shows_what_the_report_shows(root, capsys):
-    show(ran("logicnlg", "xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
+    show(ran("logicnlg", "xsum"), SimpleNamespace(results_folder=root))
     out = capsys.readouterr().out
     assert out.startswith(report(root, None, "terminal"))
     assert "page with tables, samples and charts: " in out
 
 
 def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, capsys):
-    show(ran("xsum"), Outcome(), SimpleNamespace(results_folder=root, loggers=()))
+    show(ran("xsum"), SimpleNamespace(results_folder=root))
     out = capsys.readouterr().out
     assert out.partition("page with")[0] == report(root, ["xsum"], "terminal")
     assert "logicnlg" not in out
