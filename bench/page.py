@@ -88,7 +88,7 @@ def _of_rows(stored: StoredRows, record: Mapping[str, Any], task_of: TaskOf) -> 
             return {}
         gold = gold_of(task, stored, ("source", "target"))
     except BenchError as error:
-        print(f"bench: samples of the page stand without their sources: {error}", file=sys.stderr)
+        print(f"bench: samples of the page have no sources: {error}", file=sys.stderr)
         return {}
     return {name: (fields["source"], fields["target"]) for name, fields in gold.items()}
 

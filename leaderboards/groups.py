@@ -255,7 +255,7 @@ def _unpinned(trained: Mapping[str, Any]) -> set[str]:
 
 def _moving(hub: Mapping[str, str]) -> str:
     """Return a copy of the hub for people: its branch, and the commit that was then."""
-    commit = hub["commit"] or "a commit nobody knows"
+    commit = hub["commit"] or "an unknown commit"
     return f"{hub['repository']} at {hub['revision'] or 'its newest commit'}, which was {commit}"
 
 

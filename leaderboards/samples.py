@@ -51,7 +51,7 @@ def most_different(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def difference(texts: Sequence[str]) -> float:
-    """Return the mean over pairs of texts of 1 less the share of words they share, counted as often as they stand.
+    """Return the mean over pairs of texts of 1 less the share of words they share, counted as often as they occur.
 
     >>> difference(["a dog ran", "a dog ran"]), difference(["a dog", "two cats"]), difference(["a dog", "a cat"])
     (0.0, 1.0, 0.6666666666666667)
@@ -81,7 +81,7 @@ def words_of(text: str) -> list[str]:
 
 
 def repeats(words: Sequence[str], n: int = N) -> list[bool]:
-    """Return which words belong to an n-gram that stood before in the text.
+    """Return which words belong to an n-gram that the text has before, too.
 
     >>> repeats("a b a b a".split(), n=2)
     [False, False, True, True, True]

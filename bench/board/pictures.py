@@ -44,7 +44,7 @@ STYLE = {
 WIDTH, LINE, BETWEEN = 6.0, 0.24, 1.0
 """Width of a panel, height of a row or a line of a legend, and space for the texts between two panels, in inches."""
 BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-"""Where a legend stands: to the right of its panel."""
+"""The place of a legend: to the right of its panel."""
 
 
 @dataclass(frozen=True)

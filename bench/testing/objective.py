@@ -95,7 +95,7 @@ def sums_to_one(subject: Subject) -> str:
 
 @torch.no_grad()
 def no_future(subject: Subject) -> str:
-    """Only earlier tokens are used: `log_probs` stands whatever the token it predicts and those behind it are."""
+    """Only earlier tokens are used: `log_probs` stays the same when the predicted token and later ones change."""
     objective, row = subject.objective().eval(), subject.rows[0]
     length, size = len(row.target), objective.backbone.vocabulary_size
 
@@ -108,7 +108,7 @@ def no_future(subject: Subject) -> str:
         changed = predicted(replace(row, target=(*row.target[:first], *others)))
         near(
             difference(changed[: first + 1], true[: first + 1]),
-            f"log_probs up to position {first} to stand when targets from it on change",
+            f"log_probs up to position {first} to stay the same when targets from there on change",
             "read only what `rows` may read: `written`, `readable`",
         )
     return f"{length} positions"

@@ -112,7 +112,7 @@ class MetricSubject:
 
     def __post_init__(self) -> None:
         few, gold = example_rows(self.entry.kind)
-        if len(few) == 1:  # one row stands for a whole split
+        if len(few) == 1:  # one row in place of a whole split
             self.rows, self.gold = few, gold
             return
         copies = [(f"{row['id']}/{copy}", row) for copy in range(3) for row in few]
@@ -310,7 +310,7 @@ def apart(subject: DecodingSubject) -> str:
 
 
 def ends(subject: DecodingSubject) -> str:
-    """No text is longer than asked for, nothing stands behind its end token, and what is typed makes it again."""
+    """No text is longer than its limit or has tokens after its end, and its name as typed gives the same decoding."""
     (again,) = parse(subject.decoding.asked)
     need(again == subject.decoding, f"'{subject.decoding.asked}' to make it again", again, "make settings fields")
     end = subject.objective.backbone.model.config.eos_token_id

@@ -36,7 +36,7 @@ class Side:
 
     Args:
         method: its name with its variant, or `HUMAN`.
-        where: settings of the row beside those of the run.
+        where: settings of the row in addition to those of the run.
     """
 
     method: str
@@ -196,7 +196,7 @@ class Claim:
             it in a sentence, and `instead` says how these rows are trained, after "with".
         result: what the verdict's word leaves out of the result, where it was tested.
         beyond: what the sentence says and no row here covers.
-        note: what a reader must know beside the numbers.
+        note: what a reader must know in addition to the numbers.
         out_of_reach: why no run here can test it.
 
     Raises:
@@ -222,7 +222,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not self.quote or not self.where:
-            raise ValueError(f"a claim has a `quote` and says `where` it stands, got '{self.quote}', '{self.where}'")
+            raise ValueError(f"expected a claim with `quote` and `where`, got '{self.quote}' and '{self.where}'")
         if not self.parts and not self.out_of_reach:
             raise ValueError(f"'{self.quote}': a claim has `parts` or says why it is `out_of_reach`")
         if not bool(self.corrected) == bool(self.fault) == bool(self.instead):
@@ -303,7 +303,7 @@ def claim_of(content: Mapping[str, Any]) -> Claim:
 
 
 def _parts(content: Mapping[str, Any]) -> Sequence[Part]:
-    """Return the parts that an entry stands for."""
+    """Return the parts of an entry, one for each group of columns."""
     fields = dict(content)
     columns, printed = _list(fields.pop("columns")), _list(fields.pop("printed", ()))
     groups = [((column,), printed[place : place + 1]) for place, column in enumerate(columns)]

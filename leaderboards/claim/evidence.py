@@ -80,7 +80,7 @@ class PartEvidence:
         preconditions: the trivial controls that a side does not beat.
         controls: of the claim.
         rows: of both sides.
-        table: where they stand.
+        table: of these rows.
     """
 
     part: Part
@@ -236,7 +236,7 @@ class _Board:
         )
 
     def row(self, side: Side) -> TableRow | str:
-        """Return the one row that a side means, or what is missing; one that a search picked stands for all.
+        """Return the one row of a side, or what is missing; where a search has picked a row, it is that one.
 
         Configurations leave newer options out at their defaults, so of several rows that with fewest options has them.
         """

@@ -151,10 +151,10 @@ def control_text(verdict: Verdict) -> Iterator[str]:
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
-    """Return what stands behind a verdict, a line for each comparison and each thing that a reader must know."""
+    """Return the evidence of a verdict, a line for each comparison and each thing that a reader must know."""
     claim = verdict.claim
     known = [part for part in verdict.parts if part.effect is not None]
-    controls = {text: part for part in reversed(known) for text in _controls(part)}  # each stands once, with its first
+    controls = {text: part for part in reversed(known) for text in _controls(part)}  # each once, with its first
     lines = ["; ".join([_part_line(one), *(text for text in _controls(one) if controls[text] is one)]) for one in known]
     if not verdict.is_tested:
         lines = list(_values(known))

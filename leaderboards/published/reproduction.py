@@ -214,7 +214,7 @@ class OurTables:
                 return table, table.human[0]
             rows = self.matching_rows(cell, table)
             if len(rows) > 1:
-                return f"{len(rows)} settings are stored, and which is meant cannot be told without its data"
+                return f"{len(rows)} settings are stored; which of them was planned is not known without its data"
             if rows:
                 return table, rows[0]
         return self.plan(cell).reason

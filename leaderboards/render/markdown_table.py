@@ -26,8 +26,8 @@ def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, tex
     Args:
         heading: of each column.
         rows: cells, already escaped.
-        texts: how many columns, from the left, are text and stand to the left; the others are numbers and stand to
-            the right. None: all are text.
+        texts: how many columns, from the left, are texts, aligned to the left; the others are numbers, aligned to the
+            right. None: all are texts.
 
     >>> print("\\n".join(markdown_table(["method", "bleu"], [["mle", "12.1"]], texts=1)))
     | method | bleu |

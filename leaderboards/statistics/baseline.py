@@ -43,7 +43,7 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
 
     Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
     started from; the one that was trained alike; the one that was trained for as long; the one whose backbone has the
-    same options. Where that leaves several, none: which is meant would be a choice.
+    same options. Where that leaves several, there is none: nothing tells which of them to choose.
     """
     places = []
     for place, candidate in enumerate(table.rows):
