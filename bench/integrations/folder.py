@@ -160,6 +160,8 @@ def place_of(model: str) -> str:
 
     if Path(model).is_dir():
         return str(Path(model).resolve())
+    if model.startswith((".", "/", "~")):
+        raise UsageError(f"expected a folder of transformers, '{model}' is none")
     if not is_pretrained(model):
         raise UsageError(f"expected a folder of transformers or a hub id, got the backbone '{model}' without weights")
     return model

@@ -121,6 +121,8 @@ def test_what_is_no_whole_model_is_refused(sample_data, store, tmp_path) -> None
     model.save_pretrained(tmp_path / "attached")
     with pytest.raises(UsageError, match="without weights"):
         suite.evaluate("small-causal", "logicnlg", results=tmp_path)
+    with pytest.raises(UsageError, match="expected a folder"):
+        suite.evaluate(tmp_path / "missing", "logicnlg", results=tmp_path)
     with pytest.raises(UsageError, match="method="):
         suite.evaluate(str(store / ".model"), "logicnlg", method="mle", results=tmp_path)
 
