@@ -91,29 +91,6 @@ class DamagedError(StoreError):
         self.path, self.why, self.todo = path, why, todo
 
 
-OTHER_NAMES = {
-    "bf16": "bf16-mixed",
-    "ce": "mle",
-    "crossentropy": "mle",
-    "dev": "valid",
-    "float16": "16-mixed",
-    "float32": "32-true",
-    "fp16": "16-mixed",
-    "fp32": "32-true",
-    "half": "16-mixed",
-    "learningrate": "lr",
-    "md": "markdown",
-    "nll": "mle",
-    "tex": "latex",
-    "topp": "nucleus",
-    "validation": "valid",
-    "wd": "weight_decay",
-    "xe": "mle",
-    "xent": "mle",
-}
-"""What the field also calls a thing, in the letters that `nearest` compares."""
-
-
 def each_once(errors: Iterable[tuple[str, BenchError]]) -> list[str]:
     """Return a line for each different message: the first place that has it, and how many more do.
 
@@ -139,20 +116,14 @@ def each_once(errors: Iterable[tuple[str, BenchError]]) -> list[str]:
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the known name that one was meant for, whatever its case and its `-` or `_`; None when none is near.
 
-    >>> nearest("MLE", ["mle", "trime"]), nearest("top-p", ["greedy", "topk", "nucleus"]), nearest("x", ["mle"])
-    ('mle', 'nucleus', None)
+    >>> nearest("MLE", ["mle", "trime"]), nearest("top-k", ["greedy", "topk"]), nearest("x", ["mle"])
+    ('mle', 'topk', None)
     """
     known: dict[str, str] = {}
     for each in sorted(names):
         known.setdefault(_letters(each), each)
-    meant = _letters(name)
-    other = OTHER_NAMES.get(meant)
-    if other is not None and meant not in known and _letters(other) in known:
-        return known[_letters(other)]
-    near = difflib.get_close_matches(meant, known, n=1)
-    if near:
-        return known[near[0]]
-    return None
+    near = difflib.get_close_matches(_letters(name), known, n=1)
+    return known[near[0]] if near else None
 
 
 def _letters(name: str) -> str:

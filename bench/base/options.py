@@ -13,7 +13,7 @@ import operator
 import reprlib
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
@@ -27,9 +27,6 @@ R = TypeVar("R")
 
 CrossFieldCheck = Callable[[Mapping[str, Any]], None]
 """Takes every option with its value; raises UsageError where two of them contradict each other."""
-
-Suggest = Callable[[str, Iterable[str]], str]
-"""Returns the end of a message about an unknown name, given the known ones: `; did you mean 'lr'?`."""
 
 UNIONS = (Union, types.UnionType)
 SEQUENCES = (list, tuple, Sequence)
@@ -144,12 +141,7 @@ def is_omitted_by_default(annotation: Any) -> bool:
 
 
 def read_options(
-    make: Callable[..., Any],
-    values: Mapping[str, Any],
-    where: str,
-    suggest: Suggest = did_you_mean,
-    *,
-    only_known: bool = False,
+    make: Callable[..., Any], values: Mapping[str, Any], where: str, *, only_known: bool = False
 ) -> dict[str, Any]:
     """Return every option of a class or factory with its value, for its constructor, for keys and for records.
 
@@ -160,7 +152,6 @@ def read_options(
         make: the class or factory; its attribute `check_options`, if any, is its cross-field validator.
         values: by name; where a name is missing, the default holds.
         where: whose options they are, for messages: `method 'histalign'`, or `trainer.` with a dot, or nothing.
-        suggest: finds what an unknown name may have meant.
         only_known: ignore values that it has no option for, instead of refusing them.
 
     Raises:
@@ -180,7 +171,7 @@ def read_options(
     try:
         read = _schema(make).validate_python({**defaults, **values})
     except ValidationError as error:
-        raise UsageError(_message(error, list(options), where, suggest)) from None
+        raise UsageError(_message(error, list(options), where)) from None
     check: CrossFieldCheck | None = getattr(make, "check_options", None)
     if check is not None:
         check(read)
@@ -317,7 +308,7 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() in NONE_WORDS else value
 
 
-def _message(error: ValidationError, known: Sequence[str], where: str, suggest: Suggest) -> str:
+def _message(error: ValidationError, known: Sequence[str], where: str) -> str:
     """Return the first problem as one line: the option, what was expected, what came, and the nearest known name."""
     problems = error.errors(include_url=False)
     problem = next((each for each in problems if each["type"] == "extra_forbidden"), problems[0])
@@ -325,7 +316,8 @@ def _message(error: ValidationError, known: Sequence[str], where: str, suggest: 
     of_section = where.endswith(".") or not where
     option = f"{where}{name}" if of_section else f"{where} option '{name}'"
     if kind == "extra_forbidden":
-        return (f"no option '{option}'" if of_section else f"{where} has no option '{name}'") + suggest(name, known)
+        unknown = f"no option '{option}'" if of_section else f"{where} has no option '{name}'"
+        return f"{unknown}{did_you_mean(name, known)}"
     if kind == "missing":
         return f"{where} needs the option '{name}'"
     if kind == "choice":

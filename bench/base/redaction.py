@@ -2,9 +2,8 @@
 
 A secret is the value of an environment variable whose name ends in TOKEN, KEY, SECRET or PASSWORD, such as `HF_TOKEN`
 and `WANDB_API_KEY`. Stdout and stderr stand behind a guard that puts `***` in its place; records and
-logs are passed through `redacted`. Predictions and other stored files that contain a secret are refused instead of
-changed, since scores are computed from them. `printable` and `one_line` remove control characters from text that
-models, users or other systems wrote.
+logs are passed through `redacted`, and a run with a secret among its settings is refused. `printable` and `one_line`
+remove control characters from text that models, users or other systems wrote.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bench.errors import StoreError
-
-__all__ = ["BLANK", "guard_process", "guarded", "one_line", "printable", "redacted", "refuse_secrets", "secret_in"]
+__all__ = ["BLANK", "guard_process", "guarded", "one_line", "printable", "redacted", "secret_in"]
 
 BLANK = "***"
 SHORTEST = 8
@@ -86,23 +83,9 @@ def _replaced(content: Any, found: list[tuple[str, str]]) -> Any:
     return content
 
 
-def secret_in(content: bytes | str) -> str:
-    """Return the name of the variable whose secret stands in a content, or nothing."""
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    return next((name for value, name in secrets() if value.encode("utf-8", "surrogatepass") in data), "")
-
-
-def refuse_secrets(content: bytes | str, where: str) -> None:
-    """Do nothing where a content may be stored.
-
-    Raises:
-        StoreError: it holds a secret; `where` names the content in the message.
-    """
-    if name := secret_in(content):
-        raise StoreError(
-            f"{where} holds the value of the environment variable '{name}', so it is not stored; take it out of the "
-            f"data, or unset '{name}' if its value is no secret"
-        )
+def secret_in(text: str) -> str:
+    """Return the name of the variable whose secret a text contains, or nothing."""
+    return next((name for value, name in secrets() if value in text), "")
 
 
 class _Guard:

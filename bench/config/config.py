@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, options_of, read_options
-from bench.base.registry import Entry, Resolved
+from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, read_options
+from bench.base.registry import Resolved
 from bench.decodings.core.decoding import Decoding
-from bench.errors import UsageError, did_you_mean, nearest
-from bench.models import METHODS
-from bench.models.backbones import BACKBONES
-from bench.tasks import TASKS
+from bench.errors import UsageError, did_you_mean
 
 PAPER = "paper"
 Preset = Literal["small", "mid", "paper"]
@@ -264,14 +261,10 @@ def override(key: str, value: Any) -> Override:
     scope, _, dotted = key.rpartition(":")
     dotted = ALIASES.get(dotted, dotted)
     section, _, name = dotted.partition(".")
-    if not name and section in TABLES:
-        raise UsageError(f"'{key}' is not section.name; --{section} names one, {section}.* are its options")
     if not name:
-        raise UsageError(f"'{key}' is not section.name{suggestion(section)}")
+        raise UsageError(f"'{key}' is not section.name; sections are {', '.join(SECTIONS)}")
     if section not in SECTIONS:
-        near = nearest(section, SECTIONS)
-        meant = f"; did you mean '{near}.{name}'?" if near else suggestion(name)
-        raise UsageError(f"no section '{section}' in '{key}'{meant}")
+        raise UsageError(f"no section '{section}' in '{key}'{did_you_mean(section, SECTIONS)}")
     if scope and section == "execution":
         raise UsageError(f"execution settings hold for the whole run, not for '{scope}' alone: say {dotted}")
     return Override(scope or None, section, name, value)
@@ -356,14 +349,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read the configuration '{path}': {reason}") from error
     if not isinstance(content, dict):
         raise UsageError(f"'{path}' should hold 'name: value' lines, not {type(content).__name__}")
-
-    def suggest(name: str, known: Iterable[str]) -> str:
-        if any(name in owners_of(section) for section in CONFIGS):
-            return f"; settings of a run are written under 'set'{suggestion(name)}"
-        return did_you_mean(name, known)
-
     given = {name: value for name, value in content.items() if value != ""}
-    read = read_options(config_file, given, f"'{path}'", suggest)
+    read = read_options(config_file, given, f"'{path}'")
     sets = read["set"] or {}
     if not isinstance(sets, dict) or not all(isinstance(value, str) for value in sets.values()):
         raise UsageError(f"'set' in '{path}' should hold 'section.name: value' lines")
@@ -388,52 +375,4 @@ def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
     Raises:
         UsageError: for an unknown name, a value of another type or one out of range.
     """
-
-    def suggest(name: str, known: Iterable[str]) -> str:
-        return suggestion(name, what, list(known))
-
-    return kind(**read_options(kind, values, f"{what}.", suggest))
-
-
-# Suggestions, for messages only: every class is imported -------------------------------------------------------------
-
-CONFIGS = {"trainer": TrainerConfig, "evaluation": EvaluationConfig, "execution": ExecutionConfig}
-"""Sections with settings of the run itself."""
-TABLES: Mapping[str, Mapping[str, Entry]] = {"task": TASKS, "method": METHODS, "backbone": BACKBONES}
-"""Sections whose options depend on a name."""
-
-
-def suggestion(name: str, section: str = "", known: Collection[str] = ()) -> str:
-    """Return the end of a message about an unknown option: which one was meant, or which there are.
-
-    Args:
-        name: as typed, without its section.
-        section: that it was typed with.
-        known: the options of this section.
-    """
-    places: dict[str, list[str]] = {}
-    for each in SECTIONS:
-        for option, owners in owners_of(each).items():
-            places.setdefault(option, []).append(f"'{each}.{option}'{' of ' if owners else ''}{', '.join(owners)}")
-    meant = name if name in places else nearest(name, known) or nearest(name, places)
-    if meant is not None and meant in known:
-        return f"; did you mean '{section}.{meant}'?"
-    if meant is not None:
-        return f"; did you mean {' or '.join(places[meant])}?"
-    if known:
-        return f"; there are: {', '.join(f'{section}.{each}' for each in known)}"
-    return f"; sections are {', '.join(SECTIONS)}"
-
-
-def owners_of(section: str) -> dict[str, list[str]]:
-    """Return each option of a section, with the built-in tasks, methods or backbones that have it.
-
-    Nothing has to be named for the settings of the run itself.
-    """
-    if section in CONFIGS:
-        return {name: [] for name in options_of(CONFIGS[section])}
-    owners: dict[str, list[str]] = {}
-    for owner, entry in TABLES[section].items():
-        for name in options_of(entry.load()):
-            owners.setdefault(name, []).append(owner)
-    return owners
+    return kind(**read_options(kind, values, f"{what}."))

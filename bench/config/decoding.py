@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bench.base.registry import find, installed
-from bench.decodings import DECODINGS, SYNONYMS
+from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
 from bench.decodings.core.settings import REQUIRED, Setting
 from bench.errors import UsageError, did_you_mean
@@ -90,7 +90,7 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
     if target in DECODINGS:
         return DECODINGS[target].load(), None
     if ":" not in target and target not in installed("decoding", DECODINGS):
-        raise UsageError(f"there is no decoding '{target}'{_suggestion(target)}")
+        raise UsageError(f"there is no decoding '{target}'{did_you_mean(target, DECODINGS)}")
     loaded = find(target, DECODINGS, "decoding", check=check_decoding)
     asked, place = loaded.asked, loaded.asked.rpartition(":")[0]
     if any(sign in place for sign in SIGNS):  # a folder above the file has one: workers start in the same place
@@ -106,16 +106,6 @@ def check_decoding(asked: str, value: Any) -> None:
     """
     if not (inspect.isclass(value) and issubclass(value, Decoding)):
         raise UsageError(f"'{asked}' is not a subclass of bench.decodings.core.decoding.Decoding")
-
-
-def _suggestion(name: str) -> str:
-    """Return a suggestion: the same name in another spelling, a synonym, or the nearest name."""
-    plain = "".join(letter for letter in name.lower() if letter.isalnum())
-    ours = {known.replace("_", ""): known for known in DECODINGS}
-    meant = ours.get(plain) or SYNONYMS.get(plain)
-    if meant is not None:
-        return f"; did you mean '{meant}'?"
-    return did_you_mean(name, DECODINGS)
 
 
 def _value(kind: type[Decoding], sign: str, value: str) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from bench.config.config import (
     TrainerConfig,
     override,
     section_values,
-    suggestion,
     typed,
 )
 from bench.config.decoding import parse
@@ -387,8 +386,7 @@ def check_overrides(
         options = set().union(*meant)
         if item.name not in options:
             raise UsageError(
-                f"no {item.section} in this run has the option '{item.name}'"
-                f"{suggestion(item.name, item.section, options)}"
+                f"no {item.section} in this run has the option '{item.name}'{did_you_mean(item.name, options)}"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.base.registry import Entry
 
-__all__ = ["DECODINGS", "SYNONYMS"]
+__all__ = ["DECODINGS"]
 
 DECODINGS = {
     "greedy": Entry("bench.decodings.searches:Greedy", "the most probable token, again and again"),
@@ -38,23 +38,3 @@ DECODINGS = {
     ),
 }
 """Name -> entry; `--decode` takes these, `module:Name` and `file.py:Name`."""
-
-SYNONYMS = {
-    "topp": "nucleus",
-    "top": "topk",
-    "sampling": "sample",
-    "ancestral": "sample",
-    "random": "sample",
-    "typicalp": "typical",
-    "locallytypical": "typical",
-    "etacutoff": "eta",
-    "etasampling": "eta",
-    "beamsearch": "beam",
-    "numbeams": "beam",
-    "greedysearch": "greedy",
-    "argmax": "greedy",
-    "contrastive": "contrastive_search",
-    "simctg": "contrastive_search",
-    "penaltyalpha": "contrastive_search",
-}
-"""Other words for our decodings, without capitals, `-` and `_`: what is suggested when one of them is typed."""

@@ -1,4 +1,4 @@
-"""Preload: what the fork server does so that its children need not: it imports, and looks up what is installed.
+"""Preload: what the fork server does so that its children need not: it imports, and asks git for the commit.
 
 Nothing here may start a thread or a device.
 """
@@ -13,7 +13,6 @@ import bench.cells.run
 import bench.cells.work
 import bench.generation.generation
 import bench.launch.child  # noqa: F401
-from bench.store.provenance import code_state, installed_hash
+from bench.store.provenance import code_state
 
 code_state()
-installed_hash()

@@ -62,7 +62,6 @@ def environment() -> dict[str, Any]:
             facts[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             facts[name] = None
-    facts["packages_sha256"] = installed_hash()
     torch = sys.modules.get("torch")
     if torch is not None:
         facts["threads"] = torch.get_num_threads()
@@ -76,31 +75,13 @@ def environment() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def installed_hash() -> str:
-    """Return a hash of every installed distribution and its version."""
-    about = [found.metadata for found in importlib.metadata.distributions()]  # read from a file each time it is asked
-    names = sorted(f"{metadata['Name']}=={metadata['Version']}" for metadata in about)
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=1)
 def code_state() -> dict[str, Any]:
-    """Return the commit and whether the tree differs from it; a hash of the package's files where there is no git."""
+    """Return the commit of a checkout and whether its files differ from it; without git the commit is None."""
     root = PACKAGE.parent
     commit = _git(root, "rev-parse", "HEAD")
-    if commit and (root / "pyproject.toml").exists():
-        diff_sha256 = None
-        if changed := _git(root, "diff", "HEAD"):
-            diff_sha256 = hashlib.sha256(changed.encode()).hexdigest()[:16]
-        return {
-            "commit": commit,
-            "dirty": bool(_git(root, "status", "--porcelain")),
-            "diff_sha256": diff_sha256,
-        }
-    digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return {"commit": None, "files_sha256": digest.hexdigest()[:16]}
+    if not commit or not (root / "pyproject.toml").exists():
+        return {"commit": None}
+    return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
 
 
 def _git(root: Path, *arguments: str) -> str | None:

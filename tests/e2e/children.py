@@ -37,7 +37,7 @@ import bench.metrics.overlap.table_bleu
 import bench.training.training
 from bench.cli import main
 from bench.launch import processes, signals
-from bench.store.provenance import code_state, installed_hash
+from bench.store.provenance import code_state
 from bench.store.store import CellFolder
 from tests.disk import wait_for_no_disk
 from tests.e2e.methods import sleep
@@ -48,7 +48,6 @@ CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload([__name__])
 
 code_state()  # of the checkout, by git; children have it from here
-installed_hash()
 wait_for_no_disk()
 have_one_core()
 

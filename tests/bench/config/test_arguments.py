@@ -33,7 +33,6 @@ from bench.errors import UsageError
         ({"preset": "smal"}, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
         ({"micro_batch": "auto", "sets": ("execution.accumulate=2",)}, "--micro-batch auto decides how many micro-"),
         ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'execution.accumulate'?"),
-        ({"sets": ("execution.lr=2",)}, "no option 'execution.lr'; did you mean 'trainer.lr'?"),
         ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
         ({"sets": ("execution.deterministic=maybe",)}, "execution.deterministic is true or false, not 'maybe'"),
         ({"sets": ("mle:execution.workers=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),

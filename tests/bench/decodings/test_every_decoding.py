@@ -83,8 +83,6 @@ def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() ->
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("topp=0.9", "did you mean 'nucleus'?"),
-        ("sampling", "did you mean 'sample'?"),
         ("mirostat", "mirostat needs a value, for example mirostat=3"),
         ("min_p=1.5", "p is a number above 0 and of at most 1, not '1.5'"),
         ("mirostat=3+version=3", "version is a whole number of at least 1 and of at most 2, not '3'"),

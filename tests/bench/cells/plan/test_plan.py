@@ -115,7 +115,6 @@ def test_what_does_not_fit_is_skipped_once_with_its_reason(own, text, reason):
         ({"preset": "smal"}, UsageError, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
         ({"backbone": "small-casual"}, UsageError, "no backbone 'small-casual'; did you mean 'small-causal'?"),
         ({"decode": "greedi"}, UsageError, "there is no decoding 'greedi'; did you mean 'greedy'?"),
-        ({"decode": "topp=0.9"}, UsageError, "there is no decoding 'topp'; did you mean 'nucleus'?"),
         ({"data_dir": "/no/such/folder"}, MissingError, "--data-dir names '/no/such/folder', which is no folder"),
         ({"sets": ("trainer.batch_size=4", "execution.accumulate=3"), "devices": 2}, UsageError,
          "trainer.batch_size=4 of ambiguous_template has fewer rows than --devices 2 x execution.accumulate=3 micro-"),
