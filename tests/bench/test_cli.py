@@ -290,7 +290,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         ([*RUN, "--method", "bench.base.keys:key_of"], 2, "'bench.base.keys:key_of' is not a subclass of"),
         ([*RUN, "--backbone", "smal-causal"], 2, "no backbone 'smal-causal'; did you mean 'small-causal'?"),
         ([*RUN, "--seeds", "1,x"], 2, "seeds is a whole number, not 'x'"),
-        ([*RUN, "--set", "trainer.stesp=1"], 2, "no option 'trainer.stesp'; did you mean 'trainer.steps'?"),
+        ([*RUN, "--set", "trainer.stesp=1"], 2, "no option 'trainer.stesp'; did you mean 'steps'?"),
         ([*RUN, "--set", "trainer.steps"], 2, "--set takes section.name=value, not 'trainer.steps'"),
         ([*RUN, "--set", "trainer.lr=nan"], 2, "trainer.lr is a finite number, not 'nan'"),
         ([*RUN, "--set", "task.splti=clean"], 2, "no task in this run has the option 'splti'; did you mean 'split'?"),

@@ -216,7 +216,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
         (("histaling",), "did you mean 'histalign'"),
         (("f2softmax/table11",), "bench samples f2softmax/table11 shows ours"),
         (("histalign/table1", "--seeds", "x"), "seeds is a whole number"),
-        (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'trainer.steps'"),
+        (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'steps'"),
     ],
 )
 def test_a_wrong_word_is_one_clear_line(bench, tmp_path, arguments, said):

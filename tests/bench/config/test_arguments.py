@@ -32,7 +32,7 @@ from bench.errors import UsageError
         ({"jobs": 0}, "jobs is at least 1, not 0"),
         ({"preset": "smal"}, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
         ({"micro_batch": "auto", "sets": ("execution.accumulate=2",)}, "--micro-batch auto decides how many micro-"),
-        ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'execution.accumulate'?"),
+        ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'accumulate'?"),
         ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
         ({"sets": ("execution.deterministic=maybe",)}, "execution.deterministic is true or false, not 'maybe'"),
         ({"sets": ("mle:execution.workers=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),

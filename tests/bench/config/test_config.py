@@ -80,7 +80,7 @@ def test_typed_reads_every_field_of_a_default_back_from_text():
 @pytest.mark.parametrize(
     ("kind", "values", "says"),
     [
-        (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'it.steps'?"),
+        (TrainerConfig, {"stepz": 1}, "no option 'it.stepz'; did you mean 'steps'?"),
         (TrainerConfig, {"xyzzy": 1}, "no option 'it.xyzzy'; there are: batch_size, clip, "),
         (TrainerConfig, {"schedule": "Linear"}, "it.schedule is one of linear, constant, steps, not 'Linear'; did you"),
         (TrainerConfig, {"lr": "-1"}, "it.lr is at least 0, not -1"),
