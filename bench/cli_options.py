@@ -22,12 +22,10 @@ TASK, METHOD = -3, -2
 # Adding options ----------------------------------------------------------------------------------------------------
 
 
-def rows_options(parser: argparse.ArgumentParser) -> None:
-    """Add the runs whose predictions are read, and where their data is."""
+def cells_option(parser: argparse.ArgumentParser) -> None:
+    """Add the folders of runs."""
     folders = "runs, folders above them or snapshots; default 'results'"
     parser.add_argument("cells", nargs="*", metavar="FOLDER", help=folders)
-    data_options(parser)
-    json_option(parser)
 
 
 def data_options(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +88,7 @@ def data_dir_of(given: argparse.Namespace) -> Path | None:
 
 
 def cell_folders(given: argparse.Namespace) -> list[Path]:
-    """Return the folders that `rows_options` names."""
+    """Return the folders that `cells_option` names."""
     return [Path(folder) for folder in given.cells] or [Path("results")]
 
 

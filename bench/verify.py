@@ -1,8 +1,7 @@
-"""Verification of a store: values from sufficient statistics, keys from records, and leaks of test rows.
+"""Verification of a store: values from sufficient statistics, keys from records, checkpoints from their hashes.
 
 A key is the hash of everything that decides a result. A record holds all of that, the hashes of the data included. So a
-key is computed again from the record alone, without data and without a model. A leak is a row of a test or validation
-split that the training split has too.
+key is computed again from the record alone, without data and without a model.
 """
 
 from __future__ import annotations
@@ -19,18 +18,15 @@ from bench.base.keys import key_of
 from bench.cells.cell import key_of_training, pretrained_weights
 from bench.cells.completion import has_only_numbers
 from bench.cells.required import VERSION
-from bench.cells.score import Tasks
-from bench.errors import BenchError, DamagedError, DataError
+from bench.errors import BenchError, DamagedError
 from bench.metrics.sums import Sums, value_of
 from bench.store.export import WITHOUT_SUMS
 from bench.store.fields import is_imported
 from bench.store.former import former_folder
 from bench.store.store import CellFolder, StoredRows, damaged_checkpoint
 from bench.tasks import find_task
-from bench.tasks.core.example import Example
-from bench.tasks.core.task import Task
 
-__all__ = ["Verification", "leaks", "trained_keys", "verify"]
+__all__ = ["Verification", "trained_keys", "verify"]
 
 Record = Mapping[str, Any]
 
@@ -127,59 +123,6 @@ def predictions_key(header: Record) -> str:
     return key_of({**settings, **decides})
 
 
-# Leaks ---------------------------------------------------------------------------------------------------------------
-
-OFFICIAL = "official"
-"""Status of a split that its publisher gave out."""
-CERTAIN_SHARE, NOTED_SHARE = 0.10, 0.01
-"""Shares of the rows of a split above which a finding is certain, or is noted."""
-MIN_SHARED = 2
-"""Least number of shared rows in a finding."""
-
-
-@dataclass(frozen=True)
-class Leak:
-    """A finding about the data of a task.
-
-    Args:
-        text: split, number of rows, and where they were found.
-        is_certain: whether it makes numbers wrong. In an official split it does not: published numbers have it, too.
-    """
-
-    text: str
-    is_certain: bool
-
-
-def leaks(task: Task, splits: Iterable[str]) -> Iterator[Leak]:
-    """Yield findings about rows of some splits in the training split, and about test rows in the validation split.
-
-    Args:
-        task: with its data.
-        splits: names of the splits that runs were evaluated on.
-    """
-    compared = {"valid": {"train": "training"}, "test": {"train": "training", "valid": "validation"}}
-    for name in splits:
-        rows, status = task.split(name).examples, task.split(name).status
-        for other, where in compared.get(name, {}).items():
-            n = n_shared(task, rows, task.split(other).examples)
-            if n >= MIN_SHARED and n > NOTED_SHARE * len(rows):
-                is_certain = n > CERTAIN_SHARE * len(rows) and status != OFFICIAL
-                text = f"{task.name}, {name} split: {n} of {len(rows)} rows are in the {where} split, too"
-                yield Leak(text, is_certain)
-
-
-def n_shared(task: Task, rows: Sequence[Example], others: Sequence[Example]) -> int:
-    """Return how many rows another split has, too; case and white space do not count."""
-    known = {content_of(task, row) for row in others}
-    return sum(content_of(task, row) in known for row in rows)
-
-
-def content_of(task: Task, row: Example) -> tuple[str, str]:
-    """Return source and target of a row in lower case with single spaces."""
-    source, target = (" ".join(text.lower().split()) for text in (task.plain_source(row), row.target))
-    return source, target
-
-
 # Values --------------------------------------------------------------------------------------------------------------
 
 TOLERANCE = 1e-12
@@ -188,16 +131,15 @@ TOLERANCE = 1e-12
 
 @dataclass
 class Verification:
-    """The findings about values, keys, files and data.
+    """The findings about values, keys and files.
 
     Args:
         equal: number of values that equal those of their sufficient statistics to `TOLERANCE`.
         without: number of values without sufficient statistics, by family and column; `human <name>` for those of
             people's texts.
-        differences: one line for each difference of a value, key, file or data.
-        not_checked: reasons why a part could not be checked, such as missing data, by run and part.
+        differences: one line for each difference of a value, key or file.
+        not_checked: reasons why a key could not be computed, such as a missing model, by run.
         keys: number of runs whose records have the keys that they are stored under.
-        notes: findings about data that may have a good reason.
     """
 
     equal: int = 0
@@ -205,7 +147,6 @@ class Verification:
     differences: list[str] = field(default_factory=list)
     not_checked: dict[str, BenchError] = field(default_factory=dict)
     keys: int = 0
-    notes: list[str] = field(default_factory=list)
 
     def check_scores(self, folder: CellFolder, rows: Sequence[StoredRows]) -> None:
         """Compute every stored value of a run again from its sufficient statistics.
@@ -252,34 +193,19 @@ def is_near(value: float | None, now: float | None) -> bool:
 # All of a store ------------------------------------------------------------------------------------------------------
 
 
-Evaluated = dict[int, tuple[Task, set[str]]]
-"""Tasks by their identity, each with the splits that runs were evaluated on."""
-
-
-def verify(folders: Iterable[CellFolder], tasks: Tasks) -> Verification:
-    """Verify trained runs: values and keys of all; checkpoints and data where there are predictions.
-
-    Args:
-        folders: of the runs.
-        tasks: find the data that the runs were made with.
-    """
-    found, data = Verification(), Evaluated()
+def verify(folders: Iterable[CellFolder]) -> Verification:
+    """Verify the keys, the values and the checkpoints of trained runs."""
+    found = Verification()
     for folder in folders:
         try:
-            _verify_run(folder, tasks, found, data)
+            _verify_run(folder, found)
         except DamagedError as error:
             found.differences.append(str(error))
-    for task, splits in data.values():
-        try:
-            for leak in leaks(task, sorted(splits)):
-                (found.differences if leak.is_certain else found.notes).append(leak.text)
-        except BenchError as error:
-            found.not_checked[f"{task.name} · leaks"] = error
     return found
 
 
-def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: Evaluated) -> None:
-    """Verify the keys, the values and the checkpoint of one run; remember its data.
+def _verify_run(folder: CellFolder, found: Verification) -> None:
+    """Verify one run.
 
     Raises:
         DamagedError: a file cannot be read.
@@ -297,17 +223,5 @@ def _verify_run(folder: CellFolder, tasks: Tasks, found: Verification, data: Eva
     except BenchError as error:
         found.not_checked[f"{folder.path} · key"] = error
     found.check_scores(folder, rows)
-    if folder.files.is_snapshot or has_only_numbers(folder):
-        return
-    if damaged := damaged_checkpoint(folder):
+    if not folder.files.is_snapshot and not has_only_numbers(folder) and (damaged := damaged_checkpoint(folder)):
         found.differences.append(str(damaged))
-    if not is_imported(record):
-        try:
-            for stored in rows:
-                task = tasks.of(record, stored, folder)
-                there, here = record["data"]["train"]["sha256"], task.manifest("train").sha256
-                if there != here:
-                    raise DataError(f"{task.name}: the run was trained on rows {there[:12]}, here are rows {here[:12]}")
-                data.setdefault(id(task), (task, set()))[1].add(stored.content["split"])
-        except BenchError as error:
-            found.not_checked[f"{folder.path} · leaks"] = error

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from bench.base.registry import expand, split_names
-from bench.cli_options import cell_folders, rows_options, tasks_of
+from bench.cli_options import cell_folders, cells_option, data_options, json_option, tasks_of
 from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric, metrics_of
 from bench.store.records import read_rows
@@ -16,7 +16,9 @@ from bench.store.records import read_rows
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench score`."""
-    rows_options(parser)
+    cells_option(parser)
+    data_options(parser)
+    json_option(parser)
     parser.add_argument(
         "--metrics",
         action="append",

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from bench.base.redaction import one_line
 from bench.cli_options import (
     cell_folders,
+    cells_option,
     json_option,
     results_option,
-    rows_options,
     say_damaged,
     store_options,
     task_names,
-    tasks_of,
 )
 from bench.errors import MissingError, StoreError, each_once
 from bench.store.files import run_folders
@@ -34,11 +33,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of each action of `bench store`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     store_options(actions.add_parser("status", help="the state of every run", allow_abbrev=False))
-    rows_options(
-        actions.add_parser(
-            "verify", help="compute values and keys again, and look for leaks of test rows", allow_abbrev=False
-        )
-    )
+    check = actions.add_parser("verify", help="compute values and keys again", allow_abbrev=False)
+    cells_option(check)
+    json_option(check)
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
@@ -171,17 +168,17 @@ def export_run(given: argparse.Namespace) -> int:
 
 
 def verify_runs(given: argparse.Namespace) -> int:
-    """Compute values and keys again, and look for leaks.
+    """Compute values and keys again.
 
     Returns:
         0 if all is as stored, 1 if something differs; if nothing differs, the code of what could not be checked: 3 for
-        missing data or a missing model.
+        a missing model.
     """
     from bench.cells.score import cells_of
     from bench.commands.score import exit_code
     from bench.verify import verify
 
-    found = verify(cells_of(cell_folders(given)), tasks_of(given))
+    found = verify(cells_of(cell_folders(given)))
     if given.json:
         not_checked = [f"{place}: {error}" for place, error in found.not_checked.items()]
         content = {**vars(found), "not_checked": not_checked}
@@ -196,7 +193,6 @@ def verify_runs(given: argparse.Namespace) -> int:
 def verification_lines(found: Verification) -> Iterator[str]:
     """Yield the differences, what could not be checked, and the numbers of checked values and keys."""
     yield from found.differences
-    yield from (f"note: {note}" for note in found.notes)
     yield from (f"not checked: {line}" for line in each_once(found.not_checked.items()))
     if found.equal:
         yield f"{found.equal} values equal those of their sufficient statistics"

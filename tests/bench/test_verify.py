@@ -1,4 +1,4 @@
-"""`bench store verify`: an honest store is right; a flipped value, a changed setting and a leaked row are found."""
+"""`bench store verify`: an honest store is right; a flipped value, a changed setting and other weights are found."""
 
 from __future__ import annotations
 
@@ -11,29 +11,16 @@ from typing import Any
 import pytest
 
 from bench.base.keys import canonical, sha256
-from bench.cells.splits import opened
-from bench.config.config import Override
+from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
-from bench.tasks.pairs import Pairs
-from bench.verify import leaks
+from bench.verify import Verification
 from tests.conftest import Ended
+from tests.leaderboards.handmade import scored, trained
 
 Content = dict[str, Any]
-WORDS = (
-    "river",
-    "stone",
-    "cloud",
-    "garden",
-    "winter",
-    "music",
-    "paper",
-    "silver",
-    "market",
-    "window",
-    "engine",
-    "forest",
-)
-ROWS = {"train": 60, "valid": 30, "test": 30}
+BOARDS = Path(__file__).parents[2] / "leaderboards" / "runs"
+ROWS = 4
+FRACTIONS = Sums(mean(), [[0.1 * row, 1] for row in range(ROWS)])
 
 
 def edit_record(path: Path, change: Callable[[Content], object]) -> None:
@@ -52,7 +39,7 @@ def verified(bench: Callable[..., Ended], *words: str) -> tuple[int, dict[str, A
 
 def test_an_honest_store_is_right(bench: Callable[..., Ended], tiny_store: Path) -> None:
     code, found = verified(bench, str(tiny_store))
-    assert (code, found["differences"], found["notes"], found["not_checked"]) == (0, [], [], [])
+    assert (code, found["differences"], found["not_checked"]) == (0, [], [])
     assert (found["equal"] > 10, found["keys"]) == (True, 1)
 
 
@@ -121,68 +108,46 @@ def test_a_run_in_another_folder_and_a_damaged_checkpoint_are_found(
     assert "it does not have the hash it was stored with" in weights
 
 
-# Leaks ------------------------------------------------------------------------------------------------------------
+# Values -----------------------------------------------------------------------------------------------------------
 
 
-def sentence(number: int) -> str:
-    """Nine different words that no other number below 500 has all of."""
-    return " ".join(f"{WORDS[(number // 7**place + place) % 12]}{number * 31 % 97}{place}" for place in range(9))
+def check_of(root: Path, value: float | None, column: str = "bleu-1") -> Verification:
+    """The check of a run with one value and the statistics of BLEU-1, over four rows."""
+    cell = scored(trained(root), {column: value}, ids=list(map(str, range(ROWS))), items={"bleu-1": FRACTIONS})
+    check = Verification()
+    check.check_scores(cell, [])
+    return check
 
 
-def rows_of(first: int, n: int) -> list[tuple[str, str]]:
-    return [(sentence(number), f"answer {number} is {number % 9} here") for number in range(first, first + n)]
+@pytest.mark.parametrize("name", ["grid", "first-screen"])
+def test_every_value_of_our_snapshots_is_what_its_sums_come_to(name: str) -> None:
+    check = Verification()
+    for cell in Store(BOARDS / name).cells():
+        check.check_scores(cell, [])
+    assert check.differences == []
+    assert check.equal > 0
 
 
-def table(folder: Path, splits: dict[str, list[tuple[str, str]]]) -> Pairs:
-    """A task of the user's own with these rows."""
-    folder.mkdir(parents=True)
-    for name, rows in splits.items():
-        lines = [json.dumps({"source": source, "target": target}) for source, target in rows]
-        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
-    task = opened(Pairs, [Override(None, "task", "path", str(folder))], None, fetch=False)
-    assert isinstance(task, Pairs)
-    return task
+@pytest.mark.parametrize(("change", "differs"), [(1, False), (1 + 1e-14, False), (1 + 1e-11, True), (None, True)])
+def test_a_value_differs_by_more_than_rounding(tmp_path: Path, change: float | None, differs: bool) -> None:
+    check = check_of(tmp_path, None if change is None else FRACTIONS.value * change)
+    assert (check.equal, len(check.differences)) == (1 - differs, differs)
+    assert all("x: bleu-1: value stored" in line for line in check.differences)
 
 
-@pytest.fixture
-def splits() -> dict[str, list[tuple[str, str]]]:
-    return {"train": rows_of(0, 60), "valid": rows_of(100, 30), "test": rows_of(200, 30)}
+def test_sums_without_a_value_and_values_without_sums_are_named(tmp_path: Path) -> None:
+    check = check_of(tmp_path, 1.0, "kld")
+    assert (check.equal, check.without) == (0, {"x": {"kld": 1}})
+    (line,) = check.differences
+    assert line.endswith(" · x: bleu-1: has statistics and no stored value")
 
 
-def found_in(folder: Path, splits: dict[str, list[tuple[str, str]]]) -> list[tuple[str, bool]]:
-    return [(leak.text, leak.is_certain) for leak in leaks(table(folder, splits), ["test", "valid"])]
-
-
-def test_honest_splits_have_no_leak(tmp_path: Path, splits: dict[str, list[tuple[str, str]]]) -> None:
-    assert found_in(tmp_path / "pairs", splits) == []
-
-
-def test_test_rows_in_the_training_split_are_found(tmp_path: Path, splits: dict[str, list[tuple[str, str]]]) -> None:
-    splits["train"] += [(source.upper(), f" {target} ") for source, target in splits["test"][:6]]
-    assert ("pairs, test split: 6 of 30 rows are in the training split, too", True) in found_in(tmp_path / "p", splits)
-
-
-def test_a_few_of_them_are_a_note(tmp_path: Path, splits: dict[str, list[tuple[str, str]]]) -> None:
-    splits["train"] += splits["test"][:2]
-    assert found_in(tmp_path / "p", splits) == [
-        ("pairs, test split: 2 of 30 rows are in the training split, too", False)
-    ]
-
-
-def test_the_command_looks_for_leaks_where_data_is(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    rows = {"train": rows_of(0, 60), "valid": rows_of(100, 30), "test": rows_of(30, 30)}
-    table(tmp_path / "pairs", rows)
-    data = ("--set", f"task.path={tmp_path / 'pairs'}")
-    run = bench("run", "--task", "pairs", "--method", "lead", "--quiet", *data, "--results", str(tmp_path / "results"))
-    assert run.code == 0, run.err
-    code, found = verified(bench, str(tmp_path / "results"), *data)
-    assert code == 1
-    assert "pairs, test split: 30 of 30 rows are in the training split, too" in found["differences"]
-    (tmp_path / "pairs" / "train.jsonl").write_text(json.dumps({"source": "other", "target": "rows"}) + "\n")
-    code, found = verified(bench, str(tmp_path / "results"), *data)
-    assert (code, found["differences"]) == (3, [])
-    assert "the run was trained on rows" in found["not_checked"][0]
-    shutil.rmtree(tmp_path / "pairs")
-    code, found = verified(bench, str(tmp_path / "results"), *data)
-    assert (code, found["differences"]) == (3, [])
-    assert found["not_checked"]
+def test_sums_that_are_gone_are_a_difference_but_for_the_split_whose_sums_are_not_kept(tmp_path: Path) -> None:
+    for split, differs in (("test", True), ("valid", False)):
+        cell = scored(trained(tmp_path / split), {"bleu-1": FRACTIONS.value}, items={"bleu-1": FRACTIONS}, split=split)
+        for path in cell.path.glob("items-*"):
+            path.unlink()
+        check = Verification()
+        check.check_scores(cell, [])
+        assert bool(check.differences) == differs
+        assert check.without == {"x": {"bleu-1": 1}}
