@@ -118,6 +118,7 @@ class _Filing:
 
     def __init__(self, trained: Mapping[str, Any], cell: CellRecords) -> None:
         self.trained, self.folder = trained, cell.folder
+        self.submitted_by = cell.folder.files.submitted_by
         self.searched = longest_search(cell.grids)
         self.groups: dict[str, Group] = {}
         self.rows: dict[tuple[int, str, int, str], TableRow] = {}
@@ -139,7 +140,7 @@ class _Filing:
         """Return the row of an evaluation."""
         about = (id(group), decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
         if about not in self.rows:
-            self.rows[about] = _row(group, self.trained, self.comparable, *about[1:])
+            self.rows[about] = _row(group, self.trained, self.comparable, *about[1:], self.submitted_by)
         return self.rows[about]
 
     def add(self, group: Group, score: Mapping[str, Any]) -> None:
@@ -204,6 +205,7 @@ def _row(
     decoding: str,
     batch_size: int,
     shown_as: str = "",
+    submitted_by: str = "",
 ) -> TableRow:
     """Return the row of a cell, or of a control that reads it: equal but for the seed in what decides a number.
 
@@ -214,6 +216,7 @@ def _row(
         decoding: its short name.
         batch_size: of the evaluation.
         shown_as: the control, empty for the cell itself.
+        submitted_by: the people who have submitted the cell, whose rows are never mixed with those of others.
     """
     config = {**decides, "evaluation": {"batch_size": batch_size}}
     method, backbone = shown_as or config["method"], config["backbone"]
@@ -224,9 +227,12 @@ def _row(
     about = {"config": config, "decoding": decoding}
     if shown_as:
         about["shown_as"] = shown_as
+    if submitted_by:
+        about["submitted_by"] = submitted_by
     key = key_of(about)
     if key not in group.rows:
-        group.rows[key] = TableRow(method, backbone, decoding, config, controls=tuple(controlled_by(method)))
+        controls = tuple(controlled_by(method))
+        group.rows[key] = TableRow(method, backbone, decoding, config, controls=controls, submitted_by=submitted_by)
     row = group.rows[key]
     row.seeds.add(trained["config"]["seed"])
     row.keys.add(trained["key"])

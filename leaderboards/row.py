@@ -130,6 +130,7 @@ class TableRow:
         controls: methods whose gain it would explain away.
         keys: of its trained cells.
         imported: whose texts they are, where another system wrote them.
+        submitted_by: the people who have submitted its runs; empty for runs of this repository and this machine.
         parameters: of its model; None where it has none, or the record does not say.
         unpinned: hub copies of backbones and rows that were requested by a branch, and what to do, for people.
     """
@@ -151,12 +152,16 @@ class TableRow:
     keys: set[str] = field(default_factory=set)
     unpinned: set[str] = field(default_factory=set)
     imported: str = ""
+    submitted_by: str = ""
     parameters: int | None = None
 
     @property
     def id(self) -> str:
         """Its method, and a hash of everything else that parts it from other rows of a table."""
-        return f"{self.method}-{key_of({'config': self.config, 'decoding': self.decoding})[:6]}"
+        about: dict[str, Any] = {"config": self.config, "decoding": self.decoding}
+        if self.submitted_by:
+            about["submitted_by"] = self.submitted_by
+        return f"{self.method}-{key_of(about)[:6]}"
 
     def with_columns(self, columns: Collection[str]) -> TableRow:
         """Return the row with the values of some columns alone."""
@@ -193,7 +198,7 @@ class TableRow:
 
     @property
     def marks(self) -> list[str]:
-        """What a reader must know before the numbers: some of `control`, `untuned` and `imported`."""
+        """What a reader must know before the numbers: some of `control`, `untuned`, `imported`, `submitted by`."""
         marks = []
         if self.controls:
             marks.append("control")
@@ -201,6 +206,8 @@ class TableRow:
             marks.append("untuned")
         if self.imported:
             marks.append("imported")
+        if self.submitted_by:
+            marks.append(f"submitted by {self.submitted_by}")
         return marks
 
     @property

@@ -28,7 +28,6 @@ from tools.regenerate import (
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-SURVIVAL = (ROOT / "docs" / "survival.md").read_text(encoding="utf-8")
 SHOWN = [found for path in SHOWING for found in BLOCK.findall(path.read_text(encoding="utf-8"))]
 PLACE = re.compile(r'"/|[A-Z]:\\\\|/home/|/Users/')
 """The beginning of an absolute path."""
@@ -65,6 +64,8 @@ def test_records_hold_no_weights_and_no_texts() -> None:
     assert sorted(RUNS.iterdir()) == snapshots()
     for path in snapshots():
         assert sorted(file.name for file in path.iterdir()) == sorted([MANIFEST, RUNS_TABLE, SCORES, STATISTICS])
+        if Store(path).files.submitted_by:
+            assert sum(file.stat().st_size for file in path.iterdir()) <= 200_000, "docs/submit.md has the limit"
         for cell in Store(path).cells():
             for name in cell.names("*"):
                 assert name.partition("-")[0] in {"trained.json", "scores", "grid"}

@@ -115,7 +115,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
     write_study(given.out, items, key, as_html=given.html)
     print(
         f"{given.out / 'items.csv'}: {len(items)} items for Label Studio or Potato; ask for "
-        f"{', '.join(key['questions'])} (docs/ask_people.md)\n"
+        f"{', '.join(key['questions'])} (docs/commands.md)\n"
         f"{given.out / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
         f"then: bench human import ANSWERS.csv --key {given.out / 'key.json'}"
     )

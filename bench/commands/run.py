@@ -141,7 +141,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         action="append",
         dest="loggers",
         metavar="NAMES",
-        help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/loggers.md)",
+        help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/commands.md)",
     )
     group.add_argument(
         "--dry-run",

@@ -20,7 +20,7 @@ from bench.cli_options import (
     store_options,
     task_names,
 )
-from bench.errors import MissingError, StoreError, each_once
+from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders
 from bench.store.reading import CellRecords, read_cells
 from bench.store.store import CellFolder, Store
@@ -39,12 +39,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
+    snapshot = actions.add_parser("snapshot", help="records and statistics as three small tables", allow_abbrev=False)
+    snapshot.add_argument("folder", type=Path, metavar="FOLDER", help="new; every command that reads a store reads it")
+    snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown beside its rows (docs/submit.md)")
+    results_option(snapshot)
     leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
     leave.add_argument("run", metavar="TASK/METHOD/KEY", help="as bench store status names it; globs of one run")
     leave.add_argument("folder", type=Path, metavar="FOLDER", help="new; AutoModelForCausalLM loads it")
     results_option(leave)
     for name, action in actions.choices.items():
-        if name not in ("verify", "export"):
+        if name not in ("verify", "export", "snapshot"):
             json_option(action)
 
 
@@ -164,6 +168,25 @@ def export_run(given: argparse.Namespace) -> int:
     return 0
 
 
+def write_snapshot(given: argparse.Namespace) -> int:
+    """Write the trained runs of a store as a snapshot; print its size.
+
+    Raises:
+        UsageError: the folder is there.
+        MissingError: the store has no trained run.
+    """
+    from bench.store.export import export
+
+    if given.folder.exists():
+        raise UsageError(f"expected a new folder; '{given.folder}' exists")
+    if not any(cell.trained() is not None for cell in Store(Path(given.results)).cells()):
+        raise MissingError(f"no trained runs in '{given.results}'; name a results folder with --results")
+    export(Path(given.results), given.folder, one_line(given.submitted_by))
+    size = sum(path.stat().st_size for path in given.folder.iterdir())
+    print(f"{given.folder}: {size / 1000:.0f} kB")
+    return 0
+
+
 # Verifying and joining --------------------------------------------------------------------------------------------
 
 
@@ -227,6 +250,7 @@ def join_stores(given: argparse.Namespace) -> int:
 
 ACTIONS = {
     "export": export_run,
+    "snapshot": write_snapshot,
     "status": show_status,
     "verify": verify_runs,
     "join": join_stores,

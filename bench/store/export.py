@@ -51,22 +51,24 @@ Record = Mapping[str, Any]
 Row = dict[str, Any]
 
 
-def export(results: Path, target: Path) -> None:
+def export(results: Path, target: Path, submitted_by: str = "") -> None:
     """Write the records and statistics of a store's trained runs as a snapshot, in place of the one there was.
 
     Args:
         results: a results folder, or a snapshot.
         target: the folder to write.
+        submitted_by: name of the people who submit it to a repository; that of the snapshot it is made of by default.
 
     Raises:
         StoreError: a record is damaged, and nothing is written; or the disk is full or refuses.
     """
     records: dict[str, Record] = {}
     statistics: dict[str, SumsFile] = {}
-    for cell in Store(results).cells():
+    store = Store(results)
+    for cell in store.cells():
         if cell.trained() is not None:
             add_run(cell, cell.path.relative_to(results).as_posix(), records, statistics)
-    write_snapshot(target, records, statistics)
+    write_snapshot(target, records, statistics, submitted_by or store.files.submitted_by)
 
 
 def add_run(cell: CellFolder, run: str, records: dict[str, Record], statistics: dict[str, SumsFile]) -> None:
@@ -80,13 +82,16 @@ def add_run(cell: CellFolder, run: str, records: dict[str, Record], statistics: 
             records[f"{run}/{name}"] = cell.record(name)
 
 
-def write_snapshot(path: Path, records: Mapping[str, Record], statistics: Mapping[str, SumsFile]) -> None:
+def write_snapshot(
+    path: Path, records: Mapping[str, Record], statistics: Mapping[str, SumsFile], submitted_by: str = ""
+) -> None:
     """Write a snapshot.
 
     Args:
         path: the folder; a snapshot that is there is replaced.
         records: by `<task>/<method>/<key>/<name>`; each run has one of its training.
         statistics: by the hash that records name as `items`; those of other hashes are left out.
+        submitted_by: name of the people who submit it; empty for none.
 
     Raises:
         StoreError: the disk is full or refuses.
@@ -115,6 +120,8 @@ def write_snapshot(path: Path, records: Mapping[str, Record], statistics: Mappin
     contents = {name: _parquet(table, texts=name == SCORES) for name, table in tables.items()}
     hashes = {name: sha256(content) for name, content in contents.items()}
     manifest = {"schema": SCHEMA, "bench": __version__, "sha256": hashes}
+    if submitted_by:
+        manifest["submitted_by"] = submitted_by
     contents[MANIFEST] = json.dumps(manifest, indent=1).encode() + b"\n"
     for name, content in contents.items():
         write_atomic(path / name, content, replace=True)

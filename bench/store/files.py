@@ -30,6 +30,8 @@ class Files:
 
     is_snapshot = False
     """Whether there are records and statistics only, which are never written."""
+    submitted_by = ""
+    """The people who have submitted a snapshot; empty for results of this machine and this repository."""
 
     def cells(self, root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
         """Yield the folders of the runs of a store that are trained or failed, of some tasks or all, in name order."""

@@ -1,6 +1,6 @@
 """Snapshots: the records of a store as three Parquet tables in one folder, which is read and never changed.
 
-snapshot.json        the version of the form, and the SHA-256 of each table
+snapshot.json        the version of the form, the SHA-256 of each table, and who has submitted it, if anybody has
 scores.parquet       one row for each value: task, split, method, backbone, decoding, seed, metric, value, signature,
                      watermark, then the run it belongs to and the other fields of its record
 statistics.parquet   sufficient statistics of the values: each row is a list of numbers, one for each example
@@ -63,6 +63,7 @@ class Snapshot(Files):
             manifest = json.loads((path / MANIFEST).read_bytes())
             check_schema(manifest["schema"])
             self._hashes: Mapping[str, str] = dict(manifest["sha256"])
+            self.submitted_by = str(manifest.get("submitted_by", ""))
         except NewerSchema as error:
             raise StoreError(f"snapshot '{path}' cannot be read: {error}; {error.todo}") from error
         except (OSError, *WRONG) as error:

@@ -39,7 +39,7 @@ class Choice:
 
 
 def baseline_of(table: Table, row: TableRow) -> int | None:
-    """Return the place of the maximum-likelihood row with the same backbone and decoding; None for itself.
+    """Return the place of the maximum-likelihood row with the same backbone, decoding and submitter; None for itself.
 
     Of several: for a row that a search has picked those that were picked from as many combinations; the one that it was
     started from; the one that was trained alike; the one that was trained for as long; the one whose backbone has the
@@ -47,7 +47,7 @@ def baseline_of(table: Table, row: TableRow) -> int | None:
     """
     places = []
     for place, candidate in enumerate(table.rows):
-        alike = (candidate.backbone, candidate.decoding) == (row.backbone, row.decoding)
+        alike = all(getattr(candidate, name) == getattr(row, name) for name in ("backbone", "decoding", "submitted_by"))
         if candidate is not row and candidate.method == BASELINE and alike:
             places.append(place)
     if row.method == BASELINE:
@@ -95,6 +95,8 @@ LIKENESS = (is_tuned_alike, is_started_from, is_trained_alike, is_trained_as_lon
 def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     """Return the row of the baseline that methods are compared with, and the primary column's name.
 
+    Submitted rows are left out, and so are not counted over tasks.
+
     Of several: one with three seeds or more; of these the one picked from most combinations on validation; then the one
     with most seeds; then the one that most methods are compared with. What is left differs in its decoding, or in
     settings that nothing tells apart, and the best of it counts: a baseline that test scores have picked is too strong,
@@ -106,7 +108,9 @@ def baseline_row(table: Table) -> tuple[TableRow, str] | None:
     found = []
     for row in table.rows:  # best first
         for column, value in row.values.items():
-            if row.method == BASELINE and metric_name(column) == table.primary and value.mean is not None:
+            if row.method != BASELINE or row.submitted_by:
+                continue
+            if metric_name(column) == table.primary and value.mean is not None:
                 found.append((row, column))
     if not found:
         return None

@@ -11,8 +11,9 @@ from urllib.parse import unquote
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("", "docs/**/", "bench/**/", "leaderboards/**/", "metrics/**/", "models/**/", "tasks/**/")
 """Where pages are; `tests` has none."""
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^( *)```(\w*)( untested)?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`+[^`\n]+`+")
+INLINE = re.compile(r"`([^`]+)`")
 COMMENT = re.compile(r"\s+#.*")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) (.+?) *$", re.MULTILINE)
@@ -25,15 +26,17 @@ class Block:
     Args:
         kind: the word behind the fence, such as `python`; empty for commands and what they print.
         text: the lines inside, without their indentation.
+        is_run: whether tests run it; one marked `untested` is only read.
     """
 
     kind: str
     text: str
+    is_run: bool = True
 
     @property
     def commands(self) -> list[str]:
         """Lines that begin with `bench`, without comments, joined where a backslash ends one."""
-        if self.kind not in ("", "sh"):
+        if self.kind not in ("", "sh", "bash"):
             return []
         lines = re.sub(r"\\\n *", "", self.text).splitlines()
         return [COMMENT.sub("", line) for line in lines if line.startswith("bench ")]
@@ -70,10 +73,15 @@ class Page:
     def blocks(self) -> list[Block]:
         """Fenced blocks, in order."""
         found = []
-        for indent, kind, text in FENCE.findall(self.text):
+        for indent, kind, untested, text in FENCE.findall(self.text):
             lines = [line.removeprefix(indent) for line in text.splitlines()]
-            found.append(Block(kind, "\n".join(lines) + "\n"))
+            found.append(Block(kind, "\n".join(lines) + "\n", not untested))
         return found
+
+    @property
+    def inline_code(self) -> list[str]:
+        """The code in its sentences, each with single spaces."""
+        return [" ".join(code.split()) for code in INLINE.findall(FENCE.sub("", self.text))]
 
     @property
     def titles(self) -> list[str]:

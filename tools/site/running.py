@@ -85,7 +85,7 @@ class Sandbox:
 
     def run(self, block: Block) -> list[str]:
         """Run the commands of a block; return what went wrong, a text each."""
-        return [wrong for command in block.commands if (wrong := self.tried(command))]
+        return [wrong for command in block.commands if block.is_run and (wrong := self.tried(command))]
 
     def tried(self, command: str) -> str:
         """Run a command; return what went wrong, or nothing."""

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
+from bench.board.board import load
 from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, bleu, mean, perplexity
 from bench.store.checkpoints import load_verified, stored_tensor
@@ -274,6 +275,28 @@ def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., En
     assert ended.code == 2
     assert "say where with --output FILE" in ended.err
     assert {path.name: path.read_bytes() for path in Path(board).iterdir()} == before
+
+
+def test_submitted_rows_are_marked_and_never_mixed_with_others(
+    bench: Callable[..., Ended], scored_kept: tuple[str, str], tmp_path: Path
+) -> None:
+    ours, _ = scored_kept
+    theirs, again = tmp_path / "theirs", tmp_path / "again"
+    command = ("store", "snapshot", str(theirs), "--submitted-by", "A. Author", "--results", ours)
+    ended = bench(*command)
+    assert (ended.code, ended.err) == (0, "")
+    assert bench(*command).code == 2  # a folder that is there is not replaced
+    assert bench("store", "snapshot", str(tmp_path / "x"), "--results", str(tmp_path / "nothing")).code == 3
+    export(theirs, again)
+    assert Store(again).files.submitted_by == "A. Author"
+    assert "trime [submitted by A. Author]" in bench("report", "--results", str(theirs)).out
+    both = load(ours, theirs).to_pandas()
+    assert both.groupby("marks")["n_seeds"].max().to_dict() == {"": 3, "submitted by A. Author": 3}
+    differences = both[(both.method == "trime") & (both.metric == "bleu-1")].difference
+    assert len(differences) == 2
+    assert differences.nunique() == 1  # each from the mle of the same submitter
+    (table,) = load(ours, theirs).content["tables"]
+    assert len({row["id"] for row in table["methods"]}) == 4
 
 
 def test_verify_computes_its_values_from_sums(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:

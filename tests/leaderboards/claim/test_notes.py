@@ -1,4 +1,4 @@
-"""Numbers that texts of claim files and docs/cache.md state are those of the kept rows and of the papers' tables."""
+"""Numbers that texts of claim files and docs/findings.md state are those of the kept rows and of the papers' tables."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_the_cells_beyond_the_claim_on_k_are_printed() -> None:
 
 
 def test_sentences_on_the_cache_are_of_its_rows(scores: pd.DataFrame) -> None:
-    text = " ".join((ROOT / "docs" / "cache.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "docs" / "findings.md").read_text(encoding="utf-8").split())
 
     def mean(method: str, metric: str, seeds: int = 8) -> str:
         rows = of(scores, "ambiguous_template", method, metric=metric, steps=300)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,12 +13,15 @@ from typing import Any
 import pytest
 
 from bench.cli import parser
-from tools.site.pages import Page, page, pages
+from bench.errors import UsageError
+from tools.site.pages import ROOT, Page, page, pages
 from tools.site.running import FIRST, Sandbox, forget
 
 PAGES = {found.path.as_posix(): found for found in pages()}
 COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name, found in PAGES.items()}
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
+ENTRY = re.compile(r'^"\w+": ', re.MULTILINE)
+"""The beginning of a line that a page adds to a dictionary of the code."""
 RUN_HERE = ("docs/quickstart.md", "tasks/README.md")
 """Pages whose Python is run here, among their commands; that of other pages is run by tests of their own."""
 
@@ -43,8 +48,8 @@ def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
         assert sandbox.tried(FIRST[found.path.as_posix()]) == ""
     for block in found.blocks:
         wrong += sandbox.run(block)
-        is_run = found.path.as_posix() in RUN_HERE and "TaskEntry(" not in block.text  # a line of a list
-        if block.kind == "python" and block.file is None and is_run:
+        is_part = block.file is not None or ENTRY.search(block.text)
+        if block.kind == "python" and block.is_run and not is_part and found.path.as_posix() in RUN_HERE:
             exec(compile(block.text, str(found.path), "exec"), {"__name__": "page"})
     return wrong
 
@@ -53,6 +58,37 @@ def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
 def test_commands_are_commands(name: str) -> None:
     for command in COMMANDS[name]:
         parser().parse_args(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - {"CHANGELOG.md"}))  # which names removed commands, too
+def test_sentences_name_commands_that_there_are(name: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for code in PAGES[name].inline_code:
+        match code.split():
+            case ["make", target, *_] if target.islower():
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), code
+            case ["python", "-m", module, *_] if module.startswith("tools."):
+                assert importlib.util.find_spec(module) is not None, code
+            case ["bench", word, *words] if word != "COMMAND":
+                assert refusal([word, *words]) in ("", "incomplete"), code
+
+
+def refusal(words: list[str]) -> str:
+    """Why a command cannot be parsed: nothing, `incomplete` for the name of a command alone, or the message."""
+    try:
+        parser().parse_args(words)
+    except UsageError as error:
+        return "incomplete" if re.search("are required|expected one argument", str(error)) else str(error)
+    except SystemExit:  # --help
+        return ""
+    return ""
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_python_can_be_read(name: str) -> None:
+    for block in PAGES[name].blocks:
+        if block.kind == "python" and not ENTRY.search(block.text):
+            compile(block.text.removeprefix("%%writefile "), name, "exec")
 
 
 def test_the_quickstart_works(sandbox: Sandbox) -> None:
@@ -64,7 +100,7 @@ def test_the_quickstart_works(sandbox: Sandbox) -> None:
         if block.kind == "python":
             exec(compile(block.text, str(found.path), "exec"), {"__name__": "page"})
         for command in block.commands:
-            if command in commands:
+            if block.is_run and command in commands:
                 assert sandbox.tried(command) == ""
 
 
@@ -72,7 +108,7 @@ def test_the_logger_of_ones_own_is_made_as_its_page_has_it(monkeypatch: pytest.M
     """MLflow is not installed here, so its logger stands for itself."""
     made: list[dict[str, str]] = []
     monkeypatch.setattr("lightning.pytorch.loggers.MLFlowLogger", lambda **options: made.append(options))
-    files = dict(filter(None, (block.file for block in PAGES["docs/loggers.md"].blocks)))
+    files = dict(filter(None, (block.file for block in PAGES["docs/commands.md"].blocks)))
     names: dict[str, Any] = {}
     exec(compile(files["my_loggers.py"], "my_loggers.py", "exec"), names)
     names["mlflow"]("logs", "logicnlg/mle/1f0c")
