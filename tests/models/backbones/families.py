@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import torch
@@ -35,21 +36,21 @@ MAPPINGS = {
     "decoder-only": (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, AutoModelForCausalLM),
     "encoder-decoder": (MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, AutoModelForSeq2SeqLM),
 }
+WIDTH = 120
 SPREAD = 0.1
 """Standard deviation of weights that have opinions: fresh ones say nearly the same everywhere."""
 
 HEAD = """# Model families
 
-Which models of `transformers` can be a backbone, by `--backbone HUB-ID` or `--backbone FOLDER`. Each was made tiny from
-its configuration, with random weights, and compared with the library: `bench` builds no pretrained backbone that fails
-the same comparison (`models/backbones/exactness.py`), so a family that is not listed is compared when it is loaded.
+This page lists which model families of `transformers` can be a backbone (`--backbone HUB-ID` or `--backbone FOLDER`).
+For each family a tiny model with random weights was compared with the library. Every pretrained model is compared in
+the same way when it is loaded (`models/backbones/exactness.py`), so a family that is not listed may work, too.
 
-- *exact*: log-probabilities of every token at every position are those of the library's own forward, to {tolerance}
-  nats in float32: without padding, padded on either side, with the labels moved by the library, and token by token with
-  the cache. The number is the largest difference.
-- *refused*: the reason is what `bench` says.
+A family is **exact** if the log-probabilities of all tokens at all positions equal those of the library's own forward
+pass to {tolerance} nats in float32: without padding, padded on either side, with labels shifted by the library, and
+token by token with the cache. Otherwise it is **refused**, with the reason that `bench` gives.
 
-Made with transformers {version} by `python -m tools.regenerate families`; a test makes it again.
+Generated with transformers {version} by `python -m tools.regenerate families`; a test compares it with the library.
 """
 
 
@@ -71,10 +72,8 @@ class Family:
 
     @property
     def row(self) -> str:
-        """The family as a row of the table."""
-        if self.why is None:
-            return f"| {self.name} | {self.architecture} | exact | {self.difference:.0e} |"
-        return f"| {self.name} | {self.architecture} | refused | {self.why.replace('|', '/')} |"
+        """A refused family as a row of the table."""
+        return f"| {self.name} | {self.architecture} | {str(self.why).replace('|', '/')} |"
 
 
 def names() -> Iterator[tuple[str, str]]:
@@ -137,13 +136,19 @@ def page() -> str:
     parts = [
         HEAD.format(tolerance=f"{TOLERANCE:.0e}", version=transformers.__version__),
         f"## Exact: {len(exact)}\n",
-        "| family | architecture | | largest difference |\n|---|---|---|---|",
-        *sorted(family.row for family in exact),
-        f"\n## Refused: {len(refused)}\n",
-        "| family | architecture | | why |\n|---|---|---|---|",
+        f"The largest difference is {max(family.difference for family in exact):.0e} nats.\n",
+        *map(listed, MAPPINGS, [exact] * len(MAPPINGS)),
+        f"## Refused: {len(refused)}\n",
+        "| family | architecture | reason |\n|---|---|---|",
         *sorted(family.row for family in refused),
         f"\n## Not tried: {len(NOT_TRIED)}\n",
-        "These read more than text, or have no tiny form here; the comparison at load decides.\n",
-        ", ".join(sorted(NOT_TRIED)),
+        "These read more than text, or the tests have no tiny form of them.\n",
+        fill(", ".join(sorted(NOT_TRIED)), WIDTH),
     ]
     return "\n".join(parts) + "\n"
+
+
+def listed(architecture: str, families: Sequence[Family]) -> str:
+    """Return the names of the families with an architecture, as a paragraph."""
+    names = sorted(family.name for family in families if family.architecture == architecture)
+    return fill(f"**{architecture}**: {', '.join(names)}", WIDTH, break_on_hyphens=False) + "\n"
