@@ -1,4 +1,4 @@
-"""The classes of models/README.md keep to the contract, and its decoding has the golden scores."""
+"""The classes of models/README.md and its examples keep to the contract; contrastive decoding has the golden scores."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from tests.bench.own import Own
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+EXAMPLES = ROOT / "docs" / "examples" / "objectives"
 FILES = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", PAGE, re.DOTALL))
+FILES |= {path.stem: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.py"))}
 CLASSES = {name: re.findall(r"^class (\w+)\(", text, re.MULTILINE) for name, text in FILES.items()}
 
 
 @pytest.fixture
 def written(own: Own) -> Own:
-    """The page's files where they can be imported."""
+    """The files where they can be imported."""
     for name, text in FILES.items():
         own.write(name, text)
     return own
