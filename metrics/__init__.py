@@ -7,8 +7,8 @@ from typing import Any
 
 from bench.base.registry import Entry, Resolved, find, load
 from bench.errors import UsageError
-from bench.metrics.faithfulness.spacy_models import MODELS, TAGGER, TAGGER_VARIABLE
-from bench.metrics.requirements import AnyOf, Checkpoint, NamedModel, Package, Requirement, SpacyModel, public_name
+from bench.metrics.faithfulness.spacy_models import TAGGER, TAGGER_VARIABLE
+from bench.metrics.requirements import Checkpoint, NamedModel, Package, Requirement, SpacyModel, public_name
 
 
 @dataclass(frozen=True)
@@ -181,19 +181,11 @@ METRICS: dict[str, MetricEntry] = {
         gold=(),
         inputs="continuations",
     ),
-    "sample_perplexity": GENERATION(
-        "bench.metrics.likelihood.sample_perplexity:sample_perplexity_scores",
-        "perplexity of continuations under a bigram model of the true ones",
-        "Caccia et al. 2020; Witten and Bell 1991",
-        columns=("-sample-ppl",),
-        gold=(),
-        inputs="continuations",
-    ),
     "entity_precision": GENERATION(
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; undefined for lower-case text",
         "Nan et al. 2021",
-        requires=(SPACY, SpacyModel((TAGGER,), TAGGER_VARIABLE)),
+        requires=(SPACY, SpacyModel(TAGGER, TAGGER_VARIABLE)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
         by_model="bench.metrics.faithfulness.entity_precision:entity_precision_by",
         version=2,
@@ -221,13 +213,13 @@ METRICS: dict[str, MetricEntry] = {
     ),
     "dae": GENERATION(
         "bench.metrics.faithfulness.dae:dae_scores",
-        "share of summaries with a dependency arc that the source does not entail; arcs of a file, or of spaCy",
+        "share of summaries with a dependency arc that the source does not entail; arcs of a file",
         "Goyal and Durrett 2021",
         requires=(
             Checkpoint("BENCH_DAE", holds="the folder of the authors' model", model="dae"),
-            AnyOf((Checkpoint("BENCH_DAE_ARCS", holds="a file of arcs"), SpacyModel(MODELS))),
+            Checkpoint("BENCH_DAE_ARCS", holds="a file of arcs"),
         ),
-        columns=("-dae{,[spacy]}", "=dae[no_arc]", "=dae[spacy,no_arc]"),
+        columns=("-dae", "=dae[no_arc]"),
         gold=("source",),
         inputs="sources",
     ),
@@ -300,12 +292,10 @@ class MetricClass:
     Args:
         family: a name in METRICS.
         columns: patterns of columns, as in `bench.metrics.columns`.
-        scorer: `module:Name` of a scorer that computes only these columns; empty for the family's own.
     """
 
     family: str
     columns: tuple[str, ...] = ("*",)
-    scorer: str = ""
 
 
 CLASSES = {
@@ -317,8 +307,8 @@ CLASSES = {
     "KLD": MetricClass("diversity", ("kld",)),
     "JSD": MetricClass("diversity", ("jsd",)),
     "MSJaccard": MetricClass("diversity", ("ms-jaccard-*",)),
-    "SelfBLEU": MetricClass("diversity", ("self-bleu-*",), "bench.metrics.diversity.self_bleu:self_bleu_scores"),
-    "Distinct": MetricClass("diversity", ("distinct-*",), "bench.metrics.diversity.distinct:distinct_scores"),
+    "SelfBLEU": MetricClass("diversity", ("self-bleu-*",)),
+    "Distinct": MetricClass("diversity", ("distinct-*",)),
     "Repetition": MetricClass("diversity", ("rep",)),
     "SequenceRepetition": MetricClass("diversity", ("seq-rep-*",)),
     "Uniq": MetricClass("diversity", ("uniq",)),

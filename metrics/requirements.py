@@ -11,7 +11,6 @@ from pathlib import Path
 from bench.base.cache import cache_root
 
 __all__ = [
-    "AnyOf",
     "Checkpoint",
     "NamedModel",
     "Package",
@@ -50,25 +49,24 @@ class Package:
 
 @dataclass(frozen=True)
 class SpacyModel:
-    """One of several spaCy models, the paper's first.
+    """A spaCy model.
 
     Args:
-        names: of packages.
-        variable: environment variable that names another model in their place.
+        name: of its package.
+        variable: environment variable that names another model in its place.
     """
 
-    names: tuple[str, ...]
+    name: str
     variable: str = ""
 
     def __str__(self) -> str:
         other = f", or {self.variable} naming another" if self.variable else ""
-        return f"a spaCy model (python -m spacy download {self.names[0]}{other})"
+        return f"a spaCy model (python -m spacy download {self.name}{other})"
 
     @property
     def is_installed(self) -> bool:
-        """Whether the named model is installed, or else one of the names."""
-        named = os.environ.get(self.variable)
-        return any(NamedModel(name).is_installed for name in ([named] if named else self.names))
+        """Whether the model that the variable names is installed, or else this one."""
+        return NamedModel(os.environ.get(self.variable) or self.name).is_installed
 
 
 @dataclass(frozen=True)
@@ -123,22 +121,7 @@ class NamedModel:
         return self.name.isidentifier() and importlib.util.find_spec(self.name) is not None
 
 
-@dataclass(frozen=True)
-class AnyOf:
-    """One of several requirements is enough."""
-
-    these: tuple[Package | SpacyModel | Checkpoint, ...]
-
-    def __str__(self) -> str:
-        return ", or ".join(map(str, self.these))
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether this machine has one of them."""
-        return any(each.is_installed for each in self.these)
-
-
-Requirement = Package | SpacyModel | Checkpoint | NamedModel | AnyOf
+Requirement = Package | SpacyModel | Checkpoint | NamedModel
 
 
 def describe(requirements: tuple[Requirement, ...]) -> str:

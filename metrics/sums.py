@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,6 @@ __all__ = [
     "mean",
     "perplexity",
     "ratio",
-    "sums_from",
     "value_of",
     "values_of",
 ]
@@ -34,8 +33,6 @@ __all__ = [
 Kind = Literal["mean", "ratio", "perplexity", "bleu"]
 Smoothing = Literal["none", "exp", "tiny"]
 Floats = NDArray[np.float64]
-EXACT = 2.0**53
-"""Below this number each whole number has a float64 of its own."""
 
 
 @dataclass(frozen=True)
@@ -186,47 +183,6 @@ class Sums:
         sums = np.zeros((len(names), self.form.width))
         np.add.at(sums, places, self.values)
         return Sums(self.form, sums)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the content for a JSON file, with whole numbers as integers.
-
-        >>> Sums(mean(), [[0.5, 1], [2, 1]]).as_dict()
-        {'kind': 'mean', 'scale': 100.0, 'values': [[0.5, 1], [2, 1]]}
-        """
-        content: dict[str, Any] = {"kind": self.form.kind, "scale": self.form.scale}
-        if self.form.kind == "bleu":
-            content |= {"weights": list(self.form.weights), "smoothing": self.form.smoothing}
-        content["values"] = [[_shortest(number) for number in row] for row in self.values.tolist()]
-        return content
-
-
-def _shortest(value: float) -> float:
-    """Return a whole number as an integer, if that is the same number."""
-    return int(value) if value.is_integer() and abs(value) < EXACT else value
-
-
-def sums_from(content: Mapping[str, Any]) -> Sums:
-    """Read what `Sums.as_dict` wrote.
-
-    Raises:
-        ValueError: a name is missing or unknown, or `Form` or `Sums` refuse the content.
-
-    >>> sums_from({"kind": "mean", "scale": 1.0, "values": [[3, 1], [4, 1]]}).value
-    3.5
-    """
-    if not isinstance(content, Mapping):
-        raise ValueError(f"expected an object with kind, scale and values, got {type(content).__name__}")
-    names = {"kind", "scale", "values"}
-    if content.get("kind") == "bleu":
-        names |= {"weights", "smoothing"}
-    if set(content) != names:
-        raise ValueError(f"expected the names {sorted(names)}, got {sorted(map(str, content))}")
-    rows, weights = content["values"], content.get("weights", [])
-    if not isinstance(rows, list) or not all(isinstance(row, list) and all(map(_is_number, row)) for row in rows):
-        raise ValueError(f"expected values as a list of lists of numbers, got {rows!r:.60}")
-    if not isinstance(weights, list):
-        raise ValueError(f"expected weights as a list, got {weights!r:.60}")
-    return Sums(Form(content["kind"], content["scale"], tuple(weights), content.get("smoothing", "none")), rows)
 
 
 def value_of(total: Sequence[float], form: Form) -> float | None:

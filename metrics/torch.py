@@ -171,10 +171,8 @@ class FamilyMetric(Metric):
         if not self.columns and not any("*" in pattern for pattern in self.entry.columns):
             known = ", ".join(pattern[1:] for pattern in self.entry.columns)
             raise ValueError(f"no column for columns={self.patterns}; there are: {known}")
-        is_part = all(_matches(column, self.made_of.columns) for column in self.columns)
-        self.target = (is_part and self.made_of.scorer) or self.entry.target
         # A MetricCollection lets metrics share states that have the same name, so the name is that of the scorer.
-        self.state = f"rows_of_{self.target.rpartition(':')[2]}"
+        self.state = f"rows_of_{self.entry.target.rpartition(':')[2]}"
         self.add_state(self.state, [], dist_reduce_fx="cat")
 
     @property
@@ -204,7 +202,7 @@ class FamilyMetric(Metric):
         names = [row.pop("id", None) for row in rows] if ids is None else list(ids)
         compared = [{name: each[name] for name in self.entry.gold if name in each} for each in gold]
         kept: Sequence[Any] = list(zip(rows, compared, strict=True))
-        scorer = load(self.target)
+        scorer = load(self.entry.target)
         if isinstance(scorer, Family):
             keys = [str(place) if name is None else str(name) for place, name in enumerate(names)]
             named = [{**row, "id": key} for row, key in zip(rows, keys, strict=True)]
@@ -245,7 +243,7 @@ class FamilyMetric(Metric):
         kept = dict(sorted(zip(names, (line[1] for line in lines), strict=True)))
         if not kept:
             return []
-        scorer = load(self.target)
+        scorer = load(self.entry.target)
         if isinstance(scorer, Family):
             scores = scorer.scores(list(kept.values()))
         else:

@@ -34,9 +34,7 @@ OPEN_ENDED = _names(
 )
 
 SUMMARY = ("rouge-1", "rouge-2", "rouge-l", "rouge-lsum", "ppl/word", "ppl/token")
-FAITHFUL = _names(
-    "rouge-1 rouge-2 rouge-l rouge-lsum p_ent[*,level2,mean] factcc dae{,[spacy]} novel-2 ppl/word ppl/token"
-)
+FAITHFUL = _names("rouge-1 rouge-2 rouge-l rouge-lsum p_ent[*,level2,mean] factcc dae novel-2 ppl/word ppl/token")
 
 TASKS: dict[str, TaskEntry] = {
     "ambiguous_template": TaskEntry(

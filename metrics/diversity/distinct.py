@@ -20,12 +20,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.metrics.diversity.ngrams import Integers, NgramCounts, count_ngrams, lengths_of, n_grams
-from bench.metrics.diversity.token_rows import TOO_SHORT, column_name, token_rows
-from bench.metrics.score import Gold, Row, Score, explained, score_of_sums
+from bench.metrics.diversity.ngrams import Integers, NgramCounts, n_grams
+from bench.metrics.diversity.token_rows import TOO_SHORT, column_name
+from bench.metrics.score import Score, explained, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["DEFINITIONS", "Definition", "distinct_column", "distinct_columns", "distinct_scores", "seq_rep_column"]
+__all__ = ["DEFINITIONS", "Definition", "distinct_column", "distinct_columns", "seq_rep_column"]
 
 Definition = Literal["f2_code", "per_text", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "per_text", "original")
@@ -37,12 +37,6 @@ OVER = {
     "per_text": "n-grams of the text|texts:with an n-gram",
     "original": "tokens of all texts|texts:pooled",
 }
-
-
-def distinct_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score generated texts by Distinct-1 to -3 alone; arguments and errors as for `token_rows`."""
-    tokens = token_rows(rows, gold)
-    return distinct_columns(count_ngrams(tokens.texts, MAX_N), lengths_of(tokens.texts), tokens.tokens)
 
 
 def distinct_columns(counts: Sequence[NgramCounts], lengths: Integers, tokens: str) -> list[Score]:

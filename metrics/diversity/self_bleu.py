@@ -21,24 +21,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.metrics.diversity.ngrams import Integers, NgramCounts, count_ngrams, lengths_of, n_grams
-from bench.metrics.diversity.token_rows import TOO_SHORT, column_name, token_rows
-from bench.metrics.score import Gold, Row, Score, explained
+from bench.metrics.diversity.ngrams import Integers, NgramCounts, n_grams
+from bench.metrics.diversity.token_rows import column_name
+from bench.metrics.score import Score
 
-__all__ = ["DEFINITIONS", "Definition", "self_bleu", "self_bleu_columns", "self_bleu_of_texts", "self_bleu_scores"]
+__all__ = ["DEFINITIONS", "Definition", "self_bleu", "self_bleu_columns", "self_bleu_of_texts"]
 
 Definition = Literal["f2_code", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "original")
 MAX_N = 4
 SMOOTHING = {"f2_code": 1e-100, "original": 0.1}
 """Number of shared n-grams where there is none."""
-
-
-def self_bleu_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score generated texts by Self-BLEU-1 to -4 alone; arguments and errors as for `token_rows`."""
-    tokens = token_rows(rows, gold)
-    columns = self_bleu_columns(count_ngrams(tokens.texts, MAX_N), lengths_of(tokens.texts), tokens.tokens)
-    return [explained(score, TOO_SHORT) for score in columns]
 
 
 def self_bleu_columns(counts: Sequence[NgramCounts], lengths: Integers, tokens: str) -> list[Score]:

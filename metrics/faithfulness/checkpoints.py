@@ -7,7 +7,6 @@ gives random values to weights that a checkpoint lacks and goes on, so every loa
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,6 @@ from bench.metrics.requirements import model_folder, public_name
 __all__ = [
     "NotApplicable",
     "check_weights",
-    "choose",
     "device",
     "find",
     "label_of",
@@ -31,11 +29,6 @@ __all__ = [
 
 class NotApplicable(Exception):
     """Rows cannot be scored, because the model or something in the rows is missing; tables show the message."""
-
-
-def choose(checkpoint: str | None, variable: str, default: str = "") -> str:
-    """Return a checkpoint: the argument, else the value of an environment variable, else the default."""
-    return checkpoint or os.environ.get(variable) or default
 
 
 def find(checkpoint: str) -> Path:

@@ -6,33 +6,115 @@ piece, decides whether the arc is entailed; a summary is factual when all of its
 the first 20 arcs are classified, without their labels. A summary without an arc, on which their code fails, is factual,
 and counted in a column of its own.
 
-The source of the arcs changes the number: from a parser's file the column is `dae`, from spaCy it is `dae[spacy]`.
+The arcs are read from a file of the authors' form (tagoyal/factuality-datasets), because another parser's would change
+the number: tab-separated values with a row for each summary, `id`, `context` (its tokens), `dep_idx0` ("child head"),
+`dep0` (the label) and so on, empty after the last arc. Other columns are not read. Words count from 0. Arcs with a
+label in `DROPPED`, which the model does not classify, are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from bench.metrics.faithfulness import checkpoints, spacy_models, verifiers
-from bench.metrics.faithfulness.checkpoints import NotApplicable, choose
-from bench.metrics.faithfulness.dae_arcs import Parsed, arcs_of, read_arcs, spacy_arcs
-from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
+from bench.metrics.faithfulness import checkpoints, verifiers
+from bench.metrics.faithfulness.checkpoints import NotApplicable
+from bench.metrics.faithfulness.ptb_tokens import ptb_tokens, same_letters
 from bench.metrics.faithfulness.verifiers import ModelInputs, Verifier
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["MAX_ARCS", "dae", "dae_family", "dae_scores", "encoded_arcs", "load_dae", "pieces_of"]
+__all__ = ["Arc", "Parsed", "arcs_of", "dae", "dae_scores", "encoded_arcs", "load_dae", "pieces_of", "read_arcs"]
 
 MAX_ARCS = 20
 MAX_LENGTH = 512
 SPARE = 2
 """Pieces that the authors cut beyond what is needed."""
+DROPPED = frozenset({"punct", "ROOT", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"})
+"""Goyal and Durrett's list, by exact name; `nmod:of` and the like are kept."""
+
+# Arcs -------------------------------------------------------------------------------------------------------------
+
+
+class Arc(NamedTuple):
+    """An arc between two words, counted from 0."""
+
+    child: int
+    head: int
+    label: str
+
+
+class Parsed(NamedTuple):
+    """A summary's tokens in lower case, and its arcs in the order of the parser."""
+
+    tokens: tuple[str, ...]
+    arcs: tuple[Arc, ...]
+
+
+def read_arcs(path: Path) -> dict[str, Parsed]:
+    """Read a file of arcs by the ids of its summaries.
+
+    Raises:
+        ValueError: the file has another form; the message names the line.
+    """
+    by_id: dict[str, Parsed] = {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        for row in rows:
+            if missing := [name for name in ("id", "context", "dep_idx0") if name not in row]:
+                raise ValueError(f"expected columns id, context and dep_idx0 in {path.name}, line 1, got no {missing}")
+            # The authors cut at single spaces, so that two of them hold an empty word.
+            tokens = tuple((row["context"] or "").lower().split(" "))
+            by_id[row["id"]] = Parsed(tokens, tuple(_arcs_in(row, len(tokens), f"{path.name}, line {rows.line_num}")))
+    return by_id
+
+
+def _arcs_in(row: Mapping[str, Any], n_words: int, place: str) -> Iterator[Arc]:
+    """Yield the arcs of a row until its first empty column."""
+    for n in count():
+        pair = row.get(f"dep_idx{n}")
+        if not pair:
+            return
+        parts = pair.split(" ")
+        if len(parts) != 2 or not all(part.isdecimal() and int(part) < n_words for part in parts):
+            raise ValueError(
+                f"expected 'child head' of words 0 to {n_words - 1} in {place}, column dep_idx{n}, got '{pair}'"
+            )
+        label = row.get(f"dep{n}") or ""
+        if label not in DROPPED:
+            yield Arc(int(parts[0]), int(parts[1]), label)
+
+
+def arcs_of(ids: Sequence[str], texts: Sequence[str], known: Mapping[str, Parsed], file: str) -> list[Parsed]:
+    """Return the entry of each summary.
+
+    Args:
+        ids: ids of the summaries.
+        texts: the summaries; a file that was made from other texts is refused.
+        known: what `read_arcs` returned; it may hold more.
+        file: name of the file, for errors.
+
+    Raises:
+        NotApplicable: a summary has no entry, or one whose tokens are of another text.
+    """
+    needs = f"needs the arcs of these summaries in {file}"
+    if missing := [name for name in ids if name not in known]:
+        raise NotApplicable(f"{needs}: {len(missing)} of {len(ids)} have none, such as '{missing[0]}'")
+    for name, text in zip(ids, texts, strict=True):
+        if not same_letters(known[name].tokens, text):
+            found = " ".join(known[name].tokens)[:60]
+            raise NotApplicable(f"{needs}: id '{name}' has '{found}' for '{text[:60]}'; parse these summaries again")
+    return [known[name] for name in ids]
+
+
+# The model --------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -139,118 +221,48 @@ def dae(
     return verdicts
 
 
-def dae_family(
-    *,
-    checkpoint: str | None = None,
-    arcs: str | None = None,
-    parser: str | None = None,
-) -> Family:
-    """Return the family that scores summaries by the share that is not factual, and counts those without an arc.
-
-    Rows are `{"id", "text"}`, gold is `{id: {"source"}}`. Scoring raises ValueError for a file of another form.
-
-    Args:
-        checkpoint: folder of the authors' model; by default the value of BENCH_DAE.
-        arcs: file with the arcs of these summaries; by default, unless a parser is given, the value of BENCH_DAE_ARCS.
-        parser: spaCy model that makes the arcs without a file; by default the first that is installed.
-
-    Raises:
-        ValueError: both arcs and parser are given.
-    """
-    if arcs and parser:
-        raise ValueError(f"expected arcs from a file or from a parser, got both: {Path(arcs).name} and {parser}")
-
-    def count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-        try:
-            source = _arc_source(arcs, parser)
-            if source.missing:
-                raise NotApplicable(source.missing)
-            texts = verifiers.source_texts(rows, gold)
-            verifier = verifiers.loaded(load_dae, choose(checkpoint, "BENCH_DAE"))
-            summaries = source.parsed(rows)
-        except NotApplicable as reason:
-            return [{"reason": str(reason)} for _ in rows]
-        counts: list[Counts] = []
-        for entailed in dae(texts, summaries, verifier):
-            counts.append({"wrong": int(not all(entailed)), "arcs": len(entailed), "model": verifier.signature})
-        return counts
-
-    def scores(counts: Sequence[Counts]) -> list[Score]:
-        return _columns(counts, _arc_source(arcs, parser))
-
-    return Family(count, scores)
+# The family -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _ArcSource:
-    """Where the arcs of summaries come from: the file of a parser, or a spaCy model.
-
-    Args:
-        column: name of the column.
-        made: how arcs are made, for the signature.
-        missing: what is needed and missing; empty if nothing is.
-        file: file of arcs; None for spaCy.
-        model: spaCy model.
-    """
-
-    column: str
-    made: str
-    missing: str
-    file: Path | None = None
-    model: str = ""
-
-    def parsed(self, rows: Sequence[Row]) -> list[Parsed]:
-        """Return the words and arcs of summaries.
-
-        Raises:
-            NotApplicable: the file is of other summaries.
-            ValueError: the file has another form.
-        """
-        texts = [row["text"] for row in rows]
-        if self.file is None:
-            return spacy_arcs(texts, self.model)
-        known = read_arcs(self.file)
-        try:
-            return arcs_of([str(row["id"]) for row in rows], texts, known, self.file.name)
-        except ValueError as error:  # another system's file
-            raise NotApplicable(f"needs the arcs of these summaries in {self.file.name}: {error}") from error
-
-
-def _arc_source(arcs: str | None, parser: str | None) -> _ArcSource:
-    """Return where arcs come from: a given file, else a given parser, else the file of BENCH_DAE_ARCS, else spaCy."""
-    name = arcs or ("" if parser else choose(None, "BENCH_DAE_ARCS"))
-    if name:
-        missing = "" if Path(name).is_file() else f"needs the file of arcs {Path(name).name}: bench doctor"
-        return _ArcSource("dae", "arcs:file", missing, Path(name))
-    model, missing = spacy_models.installed(parser)
-    if missing and not parser:
-        missing = f"needs BENCH_DAE_ARCS naming a file of arcs, or {missing.removeprefix('needs ')}"
-        return _ArcSource("dae", "arcs:file", missing)
-    versions = model
-    if not missing:
-        versions = f"{spacy_models.versioned(model)}|spacy:{spacy_models.versioned('spacy').removeprefix('spacy-')}"
-    return _ArcSource("dae[spacy]", f"arcs:collapsed|parser:{versions}", missing, model=model)
-
-
-def _columns(counts: Sequence[Counts], source: _ArcSource) -> list[Score]:
-    """Return both columns: the share of summaries with an arc that is not entailed, and how many have no arc."""
-    made = f"{source.made}|max_arcs:{MAX_ARCS}"
-    signature = f"def:goyal2021|{made}|words:ptb+lower|max:{MAX_LENGTH}|none:factual|dtype:float32"
-    without_arcs = {"dae": "dae[no_arc]", "dae[spacy]": "dae[spacy,no_arc]"}[source.column]
-    reason = reason_of(counts)
-    signature += "|version:1" if reason else f"|{verifiers.model_of(counts)}|version:1"
-    share, number = f"dae|{signature}", f"dae|summaries without an arc|{signature}"
-    if reason:
-        return [
-            explained(Score(source.column, None, "percent", False, len(counts), share), reason),
-            explained(Score(without_arcs, None, "count", None, len(counts), number), reason),
-        ]
-    wrong, none = [(row["wrong"], 1) for row in counts], float(sum(row["arcs"] == 0 for row in counts))
+def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
+    """Count the arcs of each summary, and whether one is not entailed; or say what is missing."""
+    file, texts = Path(os.environ.get("BENCH_DAE_ARCS", "")), [row["text"] for row in rows]
+    try:
+        if not file.name:
+            raise NotApplicable("needs BENCH_DAE_ARCS naming a file of arcs: bench doctor")
+        if not file.is_file():
+            raise NotApplicable(f"needs the file of arcs {file.name}: bench doctor")
+        sources = verifiers.source_texts(rows, gold)
+        verifier = verifiers.loaded(load_dae, os.environ.get("BENCH_DAE", ""))
+        summaries = arcs_of([str(row["id"]) for row in rows], texts, read_arcs(file), file.name)
+    except NotApplicable as reason:
+        return [{"reason": str(reason)} for _ in rows]
     return [
-        score_of_sums(source.column, mean(), wrong, share, higher_is_better=False),
-        Score(without_arcs, none, "count", None, len(counts), number),
+        {"wrong": int(not all(entailed)), "arcs": len(entailed), "model": verifier.signature}
+        for entailed in dae(sources, summaries, verifier)
     ]
 
 
-dae_scores = dae_family()
-"""The share of summaries with a dependency arc that the source does not entail."""
+def _scores(counts: Sequence[Counts]) -> list[Score]:
+    """Return both columns: the share of summaries with an arc that is not entailed, and how many have no arc."""
+    reason = reason_of(counts)
+    signature = f"def:goyal2021|arcs:file|max_arcs:{MAX_ARCS}|words:ptb+lower|max:{MAX_LENGTH}|none:factual"
+    signature += "|dtype:float32|version:1" if reason else f"|dtype:float32|{verifiers.model_of(counts)}|version:1"
+    share, number = f"dae|{signature}", f"dae|summaries without an arc|{signature}"
+    if reason:
+        return [
+            explained(Score("dae", None, "percent", False, len(counts), share), reason),
+            explained(Score("dae[no_arc]", None, "count", None, len(counts), number), reason),
+        ]
+    wrong, none = [(row["wrong"], 1) for row in counts], float(sum(row["arcs"] == 0 for row in counts))
+    return [
+        score_of_sums("dae", mean(), wrong, share, higher_is_better=False),
+        Score("dae[no_arc]", none, "count", None, len(counts), number),
+    ]
+
+
+dae_scores = Family(_count, _scores)
+"""The share of summaries with a dependency arc that the source does not entail, and how many have no arc.
+
+Rows are `{"id", "text"}`, gold is `{id: {"source"}}`. Scoring raises ValueError for a file of another form.
+"""

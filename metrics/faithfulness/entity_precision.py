@@ -30,7 +30,6 @@ __all__ = [
     "TYPES",
     "Level",
     "entity_precision_by",
-    "entity_precision_family",
     "entity_precision_scores",
     "is_in_source",
     "spacy_entities",
@@ -85,7 +84,7 @@ def stop_words() -> Collection[str]:
     return words
 
 
-def entity_precision_family(*, tagger: str | None = None) -> Family:
+def entity_precision_by(tagger: str = "") -> Family:
     """Return the family that scores summaries by entity precision at every level, and counts those without an entity.
 
     Rows are `{"id", "text"}`, gold is `{id: {"source"}}`.
@@ -109,7 +108,7 @@ def entity_precision_family(*, tagger: str | None = None) -> Family:
     return Family(count, scores)
 
 
-def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts]:
+def _matches(rows: Sequence[Row], gold: Gold, tagger: str) -> list[Counts]:
     """Return for each summary its number of entities, and at each level of those in its source; or the reason."""
     name, reason = _tagger(tagger)
     sources = [str(gold[row["id"]].get("source") or "") for row in rows]
@@ -128,10 +127,10 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str | None) -> list[Counts
     return counts
 
 
-def _tagger(tagger: str | None) -> tuple[str, str]:
+def _tagger(tagger: str) -> tuple[str, str]:
     """Return the name of the spaCy model and "", or why it is missing; no other model takes its place."""
     name = tagger or os.environ.get(spacy_models.TAGGER_VARIABLE) or spacy_models.TAGGER
-    name, reason = spacy_models.installed(name)
+    reason = spacy_models.why_missing(name)
     if name in reason and name == spacy_models.TAGGER:
         reason += f", or {spacy_models.TAGGER_VARIABLE} naming another"
     return name, reason
@@ -170,10 +169,5 @@ def _summands(matches: int, entities: int, how: str) -> tuple[float, int]:
     return (matches / entities, 1) if entities else (0, 0)
 
 
-def entity_precision_by(tagger: str) -> Family:
-    """Return the family by a named spaCy model."""
-    return entity_precision_family(tagger=tagger)
-
-
-entity_precision_scores = entity_precision_family()
+entity_precision_scores = entity_precision_by()
 """The share of a summary's named entities that the source has, at each level."""

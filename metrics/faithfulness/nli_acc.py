@@ -8,6 +8,7 @@ folder of the authors' `model_ep4.pt` (from NLI_models.zip) with bert-base-multi
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +17,14 @@ from typing import Any, NamedTuple
 import torch
 
 from bench.metrics.faithfulness import checkpoints, verifiers
-from bench.metrics.faithfulness.checkpoints import NotApplicable, choose, hash_of
-from bench.metrics.faithfulness.nli_model import NO_CELL, PAD, NLIModel, load_weights
-from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
+from bench.metrics.faithfulness.checkpoints import NotApplicable, hash_of
+from bench.metrics.faithfulness.nli_model import NO_CELL, PAD, UNUSED, NLIModel
+from bench.metrics.faithfulness.table_cells import TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import ModelInputs, Verifier
 from bench.metrics.requirements import public_name
-from bench.metrics.score import Family, Gold, Row
+from bench.metrics.score import Gold, Row
 
-__all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_family", "nli_logits", "nli_scores", "row_cells"]
+__all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_logits", "nli_scores", "row_cells"]
 
 ENTAILED = 1
 MAX_LENGTH = 512
@@ -60,8 +61,8 @@ def load_nli(checkpoint: str) -> Verifier:
     with checkpoints.loading(checkpoint):
         config = BertConfig.from_pretrained(folder, local_files_only=True)
         tokenizer = BertTokenizer.from_pretrained(folder, local_files_only=True, do_lower_case=True)
-        weights, model = _read(path), NLIModel(config)
-    load_weights(model, weights, f"{name}/{path.name}")
+        model = NLIModel(config)
+        model.load_state_dict({key: part for key, part in _read(path).items() if not str(key).startswith(UNUSED)})
     words = (folder / "vocab.txt").read_bytes().rstrip(b"\n").count(b"\n") + 1
     if words != config.vocab_size:
         raise NotApplicable(f"{name} has {words} words in vocab.txt, {config.vocab_size} in its weights: bench doctor")
@@ -74,13 +75,16 @@ def load_nli(checkpoint: str) -> Verifier:
     return Verifier(model.to(checkpoints.device()).eval(), tokenizer, ENTAILED, provenance)
 
 
-def _read(path: Path) -> object:
+def _read(path: Path) -> Mapping[str, Any]:
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        weights = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:
         raise
     except Exception as error:  # the errors of unpickling have no common class but this
         raise ValueError(f"{path.name} is no file of weights") from error
+    if not isinstance(weights, Mapping):
+        raise ValueError(f"{path.name} has no weights by name")
+    return weights
 
 
 def row_cells(table: TableText) -> TableText:
@@ -148,28 +152,14 @@ def nli(linked: Sequence[Linked], sentences: Sequence[str], verifier: Verifier) 
     return [row.index(max(row)) == verifier.label for row in logits]
 
 
-def nli_family(*, checkpoint: str | None = None, cells: Cells = "plog") -> Family:
-    """Return the family that scores sentences by the share that their tables entail.
-
-    Rows are `{"id", "text"}`, one for each reference; gold is `{id: {"table": {"header", "rows"}, "title", "columns"}}`
-    with the columns that are linked to the reference. Scoring raises ValueError for a column that a table lacks.
-
-    Args:
-        checkpoint: a folder; by default the value of BENCH_NLI.
-        cells: how the text of cells is read; `plog` is the text that the published script read.
-    """
-
-    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
-        fields = _with_links(rows, gold)
-        folder = choose(checkpoint, "BENCH_NLI")
-        if not folder:
-            raise NotApplicable(f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor")
-        verifier = verifiers.loaded(load_nli, folder)
-        verdicts = nli(_linked(fields, cells), [row["text"] for row in rows], verifier)
-        return verifier, [[verdict] for verdict in verdicts]
-
-    options = f"nli-acc|cells:{cells}|rows:{MAX_ROWS}|columns:linked|max:{MAX_LENGTH}"
-    return verifiers.verdict_family("nli-acc", options, decide)
+def _decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+    fields = _with_links(rows, gold)
+    folder = os.environ.get("BENCH_NLI")
+    if not folder:
+        raise NotApplicable(f"needs {WEIGHTS[0]} of NLI_models.zip, its folder named by BENCH_NLI: bench doctor")
+    verifier = verifiers.loaded(load_nli, folder)
+    verdicts = nli(_linked(fields), [row["text"] for row in rows], verifier)
+    return verifier, [[verdict] for verdict in verdicts]
 
 
 def _with_links(rows: Sequence[Row], gold: Gold) -> list[Mapping[str, Any]]:
@@ -185,18 +175,20 @@ def _with_links(rows: Sequence[Row], gold: Gold) -> list[Mapping[str, Any]]:
     return fields
 
 
-def _linked(fields: Sequence[Mapping[str, Any]], cells: Cells) -> list[Linked]:
+def _linked(fields: Sequence[Mapping[str, Any]]) -> list[Linked]:
     """Return the table, linked columns and title of each row; a table of several rows is read once."""
-    tables = table_texts(fields, cells)
-    if cells == "plog":
-        distinct = {id(table): table for table in tables}
-        by_rows = {key: row_cells(table) for key, table in distinct.items()}
-        tables = [by_rows[id(table)] for table in tables]
-    linked = []
-    for row, table in zip(fields, tables, strict=True):
-        linked.append(Linked(table, tuple(row["columns"]), row["title"]))
-    return linked
+    tables = table_texts(fields)
+    distinct = {id(table): table for table in tables}
+    by_rows = {key: row_cells(table) for key, table in distinct.items()}
+    return [
+        Linked(by_rows[id(table)], tuple(row["columns"]), row["title"])
+        for row, table in zip(fields, tables, strict=True)
+    ]
 
 
-nli_scores = nli_family()
-"""The share of sentences that LogicNLG's verifier classifies as entailed by the linked columns of the table."""
+nli_scores = verifiers.verdict_family("nli-acc", f"cells:plog|rows:{MAX_ROWS}|columns:linked|max:{MAX_LENGTH}", _decide)
+"""The share of rows `{"id", "text"}` that LogicNLG's verifier classifies as entailed by the linked columns.
+
+There is a row for each reference; gold is `{id: {"table": {"header", "rows"}, "title", "columns"}}` with the columns
+that are linked to the reference. Scoring raises ValueError for a column that a table lacks.
+"""

@@ -9,16 +9,13 @@ by the standard deviation with n - 1 degrees of freedom plus epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.metrics.faithfulness.checkpoints import NotApplicable
-
-__all__ = ["NO_CELL", "PAD", "UNUSED", "NLIModel", "load_weights", "mask_of"]
+__all__ = ["NO_CELL", "PAD", "UNUSED", "NLIModel", "mask_of"]
 
 HEADS = 4
 LAYERS = 3
@@ -146,33 +143,3 @@ class _Norm(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         spread = states.std(dim=-1, keepdim=True) + 1e-6
         return self.a_2 * (states - states.mean(dim=-1, keepdim=True)) / spread + self.b_2
-
-
-def load_weights(model: NLIModel, weights: object, name: str) -> NLIModel:
-    """Give a model all of its weights.
-
-    Args:
-        model: model of the right size, which is changed.
-        weights: by key; those under `UNUSED` are not read.
-        name: name of the checkpoint, for messages.
-
-    Raises:
-        NotApplicable: these are no weights, or some are missing, have another shape or belong to another model.
-    """
-    if not isinstance(weights, Mapping) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
-        raise NotApplicable(f"{name} is no state dict but {type(weights).__name__}: bench doctor")
-    expected = model.state_dict()
-    found = {key: tensor for key, tensor in weights.items() if not key.startswith(UNUSED)}
-    missing, unexpected = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
-    if missing:
-        raise NotApplicable(f"{name} lacks {len(missing)} weights, such as {missing[0]}: bench doctor")
-    if unexpected:
-        raise NotApplicable(
-            f"{name} has {len(unexpected)} weights of another model, such as {unexpected[0]}: bench doctor"
-        )
-    for key, tensor in found.items():
-        if tensor.shape != expected[key].shape:
-            shapes = f"{list(tensor.shape)}, expected {list(expected[key].shape)} by config.json"
-            raise NotApplicable(f"{name} has {key} {shapes}: bench doctor")
-    model.load_state_dict(found)
-    return model

@@ -14,53 +14,32 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-__all__ = ["as_written", "ptb_tokens", "same_letters"]
+__all__ = ["ptb_tokens", "same_letters"]
 
 ABBREVIATIONS = """
 mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj adm sen rep gov pres vs v co corp inc ltd dept univ
 jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n etc
 """
-BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
-NLTK_BRACKETS = {"[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
 PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": " -- ", "—": " -- ", "…": " ... ", "£": " # "})
-WRITTEN = {**BRACKETS, "``": '"', "''": '"', "`": "'"}
 DECIMAL_UNIT = re.compile(r"(\d[.,]\d+)(?=[A-Za-z])")
 
 
-def ptb_tokens(text: str, *, lower: bool = True) -> list[str]:
-    """Return the tokens of a text.
-
-    Args:
-        text: any number of sentences.
-        lower: False keeps the case, for a parser.
+def ptb_tokens(text: str) -> list[str]:
+    """Return the tokens of a text of any number of sentences.
 
     >>> " ".join(ptb_tokens('Aldra (Sorn) "can\\'t pay" its £1.5m debt. It rose.'))
     "aldra -lrb- sorn -rrb- `` ca n't pay '' its # 1.5 m debt . it rose ."
-    >>> ptb_tokens("Mr. Orr's [sic] dam", lower=False)
-    ['Mr.', 'Orr', "'s", '-LSB-', 'sic', '-RSB-', 'dam']
-    >>> ptb_tokens("")
-    []
+    >>> ptb_tokens("Mr. Orr's [sic] dam")
+    ['mr.', 'orr', "'s", '-lsb-', 'sic', '-rsb-', 'dam']
     """
     words, sentences = _tokenizers()
     plain = DECIMAL_UNIT.sub(r"\1 ", text.translate(PLAIN))
     tokens = []
     for line in plain.splitlines():
         for sentence in sentences.tokenize(line):
-            for token in words.tokenize(sentence, convert_parentheses=True):
-                tokens.append(NLTK_BRACKETS.get(token, token))
-    if lower:
-        return [token.lower() for token in tokens]
+            tokens += [BRACKETS.get(token, token.lower()) for token in words.tokenize(sentence)]
     return tokens
-
-
-def as_written(tokens: Sequence[str], text: str) -> list[str]:
-    """Return the cased tokens of a text with brackets, quotes and the pound sign as people write them, for a parser.
-
-    >>> as_written(["-LRB-", "Sorn", "-RRB-", "``", "#", "5"], "(Sorn) “£5")
-    ['(', 'Sorn', ')', '"', '£', '5']
-    """
-    written = WRITTEN | ({"#": "£"} if "£" in text else {})
-    return [written.get(token, token) for token in tokens]
 
 
 def same_letters(tokens: Sequence[str], text: str) -> bool:
@@ -73,7 +52,8 @@ def same_letters(tokens: Sequence[str], text: str) -> bool:
 
 
 def _letters(tokens: Sequence[str]) -> str:
-    return "".join(c for token in tokens if token.upper() not in BRACKETS for c in token.lower() if c.isalnum())
+    words = [token.lower() for token in tokens if token.lower() not in BRACKETS.values()]
+    return "".join(letter for word in words for letter in word if letter.isalnum())
 
 
 @cache

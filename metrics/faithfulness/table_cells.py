@@ -1,8 +1,8 @@
-"""Table cells as text for table verifiers: as in the file, or as the published scripts saw them through pandas.
+"""Table cells as text for table verifiers, as the published scripts saw them through pandas.
 
 LogicNLG's and PLOG's scripts read a table with pandas, which turns a column of numbers into numbers and back: "7.10"
 becomes "7.1", "01" becomes "1", an integer in a column with an empty cell "1.0", "none" and "n/a" a missing cell.
-Published values have this, so it is the default (`plog`); `raw` keeps the text.
+Published values have this, and signatures call it `cells:plog`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import importlib
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.score import Gold, Row
 
-__all__ = ["Cells", "TableText", "table_text", "table_texts", "with_tables"]
-
-Cells = Literal["plog", "raw"]
+__all__ = ["TableText", "table_text", "table_texts", "with_tables"]
 
 
 class TableText(NamedTuple):
@@ -27,24 +25,18 @@ class TableText(NamedTuple):
     rows: list[list[str]]
 
 
-def table_text(table: Mapping[str, Any], cells: Cells = "plog") -> TableText:
+def table_text(table: Mapping[str, Any]) -> TableText:
     """Return a table as text.
 
     Args:
         table: `{"header", "rows"}`, the text of the file.
-        cells: how the text of cells is read; see the first lines of this module.
 
     Raises:
-        ValueError: pandas cannot read the table, or `cells` is unknown.
+        ValueError: pandas cannot read the table.
 
-    >>> table = {"header": ["region", "share"], "rows": [["aldra", "7.10"], ["sorn", ""]]}
-    >>> table_text(table).rows, table_text(table, "raw").rows
-    ([['aldra', '7.1'], ['sorn', 'nan']], [['aldra', '7.10'], ['sorn', '']])
+    >>> table_text({"header": ["region", "share"], "rows": [["aldra", "7.10"], ["sorn", ""]]}).rows
+    [['aldra', '7.1'], ['sorn', 'nan']]
     """
-    if cells == "raw":
-        return TableText(list(map(str, table["header"])), [list(map(str, row)) for row in table["rows"]])
-    if cells != "plog":
-        raise ValueError(f"expected cells plog or raw, got {cells!r}")
     lines = "\n".join("#".join(row) for row in (table["header"], *table["rows"]))
     frame = importlib.import_module("pandas").read_csv(io.StringIO(lines), sep="#").reset_index(drop=True)
     # Pandas 3 leaves a missing cell a float, which is not equal to itself, where older ones wrote "nan".
@@ -52,14 +44,14 @@ def table_text(table: Mapping[str, Any], cells: Cells = "plog") -> TableText:
     return TableText(list(map(str, frame.columns)), as_text.to_numpy().tolist())
 
 
-def table_texts(gold: Sequence[Mapping[str, Any]], cells: Cells = "plog") -> list[TableText]:
+def table_texts(gold: Sequence[Mapping[str, Any]]) -> list[TableText]:
     """Return the table of each row as text; equal tables are one object, read once."""
     known: dict[str, TableText] = {}
     texts = []
     for row in gold:
         key = repr(row["table"])
         if key not in known:
-            known[key] = table_text(row["table"], cells)
+            known[key] = table_text(row["table"])
         texts.append(known[key])
     return texts
 

@@ -7,16 +7,16 @@ tokenizer class is gone from `transformers`; BART's with a space before the firs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from bench.metrics.faithfulness import verifiers
-from bench.metrics.faithfulness.checkpoints import choose
-from bench.metrics.faithfulness.table_cells import Cells, TableText, table_texts, with_tables
+from bench.metrics.faithfulness.table_cells import TableText, table_texts, with_tables
 from bench.metrics.faithfulness.verifiers import Verifier
-from bench.metrics.score import Family, Gold, Row
+from bench.metrics.score import Gold, Row
 
-__all__ = ["linear_table", "load_tapex", "tapex", "tapex_family", "tapex_scores"]
+__all__ = ["linear_table", "load_tapex", "tapex", "tapex_scores"]
 
 CHECKPOINT = "microsoft/tapex-large-finetuned-tabfact"
 MAX_LENGTH = 1024
@@ -62,25 +62,12 @@ def tapex(tables: Sequence[TableText], sentences: Sequence[str], verifier: Verif
     return verifiers.verdicts(verifier, encoded)
 
 
-def tapex_family(*, checkpoint: str | None = None, cells: Cells = "plog") -> Family:
-    """Return the family that scores sentences by the share that their tables entail.
-
-    Rows are `{"id", "text"}`, gold is `{id: {"table": {"header", "rows"}}}`.
-
-    Args:
-        checkpoint: a folder, or a hub id that is in the cache; by default the value of BENCH_TAPEX, else `CHECKPOINT`.
-        cells: how the text of cells is read.
-    """
-
-    def decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
-        fields = with_tables(rows, gold)
-        verifier = verifiers.loaded(load_tapex, choose(checkpoint, "BENCH_TAPEX", CHECKPOINT))
-        verdicts = tapex(table_texts(fields, cells), [row["text"] for row in rows], verifier)
-        return verifier, [[verdict] for verdict in verdicts]
-
-    options = f"tapex-acc|cells:{cells}|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}"
-    return verifiers.verdict_family("tapex-acc", options, decide)
+def _decide(rows: Sequence[Row], gold: Gold) -> tuple[Verifier, list[list[bool]]]:
+    fields = with_tables(rows, gold)
+    verifier = verifiers.loaded(load_tapex, os.environ.get("BENCH_TAPEX") or CHECKPOINT)
+    verdicts = tapex(table_texts(fields), [row["text"] for row in rows], verifier)
+    return verifier, [[verdict] for verdict in verdicts]
 
 
-tapex_scores = tapex_family()
-"""The share of sentences that TAPEX classifies as entailed by the table."""
+tapex_scores = verifiers.verdict_family("tapex-acc", f"cells:plog|cell_pieces:{CELL_PIECES}|max:{MAX_LENGTH}", _decide)
+"""The share of rows `{"id", "text"}` that TAPEX classifies as entailed by the `table` of their gold."""

@@ -205,7 +205,7 @@ def verdict_family(name: str, options: str, decide: Decide) -> Family:
 
     Args:
         name: name of the column.
-        options: definition and options, for the signature; what was loaded is added.
+        options: what the signature has behind the name; what was loaded is added.
         decide: loads the verifier and returns it with its verdicts on each row, of one claim or more. It raises
             `NotApplicable` where the verifier, or something in the rows, is missing.
     """
@@ -219,9 +219,9 @@ def verdict_family(name: str, options: str, decide: Decide) -> Family:
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
         if reason := reason_of(counts):
-            signature = f"{options}|dtype:float32|version:1"
+            signature = f"{name}|{options}|dtype:float32|version:1"
             return [explained(Score(name, None, "percent", True, len(counts), signature), reason)]
-        signature = f"{options}|dtype:float32|{model_of(counts)}|version:1"
+        signature = f"{name}|{options}|dtype:float32|{model_of(counts)}|version:1"
         claims = [(row["true"], row["claims"]) for row in counts]
         return [score_of_sums(name, ratio(), claims, signature, higher_is_better=True)]
 

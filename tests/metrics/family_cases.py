@@ -164,16 +164,13 @@ CASES: Mapping[str, Case] = {
     "diversity": diversity_case(),
     "frequency_groups": frequency_groups_case(),
     "ngram_diversity": plain_case(empty=dict.fromkeys(named("{ngram,simctg}-diversity{,/tokens}"))),
-    "sample_perplexity": plain_case(empty={"sample-ppl": None}, doubled=frozenset({"sample-ppl"})),
     "entity_precision": entity_precision_case(),
     "copying": copying_case(),
     "factcc": plain_case(),
     "tapex": plain_case(),
     "tapas": plain_case(),
     "nli": plain_case(),
-    "dae": plain_case(
-        empty={"dae[spacy]": 0.0, "dae[spacy,no_arc]": float(len(ROWS))}, doubled=frozenset({"dae[spacy,no_arc]"})
-    ),
+    "dae": plain_case(empty={"dae": 0.0, "dae[no_arc]": float(len(ROWS))}, doubled=frozenset({"dae[no_arc]"})),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }

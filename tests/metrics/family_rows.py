@@ -18,7 +18,6 @@ import torch
 from bench.metrics.diversity import mauve
 from bench.metrics.faithfulness import (
     dae,
-    dae_arcs,
     entity_precision,
     factcc,
     nli_acc,
@@ -27,7 +26,7 @@ from bench.metrics.faithfulness import (
     tapex,
     verifiers,
 )
-from bench.metrics.faithfulness.dae_arcs import Arc
+from bench.metrics.faithfulness.dae import Arc, Parsed
 from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from tests.metrics import tiny_dae, tiny_encoders, tiny_nli, tiny_verifiers
 
@@ -106,10 +105,10 @@ def capitals(texts: Sequence[str], tagger: str = TAGGER) -> list[list[str]]:
     return [re.findall(r"[A-Z]\w+(?: [A-Z]\w+)*", text) for text in texts]
 
 
-def chains(texts: Sequence[str], parser: str = TAGGER) -> list[dae_arcs.Parsed]:
-    """A parser that needs no model: every word depends on the one before."""
-    words = [[word.lower() for word in ptb_tokens(text)] for text in texts]
-    return [dae_arcs.Parsed(tuple(some), tuple(Arc(i, i - 1, "dep") for i in range(1, len(some)))) for some in words]
+def chains(ids: Sequence[str], texts: Sequence[str], *_: Any) -> list[Parsed]:
+    """In place of a file of arcs: every word depends on the one before."""
+    words = [ptb_tokens(text) for text in texts]
+    return [Parsed(tuple(some), tuple(Arc(i, i - 1, "dep") for i in range(1, len(some)))) for some in words]
 
 
 def compute_mauve(p_features: Any, q_features: Any, **_: Any) -> SimpleNamespace:
@@ -137,7 +136,8 @@ def set_up(root: Path, patch: Any) -> None:
         make(folder)
         patch.setenv(f"BENCH_{variable}", str(folder))
     patch.setenv("BENCH_CACHE", str(root / "cache"))
-    patch.delenv("BENCH_DAE_ARCS", raising=False)
+    (root / "arcs.tsv").write_text("id\tcontext\tdep_idx0\n")
+    patch.setenv("BENCH_DAE_ARCS", str(root / "arcs.tsv"))
     put_stand_ins(patch)
 
 
@@ -147,11 +147,12 @@ def put_stand_ins(patch: Any) -> None:
         sys.modules, "mauve", SimpleNamespace(compute_mauve=compute_mauve, __spec__=ModuleSpec("mauve", None))
     )
     patch.setattr(mauve, "version", lambda package: "0.0")
-    patch.setattr(spacy_models, "installed", lambda tagger=None: (TAGGER, ""))
+    patch.setenv("BENCH_NER", TAGGER)
+    patch.setattr(spacy_models, "why_missing", lambda tagger: "")
     patch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
     patch.setattr(entity_precision, "spacy_entities", capitals)
     patch.setattr(entity_precision, "stop_words", lambda: {"the"})
-    patch.setattr(dae, "spacy_arcs", chains)
+    patch.setattr(dae, "arcs_of", chains)
 
 
 def balance(variable: str, decide: Callable[[], Any]) -> None:

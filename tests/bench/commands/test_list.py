@@ -9,7 +9,7 @@ from bench.decodings import DECODINGS
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of, expand, is_named, matching
 from bench.metrics.example_rows import example_rows
-from bench.metrics.requirements import AnyOf, Checkpoint, Package, SpacyModel, describe, missing
+from bench.metrics.requirements import Checkpoint, Package, SpacyModel, describe, missing
 from bench.models import METHODS
 
 
@@ -64,7 +64,7 @@ def test_a_signature_names_its_version_or_its_package():
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     one = Checkpoint("BENCH_SOMETHING", ("owner/model",))
-    needs = (Package("no_such_package_here", "pip install it"), SpacyModel(("no_such_model",)), one)
+    needs = (Package("no_such_package_here", "pip install it"), SpacyModel("no_such_model"), one)
     assert missing(needs) == describe(needs)
     assert describe(needs).split("; ") == [
         "no_such_package_here (pip install it)",
@@ -72,18 +72,11 @@ def test_what_is_missing_is_named(monkeypatch, tmp_path):
         "owner/model in the hub cache, or BENCH_SOMETHING naming a folder",
     ]
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path))
-    assert missing((one, Package("json", ""), SpacyModel(("no_such_model", "json")))) == ""
+    assert missing((one, Package("json", ""), SpacyModel("json"))) == ""
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path / "nowhere"))
     assert missing((one,)) == str(one)
     monkeypatch.setenv("BENCH_SOMETHING", "not a hub id at all /")
     assert missing((one,)) == str(one)
-
-
-def test_one_of_several_is_enough(monkeypatch):
-    monkeypatch.delenv("BENCH_SOMETHING", raising=False)
-    either = AnyOf((Checkpoint("BENCH_SOMETHING", holds="a file"), SpacyModel(("no_such_model",))))
-    assert missing((either,)) == "BENCH_SOMETHING naming a file, or " + str(SpacyModel(("no_such_model",)))
-    assert missing((AnyOf((*either.these, Package("json", ""))),)) == ""
 
 
 def test_a_hub_copy_in_the_cache_is_found(monkeypatch, tmp_path):

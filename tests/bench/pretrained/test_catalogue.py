@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
 
 from bench.metrics import METRICS
-from bench.metrics.requirements import AnyOf, Checkpoint, Requirement
+from bench.metrics.requirements import Checkpoint
 from bench.models.backbones import BACKBONES
 from bench.pretrained.catalogue import UNKNOWN, catalogue
 
@@ -27,19 +26,11 @@ def empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(model.variable or "NONE", raising=False)
 
 
-def checkpoints(requirements: tuple[Requirement, ...]) -> Iterator[Checkpoint]:
-    for requirement in requirements:
-        if isinstance(requirement, AnyOf):
-            yield from checkpoints(requirement.these)
-        elif isinstance(requirement, Checkpoint):
-            yield requirement
-
-
 def test_every_checkpoint_of_a_metric_and_every_pretrained_backbone_is_in_it() -> None:
     uses = {use: model for model in catalogue().values() for use in model.uses}
     for name, metric in METRICS.items():
-        for checkpoint in checkpoints(metric.requires):
-            if checkpoint.variable in OURS:
+        for checkpoint in metric.requires:
+            if not isinstance(checkpoint, Checkpoint) or checkpoint.variable in OURS:
                 continue
             model = uses[f"metric {name}"]
             assert (model.name, model.variable) == (checkpoint.model, checkpoint.variable)

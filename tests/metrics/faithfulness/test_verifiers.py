@@ -20,13 +20,13 @@ from tests.metrics.family_cases import GOLD, ROWS
 
 torch.set_num_threads(1)
 LOADERS = {"factcc": factcc.load_factcc, "tapex": tapex.load_tapex, "tapas": tapas.load_tapas}
-FAMILIES = {"factcc": factcc.factcc_family, "tapex": tapex.tapex_family, "tapas": tapas.tapas_family}
 COLUMNS = {"factcc": "factcc", "tapex": "tapex-acc", "tapas": "tapas-acc"}
 MAKERS = {"factcc": tiny_verifiers.bert, "tapex": tiny_verifiers.bart, "tapas": tiny_verifiers.tapas}
 HEADS = {"factcc": "classifier", "tapas": "classifier", "tapex": "classification_head"}
-every_family = pytest.mark.parametrize("family", FAMILIES)
+every_family = pytest.mark.parametrize("family", LOADERS)
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "logicnlg"
 TABLE = {"header": ["region", "length", "Share"], "rows": [["aldra", "10", "7.10"], ["sorn", "", "01"]]}
+RAW = TableText(TABLE["header"], TABLE["rows"])
 SENTENCES = ["aldra is long", "sorn is longest", "the river is in aldra", "no river is in sorn", "aldra", "three"]
 DOCUMENTS, SUMMARIES = ["the river rose"] * 3, ["It rose. It fell. the year", "", "no one was hurt"]
 
@@ -130,16 +130,12 @@ def test_every_weight_may_be_in_an_old_file(copy):
         assert torch.equal(one, two), name
 
 
-def test_an_error_of_ours_is_not_taken_for_a_bad_checkpoint(monkeypatch):
+def test_an_error_of_ours_is_not_taken_for_a_bad_checkpoint():
     message = r"^tiny does not load \(OSError: two lines\): bench doctor$"
     with pytest.raises(NotApplicable, match=message), checkpoints.loading("far/away/tiny"):
         raise OSError("two\n lines")
     with pytest.raises(ZeroDivisionError), checkpoints.loading("tiny"):
         raise ZeroDivisionError
-    monkeypatch.setenv("BENCH_TINY", "of the variable")
-    assert checkpoints.choose("argument", "BENCH_TINY", "default") == "argument"
-    assert checkpoints.choose(None, "BENCH_TINY", "default") == "of the variable"
-    assert checkpoints.choose(None, "BENCH_NONE", "default") == "default"
 
 
 # What the models are given
@@ -169,7 +165,7 @@ def test_factcc_reads_document_then_claim_and_cuts_the_longer(made, monkeypatch)
 
 def test_tapex_writes_the_line_of_the_released_tokenizer(made, monkeypatch):
     verifier = tapex.load_tapex(str(made / "tapex"))
-    assert tapex.linear_table(table_text(TABLE, "raw"), verifier.tokenizer) == (
+    assert tapex.linear_table(RAW, verifier.tokenizer) == (
         "col : region | length | share row 1 : aldra | 10 | 7.10 row 2 : sorn |  | 01"
     )
     assert tapex.linear_table(table_text(TABLE), verifier.tokenizer).endswith("row 2 : sorn | nan | 1.0")
@@ -180,7 +176,7 @@ def test_tapex_writes_the_line_of_the_released_tokenizer(made, monkeypatch):
     long = TableText(["a", "b"], [["river", "year"]] * 400)
     assert len(tapex.tapex([long] * 2 + [table_text(TABLE)], ["it</s> rose</s>", "<s>", ""], verifier)) == 3
     kept = keep_inputs(monkeypatch, "tapex")
-    tapex.tapex([table_text(TABLE, "raw")], ["Aldra is</s> Long"], verifier)
+    tapex.tapex([RAW], ["Aldra is</s> Long"], verifier)
     decoded = verifier.tokenizer.decode(kept[0]["input_ids"])
     assert decoded.startswith("<s> aldra is long col : region | length")
     assert decoded.count("</s>") == 1
@@ -188,7 +184,7 @@ def test_tapex_writes_the_line_of_the_released_tokenizer(made, monkeypatch):
 
 def test_tapas_reads_cells_that_are_text(made, monkeypatch):
     verifier = tapas.load_tapas(str(made / "tapas"))
-    tables = [table_text(TABLE), table_text(TABLE, "raw"), TableText(["region"], [["aldra"]] * 400)]
+    tables = [table_text(TABLE), RAW, TableText(["region"], [["aldra"]] * 400)]
     found = tapas.tapas(tables, ["the aldra [SEP] rose"] * 3, verifier)
     assert found == [tapas.tapas([table], ["the aldra  rose"], verifier)[0] for table in tables]
     kept = keep_inputs(monkeypatch, "tapas")
@@ -209,7 +205,7 @@ def test_batched_is_single(made, family, monkeypatch):
         texts = [f"{one} {two}" for one in SENTENCES for two in SENTENCES[:3]]
         tables = [TableText(["region", "year"], [["aldra", str(i)]] * (1 + i % 4)) for i in range(len(texts))]
         if family == "factcc":
-            factcc.factcc(texts, texts[::-1], verifier, "summary")
+            factcc.factcc(texts, texts[::-1], verifier)
         else:
             {"tapex": tapex.tapex, "tapas": tapas.tapas}[family](tables, texts, verifier)
     tiny_verifiers.balanced(verifier, kept)
@@ -227,30 +223,25 @@ def test_columns_are_the_share_of_the_verdicts(made, family, monkeypatch):
     folder = str(made / family)
     rows = [{"id": f"test/{i:02}", "text": text} for i, text in enumerate(SENTENCES)]
     gold = {row["id"]: {"source": "the aldra rose in the year", "table": dict(TABLE)} for row in rows}
-    (score,) = FAMILIES[family](checkpoint=folder)(rows, gold)
+    monkeypatch.setenv(f"BENCH_{family.upper()}", folder)
+    (score,) = METRICS[family].load()(rows, gold)
     assert (score.name, score.unit, score.higher_is_better, score.n) == (COLUMNS[family], "percent", True, 6)
     assert score.value in [100 * i / 6 for i in range(7)]
     assert f"checkpoint:{family}|weights:" in score.signature
     assert str(made) not in score.signature
-    monkeypatch.setenv(f"BENCH_{family.upper()}", folder)
-    assert METRICS[family].load()(rows, gold) == [score]
 
 
-def test_factcc_counts_claims_or_whole_summaries(made):
-    assert factcc.claims_of("It rose\nIt fell") == ["It rose", "It fell"]
+def test_factcc_counts_claims(made, monkeypatch):
     folder = str(made / "factcc")
-    verifier = factcc.load_factcc(folder)
-    found = factcc.factcc(DOCUMENTS, SUMMARIES, verifier)
+    monkeypatch.setenv("BENCH_FACTCC", folder)
+    found = factcc.factcc(DOCUMENTS, SUMMARIES, factcc.load_factcc(folder))
     assert [len(some) for some in found] == [3, 1, 1]
-    assert [len(some) for some in factcc.factcc(DOCUMENTS, SUMMARIES, verifier, "summary")] == [1, 1, 1]
     rows = [{"id": str(i), "text": text} for i, text in enumerate(SUMMARIES)]
     gold = {row["id"]: {"source": "the river rose"} for row in rows}
-    units = ("sentence", "summary")
-    by_claim, by_summary = (factcc.factcc_family(checkpoint=folder, unit=unit)(rows, gold)[0] for unit in units)
-    assert by_claim.value == pytest.approx(100 * sum(map(sum, found)) / 5)
-    assert (by_claim.n, by_claim.sums.total.tolist()) == (3, [sum(map(sum, found)), 5])
-    assert by_claim.signature != by_summary.signature
-    (none,) = factcc.factcc_family(checkpoint=folder)(rows, gold | {"1": {"source": ""}})
+    (score,) = factcc.factcc_scores(rows, gold)
+    assert score.value == pytest.approx(100 * sum(map(sum, found)) / 5)
+    assert (score.n, score.sums.total.tolist()) == (3, [sum(map(sum, found)), 5])
+    (none,) = factcc.factcc_scores(rows, gold | {"1": {"source": ""}})
     assert none.value is None
     assert none.signature.endswith("|not applicable: no source text")
 
@@ -270,8 +261,6 @@ def test_pandas_changes_what_was_measured_on_real_tables():
             tables |= {name} if new else set()
     assert (len(ids), cells, len(changed), len(tables)) == (862, 71558, 397, 50)
     assert (sum(cell.endswith(".0") for cell in changed), changed.count("nan")) == (219, 8)
-    with pytest.raises(ValueError, match="expected cells plog or raw"):
-        table_text(TABLE, "other")
 
 
 # Classes
