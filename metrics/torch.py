@@ -23,7 +23,7 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from bench.base.registry import load
-from bench.metrics import CLASSES, METRICS, MetricClass, MetricEntry
+from bench.metrics import CLASSES, METRICS, MetricEntry
 from bench.metrics.columns import direction_of, expand, is_named
 from bench.metrics.score import Family, Gold, Row, Score
 
@@ -152,7 +152,8 @@ class FamilyMetric(Metric):
     is_differentiable = False
     higher_is_better: bool | None = None
     entry: MetricEntry
-    made_of: MetricClass
+    family: str
+    pattern: str
 
     def __init__(self, *, columns: Sequence[str] | None = None, **kwargs: Any) -> None:
         """Make a metric without rows.
@@ -167,7 +168,7 @@ class FamilyMetric(Metric):
         of_update = inspect.signature(INPUTS[self.entry.inputs]).parameters
         self.options = {name: kwargs.pop(name) for name in list(kwargs) if name in of_update}
         super().__init__(**kwargs)
-        self.patterns = tuple(columns or self.made_of.columns)
+        self.patterns = tuple(columns or [self.pattern])
         if not self.columns and not any("*" in pattern for pattern in self.entry.columns):
             known = ", ".join(pattern[1:] for pattern in self.entry.columns)
             raise ValueError(f"no column for columns={self.patterns}; there are: {known}")
@@ -269,25 +270,22 @@ def _matches(column: str, patterns: Sequence[str]) -> bool:
 
 
 @cache
-def metric_class(name: str, entry: MetricEntry | None = None) -> type[FamilyMetric]:
-    """Return the torchmetrics class of a name; `from bench.metrics import Rouge` does the same.
-
-    Args:
-        name: name of the class, a key of `CLASSES` unless an entry is given.
-        entry: entry of a plug-in's metric family.
+def metric_class(name: str) -> type[FamilyMetric]:
+    """Return the torchmetrics class of a name in `CLASSES`; `from bench.metrics import Rouge` does the same.
 
     >>> metric_class("Distinct").higher_is_better
     True
     """
-    made_of = CLASSES[name] if entry is None else MetricClass(name)
-    entry = entry or METRICS[made_of.family]
+    family, pattern = CLASSES[name]
+    entry = METRICS[family]
     columns = [column for pattern in entry.columns for column in expand(pattern[1:])]
-    directions = {direction_of(column, entry.columns) for column in columns if _matches(column, made_of.columns)}
+    directions = {direction_of(column, entry.columns) for column in columns if is_named(column, pattern)}
     members = {
         "__doc__": f"{entry.summary[0].upper()}{entry.summary[1:]}. `update` has the arguments of `{entry.inputs}`.",
         "__module__": "bench.metrics",
         "__qualname__": name,
-        "made_of": made_of,
+        "family": family,
+        "pattern": pattern,
         "entry": entry,
         "higher_is_better": directions.pop() if len(directions) == 1 else None,
     }

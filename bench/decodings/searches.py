@@ -82,11 +82,6 @@ class Beam(Decoding):
         """The most probable class, as in greedy search."""
         return {"greedy": True}
 
-    def library(self) -> Mapping[str, Any]:
-        """The settings of a beam search."""
-        names = {"num_beams": self.beams, "length_penalty": self.length_penalty}
-        return {**names, "early_stopping": self.early_stopping}
-
     @property
     def width(self) -> int:
         """One text a beam."""

@@ -51,7 +51,7 @@ STATE = "objective_state"
 PREDICTS = ("logits", "log_probs", "decode_log_probs")
 """Methods of an objective that decide what it predicts."""
 
-IGNORED_ARGUMENTS = ("use_cache", "return_dict", "logits_to_keep", "decoder_attention_mask")
+IGNORED_ARGUMENTS = ("use_cache", "return_dict", "logits_to_keep", "decoder_attention_mask", "skip_logits")
 """Arguments of `forward` that change nothing about a loss."""
 READ_ARGUMENTS = ("input_ids", "attention_mask", "labels", "position_ids", "decoder_input_ids", "num_items_in_batch")
 
@@ -384,6 +384,12 @@ def attached_class(kind: Any) -> Any:
         attached: Attached | None = self.__dict__.get(KEY)
         if attached is None:
             return own_forward(self, *values, **named)
+        if attached.objective.backbone.model is not self:
+            raise UsageError(
+                f"'{attached.objective.name}' is attached to another copy of this model, such as torch.nn.DataParallel "
+                f"makes: start one process for each GPU (torchrun or accelerate launch), or let the program see one "
+                f"(CUDA_VISIBLE_DEVICES=0)"
+            )
         arguments = arguments_of(signature, self, values, named)
         if arguments.get("labels") is not None:
             return with_labels(self, attached, arguments)
@@ -506,6 +512,8 @@ def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) ->
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
     loss = objective.step_loss(batch)
+    if writes_texts(objective):  # whose own tokens are no targets of the batch
+        return loss.total, loss.total.new_tensor(batch["step_tokens"])
     return loss.total, loss.n_target_tokens.clamp(min=1)
 
 

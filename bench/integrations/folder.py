@@ -32,7 +32,8 @@ def export_model(run: CellFolder, into: Path) -> str:
 
     Raises:
         StoreError: the run is not trained, or has no checkpoint.
-        UsageError: the folder has files, or the model is not one of `transformers` with its own head.
+        UsageError: the folder has files, the code of a plug-in has changed since, or the model is not one of
+            `transformers` with its own head.
     """
     from transformers import PreTrainedModel
     from transformers.utils import logging
@@ -44,7 +45,7 @@ def export_model(run: CellFolder, into: Path) -> str:
         raise StoreError(f"'{run.path}' has no trained run; bench store status lists them")
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"expected a new or empty folder, '{into}' is there already")
-    objective = untrained_objective(run, content["config"])
+    objective = untrained_objective(run, content)
     weights = load_verified(run, content)
     if objective.uses_token_counts:
         objective.prepare(weights["counts"].long())
@@ -65,10 +66,15 @@ def export_model(run: CellFolder, into: Path) -> str:
     return lost
 
 
-def untrained_objective(run: CellFolder, config: dict[str, Any]) -> Objective:
-    """Return the objective of a stored run before its weights are loaded; its task's data are not read."""
+def untrained_objective(run: CellFolder, content: dict[str, Any]) -> Objective:
+    """Return the objective of a stored run before its weights are loaded; its task's data are not read.
+
+    Raises:
+        UsageError: the source of a method of the user is not the one that was trained.
+    """
     from bench.base.lightning import use_lightning
     from bench.base.registry import find
+    from bench.config.arguments import file_values
     from bench.config.resolve import find_method
     from bench.models.backbones import backbone_factory
     from bench.models.core.rebuild import StoredText
@@ -76,13 +82,19 @@ def untrained_objective(run: CellFolder, config: dict[str, Any]) -> Objective:
     from bench.tasks import TASKS
 
     use_lightning()
-    task = find(config["task"], TASKS, "task").value(**config["task_options"])
-    method = find_method(config["method"])
+    config, typed = content["config"], file_values(run.path / "config.yaml")  # which says where plug-ins are
+    task = find(typed["tasks"][0], TASKS, "task").value(**config["task_options"])
+    method = find_method(typed["methods"][0])
+    if method.code.get("source_sha256") != content["method"].get("source_sha256"):
+        raise UsageError(
+            f"'{method.asked}' has changed since '{run.path}' was trained: expected the source with the SHA-256 "
+            f"{content['method'].get('source_sha256')}; restore the file, or run it again"
+        )
     options = dict(config["backbone_options"])
     if "tokenizer" in options:  # of a backbone from scratch
         options["tokenizer"] = str(run.path)
     text = StoredText({"tokenizer": None, "markers": task.markers})
-    backbone = backbone_factory(config["backbone"])(config["backbone"], text, config["seed"], **options)
+    backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
     objective = method.objective(backbone, **config["method_options"])
     objective.setup_run(RunContext(seed=config["seed"]))
     return objective

@@ -36,7 +36,7 @@ def trainer_for(kind: type[Any], method: str | type[Objective], **options: Any) 
             refuse_other_losses(self, name)
             inner = inner_model(self.model)
             if not hasattr(inner, "_hf_hook"):
-                inner.__dict__.pop("forward", None)  # the fused loss that TRL and Liger put there
+                inner.__dict__.pop("forward", None)  # the fused loss that TRL puts there
             self.model_accepts_loss_kwargs = True
             tokenizer = getattr(self.processing_class, "tokenizer", self.processing_class)
             attach(self.model, name, tokenizer, **{"seed": self.args.seed, **options})
@@ -74,6 +74,17 @@ def refuse_other_losses(trainer: Any, method: str) -> None:
         raise UsageError(
             f"'{method}' is the loss: leave label_smoothing_factor, loss_type and compute_loss_func out (the methods "
             f"`label_smoothing` and `tailr.dft` are of this suite)"
+        )
+    config = getattr(args, "liger_kernel_config", None) or {}
+    if getattr(args, "use_liger_kernel", False) and config.get("fused_linear_cross_entropy") is not False:
+        raise UsageError(
+            f"Liger's fused cross-entropy would be trained in place of '{method}': leave use_liger_kernel out, or set "
+            f"liger_kernel_config={{'fused_linear_cross_entropy': False}} for the other kernels"
+        )
+    if args.n_gpu > 1:
+        raise UsageError(
+            f"'{method}' does not train under torch.nn.DataParallel: start one process for each of the {args.n_gpu} "
+            f"GPUs (torchrun or accelerate launch), or let the program see one (CUDA_VISIBLE_DEVICES=0)"
         )
     if getattr(args, "packing", False) or getattr(args, "padding_free", False):
         raise UsageError(f"'{method}' has no packed rows: set packing=False and padding_free=False")

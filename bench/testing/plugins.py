@@ -26,7 +26,6 @@ from bench.metrics.columns import direction_of
 from bench.metrics.example_rows import example_rows
 from bench.metrics.score import NOT_APPLICABLE, Score
 from bench.metrics.sums import value_of
-from bench.metrics.torch import metric_class
 from bench.models.backbones.exactness import DRAWS, cached_difference, forward_differences
 from bench.models.backbones.exactness import TOLERANCE as EXACT
 from bench.models.core.objective import Objective
@@ -184,23 +183,9 @@ def sums(subject: MetricSubject) -> str:
     return f"{len(found)} columns with intervals and paired tests"
 
 
-def merges(subject: MetricSubject) -> str:
-    """Its torchmetrics class has the same bits on one rank and on three with uneven shares."""
-    kind, given = metric_class(subject.name, subject.entry), subject.rows
-    for shares in ([given], [given[:1], given[1:2], given[2:]]):
-        first, *others = ranks = [kind(columns=["*"]) for _ in shares]
-        for rank, share in zip(ranks, shares, strict=True):
-            rank.update_rows(share, subject.gold)
-        for other in others:
-            first.merge_state(other)
-        merged = {score.name: score for score in first.scores()}
-        same(subject.scores(given), merged, f"on {len(shares)} ranks")
-    return "1 and 3 ranks"
-
-
 def check_metric(name: str, entry: MetricEntry, on_result: OnResult = silent) -> Report:
     """Check a metric family on example rows of its kind."""
-    return Report(name, tuple(run_checks([columns, every_row, sums, merges], MetricSubject(name, entry), on_result)))
+    return Report(name, tuple(run_checks([columns, every_row, sums], MetricSubject(name, entry), on_result)))
 
 
 # Backbones ----------------------------------------------------------------------------------------------------------

@@ -69,10 +69,9 @@ def clusterings(
     Raises:
         NotApplicable: mauve-text is not installed.
     """
-    compute_mauve = _package()
     if min(len(references), len(texts)) < MIN_TEXTS:
         return []
-    values = []
+    compute_mauve, values = _package(), []
     for seed in seeds:
         computed = compute_mauve(
             p_features=references,
@@ -133,9 +132,7 @@ def features_of(reader: Embedder, texts: Sequence[str], folder: Path) -> Feature
     return made
 
 
-def mauve_scores(
-    rows: Sequence[Row], gold: Gold, loader: Callable[[str | None], Embedder] = load_reader, model: str = ""
-) -> list[Score]:
+def mauve_scores(rows: Sequence[Row], gold: Gold, model: str = "") -> list[Score]:
     """Score generated texts by MAUVE against the true continuations of the same prompts.
 
     Further columns are the standard deviation of its five clusterings, how many of the texts are empty, and so left
@@ -144,7 +141,6 @@ def mauve_scores(
     Args:
         rows: `{"id", "text", "reference"}`; the value is None where rows have no `reference`.
         gold: for its ids only.
-        loader: loads the model; the value is None, with the reason, if it raises `NotApplicable`.
         model: a folder, hub id or name for `bench models get`; by default the value of BENCH_MAUVE, else GPT-2 large.
 
     Raises:
@@ -159,7 +155,7 @@ def mauve_scores(
         return _without_value(label, len(rows), "rows without a reference")
     try:
         _package()  # before the large model is loaded
-        reader = loader(model or None)
+        reader = load_reader(model or None)
     except NotApplicable as reason:
         return _without_value(label, len(rows), str(reason))
     folder = cache_root() / "features"

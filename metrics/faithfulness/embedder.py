@@ -3,7 +3,7 @@
 SimCSE (Gao et al. 2021): its supervised checkpoints are read at the pooler's output, the unsupervised ones (`unsup` in
 the name) at the raw hidden state of [CLS], as in the authors' tool. A folder in the layout of sentence-transformers
 names its pooling itself: the mean or the first token. The authors' tool cuts every text to 128 tokens; here a text is
-cut only to the positions of the model, unless `max_length` is given, and the cut texts are counted.
+cut only to the positions of the model, and the cut texts are counted.
 """
 
 from __future__ import annotations
@@ -48,13 +48,12 @@ class Embedder:
     signature: str
 
 
-def load(checkpoint: str, *, pooling: Pooling | None = None, max_length: int | None = None) -> Embedder:
+def load(checkpoint: str, *, pooling: Pooling | None = None) -> Embedder:
     """Load a transformer with every weight that its pooling reads.
 
     Args:
         checkpoint: a folder, or a hub id that is in the cache; nothing is downloaded.
         pooling: by default from `pooling_of`; `last` is for models that read from left to right.
-        max_length: tokens to cut texts to, by default as many as the model has positions.
 
     Raises:
         NotApplicable: it is not there, cannot be read, lacks weights, or has an unknown pooling.
@@ -77,9 +76,9 @@ def load(checkpoint: str, *, pooling: Pooling | None = None, max_length: int | N
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token  # always masked
     positions = _positions(model)
-    longest = min(positions, tokenizer.model_max_length, max_length or positions)
+    longest = min(positions, tokenizer.model_max_length)
     made_of = "|".join(f"{key}:{value}" for key, value in checkpoints.provenance(checkpoint, folder).items())
-    cut = f"pooling:{pooling}|max_length:{max_length or 'none'}|positions:{positions}"
+    cut = f"pooling:{pooling}|max_length:none|positions:{positions}"
     model = model.to(checkpoints.device()).eval()
     return Embedder(model, tokenizer, pooling, longest, f"{made_of}|{cut}|dtype:float32")
 

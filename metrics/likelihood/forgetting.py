@@ -12,24 +12,14 @@ from collections.abc import Sequence
 from bench.metrics import sums
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 
-__all__ = ["forgetting_scores", "signature"]
+__all__ = ["forgetting_scores"]
 
-FIELDS = {"nll": "nll_sum", "kl": "kl_sum"}
-"""Part of a column's name -> field of the row."""
-
-
-def signature(column: str) -> str:
-    """Name everything the score depends on.
-
-    >>> signature("kl")
-    'forgetting|kl|of:start to tuned|per:token|pooled|base:e|text:wikitext-103 test|version:1'
-    """
-    of = {"nll": "of:tuned", "kl": "of:start to tuned"}[column]
-    return f"forgetting|{column}|{of}|per:token|pooled|base:e|text:wikitext-103 test|version:1"
+FIELDS = {"nll": ("nll_sum", "tuned"), "kl": ("kl_sum", "start to tuned")}
+"""Part of a column's name -> field of the row, and what it is of."""
 
 
 def _count(rows: Sequence[Row], gold: Gold) -> list[Counts]:
-    return [{name: (float(row[field]), row["n_tokens"]) for name, field in FIELDS.items()} for row in rows]
+    return [{name: (float(row[field]), row["n_tokens"]) for name, (field, _) in FIELDS.items()} for row in rows]
 
 
 def _scores(counts: Sequence[Counts]) -> list[Score]:
@@ -38,12 +28,12 @@ def _scores(counts: Sequence[Counts]) -> list[Score]:
             f"forgetting/{name}",
             sums.ratio(1.0),
             [row[name] for row in counts],
-            signature(name),
+            f"forgetting|{name}|of:{of}|per:token|pooled|base:e|text:wikitext-103 test|version:1",
             unit="nats",
             higher_is_better=False,
             why="the rows have no token",
         )
-        for name in FIELDS
+        for name, (_, of) in FIELDS.items()
     ]
 
 

@@ -14,19 +14,10 @@ from typing import Literal
 from bench.metrics import sums
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 
-__all__ = ["UNITS", "Unit", "perplexity_scores", "signature"]
+__all__ = ["UNITS", "Unit", "perplexity_scores"]
 
 Unit = Literal["token", "word", "byte"]
 UNITS: tuple[Unit, ...] = ("token", "word", "byte")
-
-
-def signature(unit: Unit) -> str:
-    """Name everything the score depends on.
-
-    >>> signature("word")
-    'perplexity|per:word|pooled|base:e|version:1'
-    """
-    return f"perplexity|per:{unit}|pooled|base:e|version:1"
 
 
 def _losses_and_counts(row: Row) -> Counts:
@@ -52,7 +43,7 @@ def _scores(counts: Sequence[Counts]) -> list[Score]:
             f"ppl/{unit}",
             sums.perplexity(),
             [row[unit] for row in counts],
-            signature(unit),
+            f"perplexity|per:{unit}|pooled|base:e|version:1",
             unit="",
             higher_is_better=False,
             why=f"the texts have no {unit}",

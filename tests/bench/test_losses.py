@@ -11,7 +11,9 @@ import torch
 from bench import losses
 from bench.errors import UsageError
 from bench.models import METHODS
-from tests.bench.integrations.test_attach import ON_STATES, batch, in_the_suite, llama
+from bench.models.backbones.causal import Causal
+from tests.bench.integrations.test_attach import ON_STATES
+from tools.trainers import batch, in_the_suite, llama
 
 NEED_MORE = ("face", "f2softmax", "mtp", "loss_truncation")
 """Methods of `ON_STATES` with parameters, counts or past losses of their own."""
@@ -24,7 +26,7 @@ def test_value_and_gradients_are_those_of_the_suite(name: str) -> None:
         options = {"gamma": 1.0, "floor": 0.0}
     else:
         options = {"variant": variant} if variant else {}
-    expected = in_the_suite(llama, name)
+    expected = in_the_suite(name, Causal(llama(), None))
     rows = batch()
     found = expected.step_loss(rows)
     wanted = torch.autograd.grad(found.total / found.n_target_tokens, list(expected.backbone.parameters()))

@@ -26,7 +26,6 @@ class Case:
         best: makes rows and gold that are as good as possible.
         perfect: columns of such rows.
         empty: columns where every text is empty, None for an undefined one.
-        doubled: columns that another copy of every row changes, by definition.
     """
 
     rows: Rows
@@ -34,7 +33,6 @@ class Case:
     best: Callable[[Rows, Gold], tuple[Rows, Gold]] | None = None
     perfect: Mapping[str, float] = field(default_factory=dict)
     empty: Mapping[str, float | None] | None = None
-    doubled: frozenset[str] = frozenset()
 
 
 def named(*patterns: str) -> list[str]:
@@ -109,8 +107,7 @@ def diversity_case() -> Case:
     columns = named(*(pattern[1:] for pattern in METRICS["diversity"].columns))
     perfect = {"kld": 0.0, "jsd": 0.0, **dict.fromkeys(named("ms-jaccard-{1,2,3}{,/f2_code}"), 100.0)}
     empty = {**dict.fromkeys(columns), "rep": 0.0, "uniq": 0.0}
-    doubled = frozenset(named("self-bleu-{1,2,3,4}{,/original}", "distinct-{1,2,3}/original"))
-    return Case(ROWS, GOLD, as_reference, perfect, empty, doubled)
+    return Case(ROWS, GOLD, as_reference, perfect, empty)
 
 
 def frequency_groups_case() -> Case:
@@ -121,7 +118,7 @@ def frequency_groups_case() -> Case:
 def entity_precision_case() -> Case:
     names, none = named(f"p_ent[{TAGGER},level{{0,1,2}},{{mean,pooled}}]"), f"p_ent[{TAGGER},none]"
     empty = {**dict.fromkeys(names), none: float(len(ROWS))}
-    return Case(ROWS, GOLD, as_source, dict.fromkeys(names, 100.0), empty, frozenset({none}))
+    return Case(ROWS, GOLD, as_source, dict.fromkeys(names, 100.0), empty)
 
 
 def copying_case() -> Case:
@@ -140,8 +137,7 @@ def coherence_case() -> Case:
 
 def mauve_case() -> Case:
     empty = {"mauve": None, "mauve/empty": float(len(ROWS))}
-    changed = frozenset({"mauve/empty", "mauve/truncated"})
-    return Case(ROWS, GOLD, as_reference, {"mauve": 100.0, "mauve/empty": 0.0}, empty, changed)
+    return Case(ROWS, GOLD, as_reference, {"mauve": 100.0, "mauve/empty": 0.0}, empty)
 
 
 def plain_case(**known: Any) -> Case:
@@ -170,7 +166,7 @@ CASES: Mapping[str, Case] = {
     "tapex": plain_case(),
     "tapas": plain_case(),
     "nli": plain_case(),
-    "dae": plain_case(empty={"dae": 0.0, "dae[no_arc]": float(len(ROWS))}, doubled=frozenset({"dae[no_arc]"})),
+    "dae": plain_case(empty={"dae": 0.0, "dae[no_arc]": float(len(ROWS))}),
     "coherence": coherence_case(),
     "mauve": mauve_case(),
 }

@@ -10,7 +10,6 @@ import re
 import pytest
 
 from tools.catalogue.__main__ import pages
-from tools.catalogue.docstrings import read_docstring
 from tools.site.pages import ROOT
 
 LINK = re.compile(r"\]\(([^)#\s]+)")
@@ -46,45 +45,6 @@ def test_a_task_and_a_decoding_have_their_settings(made: dict[str, str]) -> None
 
 def test_a_module_has_signatures(made: dict[str, str]) -> None:
     assert "```py\nperplexity(" in made["docs/api/bench.metrics.sums.md"]
-
-
-def test_a_docstring_is_read_in_its_parts() -> None:
-    found = read_docstring(
-        """A first line
-        that goes on, *plain*.
-
-            x = 1
-
-              y = 2
-        Behind it:
-        - one
-          of two
-        - two
-
-        | a | b |
-        |---|---|
-
-        Args:
-            left, right: of `x*y`: both
-                sides.
-            *rest: others.
-
-        >>> 1 + 1
-        2
-
-        Raises:
-            UsageError: for none.
-        """
-    )
-    assert found.lead == "A first line that goes on, \\*plain\\*."
-    assert found.blocks == [
-        "```text\nx = 1\n\n  y = 2\n```",
-        "Behind it:\n\n- one of two\n- two",
-        "| a | b |\n|---|---|",
-        "```pycon\n>>> 1 + 1\n2\n```",
-    ]
-    assert found.arguments == {"left": "of `x*y`: both sides.", "right": "of `x*y`: both sides.", "*rest": "others."}
-    assert found.sections["Raises"] == {"UsageError": "for none."}
 
 
 @pytest.mark.parametrize("name", ["docstrings", "options", "api"])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools.gpu import __main__ as program
 from tools.gpu import seen
 from tools.gpu.goals import lines_of
 
@@ -51,55 +48,6 @@ def test_what_is_missed_is_named(change: dict[str, Any], what: str) -> None:
     assert missed(record(**change)) == [what]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        None,
-        {"ended": "not within 150 s", "content": None},
-        {"ended": "well", "content": None},
-        {"ended": "with code 1", "content": {"step": [], "samples": []}},
-        {"ended": "well", "content": {"step": [{"what": "mle"}], "samples": [{"what": "mle"}]}},
-    ],
-)
-@pytest.mark.parametrize(("name", "what"), [("steps", "steps of methods"), ("texts", "texts of methods")])
-def test_a_part_without_numbers_is_missed(name: str, what: str, part: dict[str, Any] | None) -> None:
-    """Not run, too late, silent, failed, or with nothing but what all is divided by."""
-    given = record()
-    given["parts"][name] = part
-    if part is None:
-        del given["parts"][name]
-    well = part is not None and part["ended"] == "well" and bool(part["content"])
-    assert missed(given) == [*[f"part {name}"] * (not well), what]
-
-
-def test_a_part_that_was_not_run_is_missed() -> None:
-    given = record()
-    del given["parts"]["precision"]
-    assert missed(given) == ["part precision"]
-
-
-def test_tests_of_which_none_passed_have_not_ended_well() -> None:
-    """All may have been skipped, with the code 0."""
-    none = program.run("tests", ["json.tool", "--help"], 20.0, False)
-    assert none["ended"] == "without a test that passed"
-
-
-def test_parts_that_end_badly_or_late(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each is kept as soon as it has ended; what there was no time for is said."""
-    parts = {"well": (["json.tool", "--help"], 20.0), "badly": (["json.tool", "/no/such"], 20.0), "late": ([], 20.0)}
-    monkeypatch.setattr(program, "PARTS", parts)
-    ends = iter([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 99.0])
-    monkeypatch.setattr(program.time, "monotonic", lambda: next(ends, 99.0))
-    file = tmp_path / "record.json"
-    assert program.main(["--record", str(file), "--seconds", "50"]) == 1
-    found = json.loads(file.read_text())["parts"]
-    assert {name: part["ended"].partition(":")[0] for name, part in found.items()} == {
-        "well": "well",
-        "badly": "with code 2",
-        "late": "not begun",
-    }
-
-
 def test_what_was_seen_is_said_and_nothing_else() -> None:
     """No record, a rehearsal, and a machine without a GPU have seen none."""
     whole = record(of_mle=2.0)
@@ -113,10 +61,3 @@ def test_what_was_seen_is_said_and_nothing_else() -> None:
     assert seen.line(None) == seen.line({**whole, "rehearsal": True}) == seen.NONE
     assert seen.line({**whole, "machine": {**whole["machine"], "gpu": None}}) == seen.NONE
     assert seen.table(None) == ""
-
-
-def test_a_rehearsal_is_tiny() -> None:
-    words = program.rehearsed(program.PARTS["steps"][0])
-    assert words[words.index("--vocabulary") + 1] == "300"
-    assert words[words.index("--device") + 1] == "cpu"
-    assert "--json" in words

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 import torch
 
 from bench.config.resolve import method_names
-from tools.heads import Size, differences, forms, has_head, interleaved, main, objective_of, peak_above_gradients, peers
+from tools.heads import Size, differences, forms, has_head, main, objective_of, peak_above_gradients, peers
 
 SMALL = Size(batch=2, positions=40, width=16, vocabulary=200)
 NAMES = [name for name in method_names(["all"], controls=False) if has_head(name)]
@@ -31,22 +29,6 @@ def test_peers_compute_maximum_likelihood() -> None:
     assert "linear + cross_entropy" in found
     for run in found.values():
         assert max(differences(run(), expected)) < 1e-4
-
-
-def test_methods_on_another_backbone_have_no_head_to_measure() -> None:
-    assert [name for name in ("adadec", "lead", "trime") if has_head(name)] == ["trime"]
-
-
-def test_a_difference_is_seen() -> None:
-    one, other = torch.ones(3), torch.tensor([1.0, 1.0, 1.5])
-    assert differences((torch.tensor(2.0), [other]), (torch.tensor(2.0), [one])) == (0.0, 0.5)
-
-
-def test_what_a_caller_has_frozen_stays_frozen() -> None:
-    kept = gc.get_freeze_count()
-    assert kept > 0  # tests/conftest.py
-    assert interleaved(forms(objective_of("mle", SMALL, CPU)), 1)["plain"] > 0
-    assert gc.get_freeze_count() >= kept
 
 
 def test_the_fused_form_takes_less_memory() -> None:

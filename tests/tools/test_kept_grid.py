@@ -28,11 +28,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sample_data: None) -> 
     return tmp_path
 
 
-def test_built_in_rows_are_refused(tiny: Path) -> None:
-    with pytest.raises(SystemExit, match="expected published rows of ambiguous_template"):
-        kept_grid.main(["--results", str(tiny / "results")])
-
-
 @pytest.mark.slow
 def test_slices_go_on_and_are_kept(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -58,13 +53,3 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
         assert words[words.index("--seeds") + 1] == seed
         assert words[-5:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05", *kept_grid.MEMORIES]
         assert words[words.index("--keep-checkpoints") + 1] == "none"
-
-
-def test_picked_rates_are_read_from_the_store(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = str(tiny / "store")
-    grid = ["--method", "mle", "--seeds", "0", "--no-controls", "--quiet", "--grid", "optim.lr=0.001,0.01"]
-    assert kept_grid.bench(kept_grid.command(TINY, results, "small", *grid)) == 0
-    monkeypatch.setattr(kept_grid, "FAMILIES", {"mle": "mle", "trime": "trime.released"})
-    found = kept_grid.rates(TINY, results)
-    assert list(found) == ["mle"]
-    assert found["mle"] in (0.001, 0.01)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import MissingError
 from bench.tasks.ambiguous_template import AmbiguousTemplate
 from bench.tasks.fetch.sources import Source
 from tests.conftest import forget_data
@@ -46,9 +45,3 @@ def test_published_rows_are_taken_where_they_are(
     monkeypatch.setenv("BENCH_DATA", str(tmp_path / "data"))
     real.main([])
     assert "--data-dir" not in commands[-1]
-
-
-def test_a_machine_without_a_network_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(MissingError, match="pip cannot download gensim==4.3.3.*set BENCH_DATA to a folder"):
-        real.word_pairs()

@@ -162,10 +162,6 @@ class Decoding:
         """Return how tokens are cut within a class, for `decoupled_log_probs`; None where that means nothing."""
         return None
 
-    def library(self) -> Mapping[str, Any]:
-        """Return further settings by their names in a `generation_config.json`, to compare with a checkpoint's own."""
-        return {}
-
     def write(self, texts: Texts, limit: int) -> list[list[int]]:
         """Return the new tokens of each row, at most `limit`; tokens after an end token are ignored."""
         raise NotImplementedError(f"{type(self).__name__} has own_loop and no write(texts, limit)")

@@ -17,11 +17,10 @@ from bench.decodings.searches import ContrastiveSearch
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch, Step
-from bench.models.core.objective import Objective
-from bench.models.core.states import States, TokenSlice, last_slice, slices
+from bench.models.core.states import States, TokenSlice, last_slice
 from bench.models.mle import MLE
 from tests.bench.generation.test_generation import run
-from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
+from tests.bench.generation.tiny_decoders import KINDS, backbone, texts
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "modern"
 PROMPT = [1, 2, 3]
@@ -69,45 +68,6 @@ def test_golden(number: int, k: int, alpha: float) -> None:
     assert found == [toy.held[f"k{k}_a{alpha}_tokens"].long().tolist()] * 2
     if alpha == 0:
         assert found[0] == toy.held["greedy"].long().tolist()
-
-
-def by_full_passes(objective: Objective, given: list[int], k: int, alpha: float, limit: int) -> list[int]:
-    """The search of one text with a forward pass over all of it for every candidate."""
-    read = given if objective.backbone.architecture == "decoder-only" else []
-
-    def states(new: list[int]) -> tuple[Tensor, Tensor]:
-        """States behind all tokens read, [T, D], and log-probabilities of the next token, [V]."""
-        if read:
-            ids = labels = torch.tensor([[*given, *new, 0]])
-        else:
-            ids, labels = torch.tensor([given]), torch.tensor([[*new, 0]])
-        batch: Batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": labels}
-        with torch.no_grad():
-            found = objective.backbone.states(batch)
-            *_, rows = slices(found)
-            return found.hidden[0], objective.log_probs(rows)[-1]
-
-    new: list[int] = []
-    while len(new) < limit and END not in new:
-        before, log_probs = states(new)
-        values, candidates = log_probs.softmax(0).topk(k)
-        scores = []
-        for value, token in zip(values, candidates.tolist(), strict=True):
-            after, _ = states([*new, token])
-            likeness = torch.cosine_similarity(after[-1:], before).max()
-            scores.append(float((1 - alpha) * value - alpha * likeness))
-        new.append(int(candidates[scores.index(max(scores))]))
-    return new[: new.index(END)] if END in new else new
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("k", "alpha"), [(5, 0.6), (6, 0.9)])
-def test_equal_to_full_passes(kind: str, k: int, alpha: float) -> None:
-    objective, given = CacheLM(backbone(kind)).eval(), texts(4, 3)
-    expected = [by_full_passes(objective, text, k, alpha, 8) for text in given]
-    assert run(objective, given, f"contrastive_search={k}+alpha={alpha}", 8) == expected
-    if alpha == 0.9:
-        assert run(objective, given, "greedy", 8) != expected
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,14 +11,11 @@ import torch
 
 from bench.config.decoding import parse
 from bench.decodings import DECODINGS
-from bench.errors import UsageError
-from bench.generation.generation import generate
-from bench.models.mle import MLE
 from tests.bench.generation import test_bilstm_generation as recurrent
 from tests.bench.generation.test_stepwise import worst_step
 from tests.bench.generation.tiny_decoders import KINDS, CacheLM, backbone, texts
 from tests.drawn import in_turn
-from tests.models.tiny_bilstm import collate, tiny
+from tests.models.tiny_bilstm import tiny
 
 EVERY = [
     "greedy",
@@ -54,23 +50,6 @@ def test_cached_is_full_on_a_copying_lstm(options: dict[str, Any], decoding: str
     assert recurrent.worst_step(tiny(**options), decoding, recurrent.CopyCacheLM) < 1e-10
 
 
-@pytest.mark.parametrize("decoding", EVERY)
-def test_a_row_is_its_own_on_a_copying_lstm(decoding: str) -> None:
-    objective, seeds = MLE(tiny(exemplar="both")), [5, 6, 7]
-    settings = parse(decoding)[0]
-    together = generate(objective, collate(recurrent.SOURCES, recurrent.READ), settings, 8, seeds)
-    for row, (source, read, seed) in enumerate(zip(recurrent.SOURCES, recurrent.READ, seeds, strict=True)):
-        assert generate(objective, collate([source], [read]), settings, 8, [seed]) == [together[row]]
-
-
-@pytest.mark.parametrize("text", EVERY)
-def test_texts_go_round(text: str) -> None:
-    (decoding,) = parse(text)
-    assert parse(decoding.text) == [decoding]
-    assert parse(decoding.asked) == [decoding]
-    assert hash(decoding) == hash(replace(decoding))
-
-
 def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() -> None:
     later = {"repetition_penalty", "frequency_penalty", "presence_penalty", "gnmt", "unrepeated_ngram"}
     for text in EVERY:
@@ -78,24 +57,6 @@ def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() ->
         missing = set(decoding.settings()) - set(decoding.as_dict())
         assert missing <= later
         assert {name for name in missing if getattr(decoding, name) != decoding.settings()[name].default} == set()
-
-
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        ("mirostat", "mirostat needs a value, for example mirostat=3"),
-        ("min_p=1.5", "p is a number above 0 and of at most 1, not '1.5'"),
-        ("mirostat=3+version=3", "version is a whole number of at least 1 and of at most 2, not '3'"),
-        ("beam=4+gnmt=1+length_penalty=2", "beam takes length_penalty or gnmt, not both"),
-        ("topk=3+k=4", "there is no option of topk decoding 'k'"),
-        ("decoupled:min_p=0.1", "decoupled decoding is not for min_p"),
-        ("decoupled:topk=3+presence_penalty=1", "presence_penalty cannot be combined"),
-    ],
-)
-def test_refused(typed: str, says: str) -> None:
-    with pytest.raises(UsageError) as error:
-        parse(typed)
-    assert says in str(error.value)
 
 
 def test_the_table_loads_nothing_heavy() -> None:

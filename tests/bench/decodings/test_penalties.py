@@ -9,7 +9,6 @@ from transformers import RepetitionPenaltyLogitsProcessor
 
 from bench.config.decoding import parse
 from bench.decodings.core.penalties import WrittenPenalty
-from bench.models.mle import MLE
 from tests.bench.decodings.test_samplers import scores_of
 from tests.bench.generation.decoding_oracle import next_token
 from tests.bench.generation.test_generation import run
@@ -52,12 +51,3 @@ def test_only_what_was_written_counts(kind: str) -> None:
         expected.append(new[: new.index(END)] if END in new else new)
     assert run(objective, given, f"greedy+{PENALISED}", 8) == expected
     assert run(objective, given, "greedy", 8) != expected
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("decoding", ["greedy", "beam=3", "beam=3+gnmt=1", "topk=5", "contrastive_search=4"])
-def test_it_keeps_texts_from_repeating(kind: str, decoding: str) -> None:
-    """With a penalty that no probability outweighs, no token comes twice while there are others."""
-    found = run(MLE(backbone(kind)), texts(4, 3), f"{decoding}+presence_penalty=1000", 12, seeds=range(4))
-    for row in found:
-        assert len(set(row)) == len(row)

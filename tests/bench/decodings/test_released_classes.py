@@ -8,7 +8,6 @@ from torch import Tensor
 
 from bench.config.decoding import parse
 from bench.decodings.core.released_classes import draw_as_released
-from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
@@ -67,19 +66,3 @@ def test_texts_of_a_model(method: str) -> None:
     assert together == [written([row], "f2_released:topk=3")[0] for row in range(4)]
     assert together != written([0, 1, 2, 3], "decoupled:topk=3")
     assert together != written([0, 1, 2, 3], "posterior:topk=3")
-
-
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        ("f2_released:greedy", "f2_released is not for greedy"),
-        ("f2_released:nucleus=0.9", "f2_released:topk=1 for what it calls greedy"),
-        ("f2_released:sample", "f2_released is not for sample"),
-        ("f2_released:topk=3+temperature=0.5", "temperature cannot be combined with f2_released decoding"),
-        ("f2_realeased:topk=3", "did you mean 'f2_released'?"),
-    ],
-)
-def test_refused(typed: str, says: str) -> None:
-    with pytest.raises(UsageError) as error:
-        parse(typed)
-    assert says in str(error.value)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import EncoderDecoderCache, LogitsProcessor
+from transformers import EncoderDecoderCache
 
 from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
@@ -22,8 +22,8 @@ from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import NextToken
-from tests.drawn import in_turn
-from tests.models.tiny_bilstm import END, EXEMPLARS, collate, texts, tiny
+from tests.bench.generation.test_stepwise import Stepwise, recorded
+from tests.models.tiny_bilstm import EXEMPLARS, collate, texts, tiny
 
 DESIGNS = [
     {"exemplar": exemplar, "input_feeding": feeding, "released": released}
@@ -66,34 +66,12 @@ def next_token(objective: Objective, source: list[int], read: list[int]) -> Next
     return log_probs
 
 
-class Stepwise(LogitsProcessor):
-    """Compare each answer with a full pass over the row's whole text."""
-
-    def __init__(self, objective: Objective, beams: int) -> None:
-        self.objective, self.beams = objective, beams
-        self.worst, self.compared = 0.0, 0
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        for row, (text, log_probs) in enumerate(zip(input_ids[:, 1:].tolist(), self.answered, strict=True)):
-            if END not in text:
-                at = row // self.beams
-                expected = next_token(self.objective, SOURCES[at], READ[at])(text)
-                self.worst = max(self.worst, float((log_probs - expected).abs().max()))
-                self.compared += 1
-        return scores
-
-    def decode_log_probs(self, rows: TokenSlice, decoding: Decoding) -> Tensor:
-        """What decoding is told, before the library rounds it to float32."""
-        self.answered = self.objective.log_probs(rows)
-        return self.answered
-
-
 def worst_step(model: BiLSTM, decoding: str, kind: type[Objective] = MLE) -> float:
     """The largest difference, over all steps and rows, between decoding and full passes."""
-    check = Stepwise(kind(model), one(decoding).width)
-    objective = kind(model)
-    objective.decode_log_probs = check.decode_log_probs  # type: ignore[method-assign]
-    run(objective, SOURCES, READ, decoding, 5, processors=[check], seeds=range(len(SOURCES)))
+    objective, full = kind(model), kind(model)
+    check = Stepwise(lambda row, text: next_token(full, SOURCES[row], READ[row])(text), 1, one(decoding).width)
+    with recorded(objective, check.answered):
+        run(objective, SOURCES, READ, decoding, 5, processors=[check], seeds=range(len(SOURCES)))
     assert check.compared > 5 * len(SOURCES) / 2
     return check.worst
 
@@ -102,16 +80,6 @@ class TestStepwise:
     @pytest.mark.parametrize("options", DESIGNS)
     def test_greedy(self, options: dict[str, Any]) -> None:
         assert worst_step(tiny(**options), "greedy") < 1e-10
-
-    @pytest.mark.parametrize(("options", "decoding"), in_turn(SOME, [BEAM, "nucleus=0.95"]))
-    def test_beam_and_sampling(self, options: dict[str, Any], decoding: str) -> None:
-        assert worst_step(tiny(**options), decoding) < 1e-10
-
-    def test_memory(self) -> None:
-        assert worst_step(tiny(exemplar="both"), BEAM, CopyCacheLM) < 1e-10
-
-    def test_without_copying(self) -> None:
-        assert worst_step(tiny(exemplar="both", copy=False), BEAM) < 1e-10
 
 
 class TestSeveralTokens:
@@ -142,10 +110,6 @@ class TestExemplars:
     def test_missing(self) -> None:
         with pytest.raises(UsageError, match="exemplar=adapt reads an exemplar"):
             run(MLE(tiny(exemplar="adapt")), SOURCES, None, "greedy")
-
-    def test_not_needed(self) -> None:
-        objective = MLE(tiny(exemplar="constant"))
-        assert run(objective, SOURCES, None, BEAM) == run(objective, SOURCES, READ, BEAM)
 
     def test_read_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         model, calls = tiny(exemplar="both"), []

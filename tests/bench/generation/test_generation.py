@@ -17,7 +17,7 @@ from bench.generation.row_cache import Growing, RowCache, SharedByBeams
 from bench.models.core.objective import Objective
 from bench.models.mle import MLE
 from tests import operations
-from tests.bench.generation.decoded import NEW, SAMPLES, SEARCHES, counted, cut, one, run
+from tests.bench.generation.decoded import NEW, SAMPLES, SEARCHES, cut, one, run
 from tests.bench.generation.decoding_oracle import decode
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
 from tests.drawn import in_turn
@@ -66,13 +66,6 @@ class TestOracle:
         expected = [decode(objective, text, one(decoding), 8, END) for text in given]
         assert run(objective, given, decoding, 8) == expected
 
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_decoupled_greedy(self, kind: str) -> None:
-        objective = counted(CacheLM(backbone(kind))).eval()
-        settings = one("decoupled:greedy")
-        expected = [decode(objective, text, settings, 10, END) for text in texts(4)]
-        assert run(objective, texts(4), "decoupled:greedy", 10) == expected
-
 
 class TestBatch:
     """A row's text does not depend on its company."""
@@ -95,12 +88,6 @@ class TestBatch:
         torch.manual_seed(123)
         assert run(objective, given, decoding, seeds=range(6)) == first
         assert run(objective, given, decoding, seeds=range(6, 12)) != first
-
-    def test_a_longer_limit_begins_alike(self) -> None:
-        objective, given = MLE(backbone("gpt2")), texts(6, 5)
-        for decoding in ["greedy", *SAMPLES]:
-            short, long = (run(objective, given, decoding, n, seeds=range(6)) for n in (5, 12))
-            assert [row[:5] for row in long] == short
 
     def test_the_decodings_own_limit_comes_first(self) -> None:
         found = run(MLE(backbone("gpt2")), texts(4), "greedy+max_new_tokens=3", 20)
@@ -144,11 +131,6 @@ class TestEnd:
         assert found[0] == found[1]
         assert not any(END in row for row in found[0])
         assert min(map(len, found[0])) < 20
-
-    def test_several_end_tokens(self) -> None:
-        model = backbone("llama", eos_token_id=[END, 3])
-        found = run(EndsAfter(model, (3, END)), texts(4), "greedy")
-        assert [len(row) for row in found] == [0, 1, 2, 3]
 
 
 class TestPrecision:

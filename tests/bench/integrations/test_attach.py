@@ -11,13 +11,11 @@ from torch import Tensor
 from transformers import (
     BartConfig,
     BartForConditionalGeneration,
-    LlamaConfig,
     LlamaForCausalLM,
     T5Config,
     T5ForConditionalGeneration,
 )
 
-from bench.config.resolve import find_method
 from bench.decodings.searches import Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
@@ -25,25 +23,13 @@ from bench.integrations.attach import STATE, attach, attached_objective, detach
 from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.core.objective import Objective
-from bench.models.core.run_context import RunContext
 from bench.models.core.states import TokenSlice
-from bench.models.mle import MLE
+from tools.trainers import COUNTS, VOCABULARY, attached, batch, in_the_suite, llama
 
-VOCABULARY = 40
-COUNTS = torch.arange(VOCABULARY) % 7 + 1
 ON_STATES = ("mle", "face", "ul_token", "trime", "trime.released", "histalign", "histalign.released", "f2softmax",
              "simctg", "ct", "label_smoothing", "confidence_penalty", "gem", "entmax", "emo", "mtp", "gold", "eaft",
              "asft", "scalegrad", "tailr", "tailr.dft", "loss_truncation")  # fmt: skip
 CACHES = ("trime", "histalign")
-
-
-def llama() -> LlamaForCausalLM:
-    """A decoder-only model with tied embeddings, the same at each call."""
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = LlamaConfig(vocab_size=VOCABULARY, num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0,
-                         bos_token_id=1, eos_token_id=2, tie_word_embeddings=True, **sizes)  # fmt: skip
-    return LlamaForCausalLM(config).train()
 
 
 def bart() -> BartForConditionalGeneration:
@@ -67,49 +53,11 @@ def t5() -> T5ForConditionalGeneration:
 BACKBONES = {llama: Causal, bart: EncoderDecoder, t5: T5}
 
 
-def batch() -> dict[str, Tensor]:
-    """Three rows with prompts, one of them padded on the right."""
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(3, VOCABULARY, (3, 9), generator=generator)
-    labels, mask = ids.clone(), torch.ones_like(ids)
-    labels[:, :3] = -100
-    labels[1, 6:], mask[1, 6:] = -100, 0
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
-
-
-def attached(model, method: str, **options):
-    """The model with a method, and what the method needs."""
-    if method in ("gold", "asft"):
-        options["reference"] = llama()
-    if method == "f2softmax":
-        options |= {"token_counts": COUNTS, "batches": ()}
-    return attach(model, method, **options)
-
-
-def in_the_suite(make, method: str):
-    """The same method over the same model, without `attach`."""
-    backbone = BACKBONES[make](make(), None)
-    objective = find_method(method).objective(backbone)
-    reference = MLE(Causal(llama(), None)) if method in ("gold", "asft") else None
-    objective.setup_run(RunContext(token_counts=lambda: COUNTS, reference=reference))
-    if objective.uses_token_counts:
-        objective.prepare(COUNTS)
-    return objective.train()
-
-
 @pytest.mark.parametrize(
     ("make", "method"), [*((llama, name) for name in ON_STATES), *((each, m) for each in (bart, t5) for m in CACHES)]
 )
 def test_loss_gradients_and_likelihood_are_those_of_the_suite(make, method: str) -> None:
-    torch.manual_seed(5)
-    model = attached(make(), method)
-    torch.manual_seed(5)
-    objective = in_the_suite(make, method)
-    own = getattr(model, STATE)
-    with torch.no_grad():
-        for name, parameter in objective.named_parameters():
-            if not name.startswith("backbone."):
-                parameter.copy_(own.get_parameter(name))
+    model, objective = attached(make(), method), in_the_suite(method, BACKBONES[make](make(), None))
     torch.manual_seed(6)
     loss = model(**batch()).loss
     loss.backward()
@@ -139,11 +87,6 @@ def test_logits_in_evaluation_are_what_the_likelihood_is_of(method: str) -> None
     log_probs = output.logits[:, :-1].double().log_softmax(-1)
     nll = -log_probs.gather(2, labels.clamp(min=0)[..., None]).squeeze(2)[labels != -100].mean()
     torch.testing.assert_close(output.loss.double(), nll, rtol=1e-5, atol=1e-5)
-
-
-def test_maximum_likelihood_is_the_librarys_own_loss() -> None:
-    own = llama()(**batch(), num_items_in_batch=11).loss
-    torch.testing.assert_close(attach(llama(), "mle")(**batch(), num_items_in_batch=11).loss, own)
 
 
 @pytest.mark.parametrize("make", [llama, bart])

@@ -13,6 +13,7 @@ import bench as suite
 from bench.board.read import leaderboards_of
 from bench.errors import UsageError
 from bench.store.store import Store
+from tests.bench.own import FOCAL
 from tests.conftest import call, forget_data
 
 OPTIONS = ("--task", "logicnlg", "--limit", "16", "--decode", "greedy", "--set", "trainer.steps=2",
@@ -83,6 +84,20 @@ def test_what_a_folder_lacks_is_printed_or_refused(bench, store, tmp_path) -> No
     assert "new or empty folder" in again.err
     several = bench("store", "export", "logicnlg", str(tmp_path / "new"), "--results", str(store))
     assert "expected the name of one run" in several.err
+
+
+def test_a_class_of_the_user_is_exported_while_its_file_is_the_same(bench, own, tmp_path) -> None:
+    own.write("my_losses", FOCAL)
+    made = bench("run", *OPTIONS, *SIZES, "--method", "my_losses:Focal", "--results", str(tmp_path / "results"))
+    assert made.code == 0, made.err
+    export = ("store", "export", "logicnlg/focal", "--results", str(tmp_path / "results"))
+    ended = bench(*export, str(tmp_path / "folder"))
+    assert ended.code == 0, ended.err
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "folder").config.vocab_size == 300
+    own.write("my_losses", FOCAL.replace("gamma: float = 2", "gamma: float = 3"))
+    changed = bench(*export, str(tmp_path / "other"))
+    assert changed.code == 2
+    assert "has changed since" in changed.err
 
 
 def test_adapters_are_merged(bench, store, tmp_path) -> None:

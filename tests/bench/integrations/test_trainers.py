@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from transformers import Trainer, TrainingArguments
 from bench.errors import UsageError
 from bench.integrations.attach import attach
 from bench.integrations.trainer import trainer_for
-from tests.bench.integrations.test_attach import VOCABULARY, llama
+from tools.trainers import VOCABULARY, llama
 
 pytest.importorskip("accelerate")
 
@@ -52,11 +54,13 @@ def losses(made: Trainer) -> list[float]:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"gradient_accumulation_steps": 2}, {"bf16": True}, {"activation_checkpointing": True}],
-    ids=["plain", "accumulation", "bf16", "checkpointing"],
-)
+    [{}, {"gradient_accumulation_steps": 2}, {"bf16": True}, {"activation_checkpointing": True},
+     {"torch_compile": True}],
+    ids=["plain", "accumulation", "bf16", "checkpointing", "compile"],
+)  # fmt: skip
 def test_maximum_likelihood_trains_as_the_librarys_own_loss(options: dict[str, Any], tmp_path) -> None:
-    own, ours = (trainer(model, tmp_path, **options) for model in (llama(), attach(llama(), "mle")))
+    ours = trainer(attach(llama(), "mle"), tmp_path, **options)
+    own = trainer(llama(), tmp_path, **{name: value for name, value in options.items() if name != "torch_compile"})
     own.train()
     ours.train()
     near = {"rtol": 1e-2, "atol": 1e-3} if "bf16" in options else {"rtol": 1e-6, "atol": 1e-6}
@@ -85,6 +89,45 @@ def test_a_trainer_that_computes_another_loss_is_refused(tmp_path) -> None:
         trainer_for(Trainer, "histalign")(model_init=llama, **made)
     with pytest.raises(UsageError, match="expected transformers.Trainer"):
         trainer_for(dict, "mle")
+
+
+@pytest.fixture
+def liger(monkeypatch) -> None:
+    """In place of Liger's kernels: a forward of the instance with a fused loss over the body's states."""
+
+    def apply(model: Any, fused_linear_cross_entropy: bool = True, **_: Any) -> None:
+        if fused_linear_cross_entropy:
+            model.forward = lambda input_ids, labels, **_: {"loss": model.model(input_ids)[0].square().mean()}
+
+    kernels = ModuleType("liger_kernel.transformers")
+    kernels._apply_liger_kernel_to_instance = apply  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "liger_kernel", ModuleType("liger_kernel"))
+    monkeypatch.setitem(sys.modules, "liger_kernel.transformers", kernels)
+    monkeypatch.setattr("transformers.integrations.liger.is_liger_kernel_available", lambda: True)
+
+
+def test_ligers_fused_loss_is_refused_and_its_other_kernels_are_not(liger, tmp_path) -> None:
+    with pytest.raises(UsageError, match="bypasses it"):
+        trainer(attach(llama(), "histalign"), tmp_path, use_liger_kernel=True).train()
+    kind = trainer_for(Trainer, "histalign", seed=0)
+    with pytest.raises(UsageError, match="fused_linear_cross_entropy"):
+        trainer(llama(), tmp_path, kind, use_liger_kernel=True)
+    config = {"fused_linear_cross_entropy": False}
+    with_kernels = trainer(llama(), tmp_path, kind, use_liger_kernel=True, liger_kernel_config=config)
+    plain = trainer(attach(llama(), "histalign"), tmp_path)
+    for made in (with_kernels, plain):
+        made.train()
+    assert losses(with_kernels) == losses(plain)
+
+
+def test_copies_of_a_model_in_one_process_are_refused(monkeypatch, tmp_path) -> None:
+    """torch.nn.DataParallel calls a copy for each GPU, and the objective holds the first alone."""
+    replica = attach(llama(), "histalign")._replicate_for_data_parallel()
+    with pytest.raises(UsageError, match="DataParallel"):
+        replica(**collate(rows()[:2]))
+    monkeypatch.setattr(TrainingArguments, "n_gpu", 2)
+    with pytest.raises(UsageError, match="each of the 2 GPUs"):
+        trainer(llama(), tmp_path, trainer_for(Trainer, "histalign"))
 
 
 class WithALossOfItsOwn(Trainer):

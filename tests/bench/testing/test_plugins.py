@@ -16,7 +16,7 @@ from bench.config.decoding import parse
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
 from bench.metrics import MetricEntry
-from bench.metrics.score import Counts, Family, Gold, Row, Score, ordered, score_of_sums
+from bench.metrics.score import Gold, Row, Score, ordered, score_of_sums
 from bench.metrics.sums import mean
 from bench.models.backbones import find_backbone
 from bench.tasks import TASKS
@@ -140,17 +140,6 @@ def unexplained(rows: Sequence[Row], gold: Gold) -> list[Score]:
     return [replace(good(rows, gold)[0], value=None, sums=None)]
 
 
-def counted(rows: Sequence[Row], gold: Gold) -> list[dict[str, int]]:
-    return [{"rows": len(rows)} for _ in ordered(rows, gold)]
-
-
-def of_counts(counts: Sequence[Counts]) -> list[Score]:
-    return [score_of_sums("words", mean(), [(each["rows"], 1) for each in counts], "words|version:1", unit="count")]
-
-
-of_the_batch = Family(counted, of_counts)
-
-
 @pytest.mark.parametrize(
     ("target", "check", "says"),
     [
@@ -158,7 +147,6 @@ of_the_batch = Family(counted, of_counts)
         ("other_sums", "sums", "the sums of 'words' to give"),
         ("infinite", "columns", "a finite 'words', or None and a reason; got inf"),
         ("unexplained", "columns", "a finite 'words', or None and a reason; got None"),
-        ("of_the_batch", "merges", "the same 'words' on 3 ranks"),
     ],
 )
 def test_a_wrong_metric_is_caught(target: str, check: str, says: str) -> None:

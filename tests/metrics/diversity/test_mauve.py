@@ -10,7 +10,7 @@ from transformers import GPT2Model
 
 from bench.metrics import METRICS
 from bench.metrics.diversity import mauve
-from bench.metrics.diversity.mauve import features_of, load_reader, mauve_scores
+from bench.metrics.diversity.mauve import features_of, load_reader
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.embedder import embed
 from tests.metrics import tiny_encoders
@@ -129,11 +129,10 @@ def test_below_two_texts_there_is_no_number(folder, package, tmp_path, monkeypat
 
 
 def test_without_package_model_or_reference_there_is_no_number(package, monkeypatch):
-    gone = lambda name: (_ for _ in ()).throw(NotApplicable(f"needs {name}: bench doctor"))  # noqa: E731
+    monkeypatch.setenv("BENCH_MAUVE", "nobody/no-such-model")
     rows = make_rows()
-    for missing in mauve_scores(rows, {row["id"]: {} for row in rows}, gone):
-        signed = "mauve|version:3|not applicable: needs None: bench doctor"
-        assert (missing.value, missing.signature) == (None, signed)
+    assert score(rows)[0].signature == "mauve|version:3|not applicable: needs nobody/no-such-model: bench doctor"
+    monkeypatch.delenv("BENCH_MAUVE")
     without = [{"id": row["id"], "text": row["text"]} for row in rows]
     nothing, empty, cut = score(without)
     assert (nothing.value, empty, cut) == (None, None, None)

@@ -73,15 +73,6 @@ def test_short_texts_have_the_orders_they_have(texts, mean):
     assert ngram_diversity(texts) == mean
 
 
-def test_the_product_needs_a_text_of_four_and_the_released_code_one_of_five():
-    assert simctg_diversity([], "paper") is None
-    assert simctg_diversity([[1, 2, 3]], "paper") is None
-    assert simctg_diversity([[1, 2, 3, 4]], "paper") == 100.0
-    assert simctg_diversity([[1, 2, 3, 4]], "released") is None
-    assert simctg_diversity([[1, 2, 3, 4, 5], [1]], "released") == 100.0
-    assert simctg_diversity([[1] * 6], "paper") == pytest.approx(100 / 5 / 4 / 3)
-
-
 def test_the_released_code_does_not_see_the_last_ngram_and_rounds():
     text = [1, 2, 3, 4, 5, 6, 1, 2]
     assert simctg_diversity([text], "paper") == pytest.approx(100 * 6 / 7)

@@ -73,14 +73,10 @@ def test_batches_give_what_single_texts_give_in_the_order_asked(sup):
     assert torch.equal(embed(sup, TEXTS[::-1])[0], together.flip(0))
 
 
-def test_only_what_has_no_position_is_cut_unless_asked(folder, sup):
+def test_only_what_has_no_position_is_cut(sup):
     exact, longer = " ".join(["river"] * 62), " ".join(["river"] * 62 + ["fell"])
     assert [embed(sup, texts)[1] for texts in ([exact], [longer], [longer, exact, longer])] == [0, 1, 2]
     assert torch.equal(*(embed(sup, [text])[0] for text in (exact, longer)))
-    short = load(str(folder), max_length=4)
-    assert embed(short, TEXTS)[1] == 2
-    torch.testing.assert_close(embed(short, [TEXTS[0]])[0], embed(sup, ["the river"])[0], rtol=1e-5, atol=1e-6)
-    assert "|max_length:4|" in short.signature
     assert "|max_length:none|positions:64|" in sup.signature
 
 
@@ -109,16 +105,6 @@ def test_weights_that_are_not_there_are_not_invented(folder):
         else:
             with pytest.raises(NotApplicable, match=rf"{name} lacks \d+ weights, such as {gone}"):
                 load(str(copy))
-
-
-def test_what_cannot_be_pooled_says_why(folder):
-    pooling, kinds = {"pooling_mode_max_tokens": True}, [{"type": "sentence_transformers.models.Dense"}]
-    for name, files, message in (
-        ("max", {"1_Pooling__config_json": pooling}, "pooled by pooling_mode_max_tokens"),
-        ("dense", {"1_Pooling__config_json": {"pooling_mode_cls_token": True}, "modules_json": kinds}, "Dense"),
-    ):
-        with pytest.raises(NotApplicable, match=message):
-            load(str(unlike(folder, name, **files)))
 
 
 def score(rows, gold=None, metric="coherence"):

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertForSequenceClassification, BertTokenizer
+from transformers import BertTokenizer
 
-from bench.metrics import DAE, METRICS, FactCC, NLIAcc, TapasAcc, TapexAcc
-from bench.metrics.faithfulness import checkpoints, factcc, tapas, tapex, verifiers
+from bench.metrics import METRICS, FactCC
+from bench.metrics.faithfulness import factcc, tapas, tapex, verifiers
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.table_cells import TableText, table_text
 from tests.metrics import tiny_verifiers
-from tests.metrics.family_cases import GOLD, ROWS
 
 torch.set_num_threads(1)
 LOADERS = {"factcc": factcc.load_factcc, "tapex": tapex.load_tapex, "tapas": tapas.load_tapas}
@@ -115,27 +114,6 @@ def test_labels_are_found_by_name(copy):
     swapped = config | {"id2label": {"0": "INCORRECT", "1": "CORRECT"}}
     (folder / "config.json").write_text(json.dumps(swapped), encoding="utf-8")
     assert factcc.load_factcc(str(folder)).label == 1
-
-
-def test_every_weight_may_be_in_an_old_file(copy):
-    folder = copy("factcc")
-    model = BertForSequenceClassification.from_pretrained(folder)
-    state = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): weights
-             for name, weights in model.state_dict().items()}  # fmt: skip
-    state["bert.embeddings.position_ids"] = torch.arange(512)[None]
-    torch.save(state, folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-    old = factcc.load_factcc(str(folder)).model.state_dict()
-    for (name, one), two in zip(model.state_dict().items(), old.values(), strict=True):
-        assert torch.equal(one, two), name
-
-
-def test_an_error_of_ours_is_not_taken_for_a_bad_checkpoint():
-    message = r"^tiny does not load \(OSError: two lines\): bench doctor$"
-    with pytest.raises(NotApplicable, match=message), checkpoints.loading("far/away/tiny"):
-        raise OSError("two\n lines")
-    with pytest.raises(ZeroDivisionError), checkpoints.loading("tiny"):
-        raise ZeroDivisionError
 
 
 # What the models are given
@@ -264,23 +242,6 @@ def test_pandas_changes_what_was_measured_on_real_tables():
 
 
 # Classes
-
-
-@pytest.mark.parametrize("kind", [FactCC, TapexAcc, TapasAcc, NLIAcc, DAE])
-def test_a_class_without_its_model_has_no_number_and_a_reason(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    for variable in ("FACTCC", "TAPEX", "TAPAS", "NLI", "DAE", "DAE_ARCS"):
-        monkeypatch.delenv(f"BENCH_{variable}", raising=False)
-    metric = kind()
-    for row in ROWS:
-        metric.update_rows([row], GOLD)
-    assert all(value.isnan() for value in metric.compute().values())
-    assert metric.scores() == METRICS[metric.made_of.family].load()(ROWS, GOLD)
-    for score in metric.scores():
-        assert "|not applicable: needs " in score.signature
-    if kind is FactCC:  # what the rows lack comes before what the machine lacks
-        metric.update(["it rose"], [""])
-        assert metric.scores()[0].signature.endswith("|not applicable: no source text")
 
 
 def test_a_class_reads_each_text_once_and_by_one_model(made, tmp_path, monkeypatch):

@@ -61,13 +61,3 @@ def test_impossible_and_enormous_are_infinite():
 def test_what_has_no_perplexity_says_why(rows, message):
     with pytest.raises(ValueError, match=message):
         perplexity(rows)
-
-
-def test_the_scorer_says_why_there_is_no_value():
-    rows = [row(1.0, 3, 0, 9), row(2.0, 4, 0, 9, name="b")]
-    token, word, byte = perplexity_scores(rows, {"a": {}, "b": {}})
-    assert (token.value, byte.value) == (perplexity(rows), perplexity(rows, "byte"))
-    assert (word.value, word.sums) == (None, None)
-    assert word.signature == "perplexity|per:word|pooled|base:e|version:1|not applicable: the texts have no word"
-    infinite = perplexity_scores([row(math.inf)], {"a": {}})
-    assert all(one.value is None and one.signature.endswith("|not applicable: infinite") for one in infinite)

@@ -1,6 +1,5 @@
 """ROUGE: numbers worked by hand, rouge-score as oracle, edges, and the authors' logs of ROUGE-1.5.5 on XSum."""
 
-import importlib.metadata
 import itertools
 import json
 import re
@@ -14,14 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.metrics import METRICS
-from bench.metrics.overlap import rouge as module
 from bench.metrics.overlap.rouge import KINDS, Tokenizer155, first_bytes, irregular_forms
 from tests.metrics.rouge_cases import (
     CORPUS,
     DATA,
     LATIN_CORPUS,
     THEIRS,
-    drawn_corpus,
     needs_forms,
     oracle,
     published,
@@ -197,23 +194,6 @@ def test_irregular_forms_are_equal_as_in_rouge_155():
     assert split("has") == ["has"], "three letters are not looked up"
 
 
-def test_without_its_list_rouge_155_says_what_to_do(monkeypatch, tmp_path):
-    def absent(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    class Other:
-        def locate_file(self, name):
-            (tmp_path / "list").write_text("said|says\n")
-            return tmp_path / "list"
-
-    for found, said in ((absent, "it is not installed; pip install py-rouge==1.1"), (lambda _: Other(), "that differ")):
-        irregular_forms.cache_clear()
-        monkeypatch.setattr(module, "distribution", found)
-        with pytest.raises(ImportError, match=said):
-            irregular_forms()
-    irregular_forms.cache_clear()
-
-
 @given(st.text(max_size=12), st.integers(1, 20))
 def test_first_bytes_are_whole_characters(text, n):
     cut = first_bytes(text, n)
@@ -233,17 +213,6 @@ def test_other_scripts_are_not_applicable_and_never_zero(text):
 
 
 # Signature and imports
-
-
-@pytest.mark.parametrize("family", ["rouge", "rouge_recall", "rouge_limited"])
-def test_signatures_differ_by_column_and_number_of_references(family):
-    texts, references = drawn_corpus(20, seed=5, most=4)
-    signatures = [one.signature for one in score(family, texts, references).values()]
-    assert len(set(signatures)) == len(signatures)
-    assert all(" of var|" in signature for signature in signatures)
-    single = score(family, texts, [several[:1] for several in references]).values()
-    assert all(" of 1|" in one.signature for one in single)
-    assert all(("sentences:lines" in one.signature) == one.name.startswith("rouge-lsum") for one in single)
 
 
 @pytest.mark.parametrize("family", ["rouge", "table_bleu", "overlap"])

@@ -81,12 +81,6 @@ def test_references_split_at_every_space_and_hypotheses_at_white_space():
 # Edges
 
 
-@pytest.mark.parametrize("score", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize("hypothesis", ["", "  ", "x y z"])
-def test_nothing_shared_is_zero(score, hypothesis):
-    assert score([hypothesis], [["a b c"]]) == (0, 0, 0)
-
-
 # Properties
 
 

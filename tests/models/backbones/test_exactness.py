@@ -228,7 +228,8 @@ def test_texts_are_those_of_the_library(changed: Backbone, decoding: str) -> Non
         pad_token_id=0,
         eos_token_id=2,
         decoder_start_token_id=getattr(config, "decoder_start_token_id", None),
-        **{"num_beams": 1, **given.library()},
+        num_beams=getattr(given, "beams", 1),
+        length_penalty=getattr(given, "length_penalty", 1.0),
     )
     changed.model.generation_config.forced_eos_token_id = None  # of mBART
     theirs = changed.model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)

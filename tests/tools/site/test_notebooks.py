@@ -7,23 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tools.site.notebooks import FOLDER, cells, execute, sources
+from tools.site.notebooks import FOLDER, execute, sources
 from tools.site.pages import ROOT
 from tools.site.running import forget
 
 
 def test_there_are_two() -> None:
     assert [path.name for path in sources()] == ["own_objective.md", "table_again.md"]
-
-
-def test_code_and_prose_are_told_apart() -> None:
-    made = cells("# A\n\n```python\nx = 1\n```\n\n```\nbench list\n```\n\n```python\nx += 1\n```\n")
-    assert made == [
-        ("markdown", "# A"),
-        ("code", "x = 1"),
-        ("markdown", "```\nbench list\n```"),
-        ("code", "x += 1"),
-    ]
 
 
 def test_cells_share_their_names_and_write_files(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import yaml
 
 from tools.site.mathematics import typeset
 from tools.site.offline import refuse_requests
-from tools.site.pages import ROOT, Page, anchor_of, page, pages
-from tools.site.staging import CONFIGURATION, expanded, linked_files
+from tools.site.pages import ROOT, Page, page, pages
+from tools.site.staging import CONFIGURATION
 
 PAGES = pages()
 NAMES = [found.path.as_posix() for found in PAGES]
@@ -38,45 +38,6 @@ def test_links_lead_somewhere(found: Page) -> None:
         assert (ROOT / path).exists(), f"{found.path} points at {path}, which is not there"
         if part:
             assert part in page(path).anchors, f"{found.path} points at #{part}, which {path} does not have"
-
-
-def test_a_star_stands_for_the_pages_that_match() -> None:
-    paths = [found.path for found in PAGES]
-    made = expanded([{"A": ["docs/notebooks/*.md"]}, {"B": ["docs/nothing/*.md"]}, {"C": "README.md"}], paths)
-    assert made == [
-        {"A": ["docs/notebooks/own_objective.md", "docs/notebooks/table_again.md"]},
-        {"C": "README.md"},
-    ]
-    api = [Path("docs/api/bench.base.md"), Path("docs/api/bench.md")]
-    assert expanded(["docs/api/*.md"], api) == ["docs/api/bench.md", "docs/api/bench.base.md"]
-
-
-def test_files_that_pages_show_go_along() -> None:
-    files = linked_files(PAGES)
-    assert {Path("docs/pictures/page-1280-light.webp"), Path("leaderboards/index.html")} <= files
-    assert Path("docs/examples/hf_trainer.py") in files
-    assert not [path for path in files if path.suffix == ".md"]
-
-
-def test_a_picture_that_is_not_there_ends_the_build() -> None:
-    with pytest.raises(SystemExit, match=r"docs/no\.png"):
-        linked_files([Page(Path("docs/x.md"), "# A\n\n![it](no.png)\n")])
-
-
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [("What it says", "what-it-says"), ("`tokens.written` [n, W]", "tokenswritten-n-w"), ("A: b, c?", "a-b-c")],
-)
-def test_anchors_are_those_of_the_generator(title: str, anchor: str) -> None:
-    assert anchor_of(title) == anchor
-
-
-def test_code_is_no_prose() -> None:
-    found = Page(
-        Path("docs/x.md"), "# A\n\n```python\n# B\n[a](nothing.md)\n```\n\n`[b](nothing.md)` [c](cluster.md)\n"
-    )
-    assert found.titles == ["A"]
-    assert [path.as_posix() for path, _ in found.links] == ["docs/cluster.md"]
 
 
 def test_equations_become_mathml() -> None:

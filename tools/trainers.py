@@ -1,0 +1,279 @@
+"""The table of docs/anywhere.md: does a method take the suite's own step in the trainers that people have?
+
+    python -m tools.trainers            # prints the table
+    python -m tools.trainers --write    # writes it into docs/anywhere.md
+
+Each trainer takes one step of plain gradient descent with a rate of 1 on a tiny model, so the change of the weights is
+the gradient. Loss and weights are compared with those of `Objective.training_step`, the step of `bench run`. The column
+of TRL needs the extra `integrations`; without it `--write` keeps what the page has.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from bench.cells.build import continue_with
+from bench.config.resolve import find_method
+from bench.errors import UsageError
+from bench.integrations.attach import STATE, attach
+from bench.integrations.trainer import trainer_for
+from bench.models import METHODS
+from bench.models.backbones.causal import Causal
+from bench.models.core.objective import Objective
+from bench.models.core.run_context import RunContext
+from bench.models.mle import MLE
+
+VOCABULARY = 40
+COUNTS = torch.arange(VOCABULARY) % 7 + 1
+PAGE = Path(__file__).parents[1] / "docs" / "anywhere.md"
+MARKS = "<!-- trainers -->\n", "<!-- end -->\n"
+TOLERANCE = 1e-6
+Step = tuple[float, dict[str, Tensor]]
+"""The loss of a step, and the weights of the model after it."""
+
+
+def llama() -> LlamaForCausalLM:
+    """A decoder-only model with tied embeddings, the same at each call."""
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = LlamaConfig(vocab_size=VOCABULARY, num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0,
+                         bos_token_id=1, eos_token_id=2, tie_word_embeddings=True, **sizes)  # fmt: skip
+    return LlamaForCausalLM(config).train()
+
+
+def batch() -> dict[str, Tensor]:
+    """Three rows with prompts, one of them padded on the right."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(3, VOCABULARY, (3, 9), generator=generator)
+    labels, mask = ids.clone(), torch.ones_like(ids)
+    labels[:, :3] = -100
+    labels[1, 6:], mask[1, 6:] = -100, 0
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+
+def rows() -> list[dict[str, Tensor]]:
+    """The rows of the batch one by one."""
+    return [{name: column[at] for name, column in batch().items()} for at in range(3)]
+
+
+def needs(method: str) -> dict[str, Any]:
+    """Return the arguments of `attach` that a method asks for."""
+    kind = find_method(method).kind
+    given: dict[str, Any] = {}
+    if getattr(kind, "reference", ""):
+        given["reference"] = llama().eval()
+    if getattr(kind, "uses_token_counts", False):
+        given |= {"token_counts": COUNTS, "batches": ()}
+    return given
+
+
+def attached(model: Any, method: str, **options: Any) -> Any:
+    """Return the model with a method, and with what the method needs."""
+    torch.manual_seed(5)
+    return attach(model, method, **{**needs(method), **options})
+
+
+def in_the_suite(method: str, backbone: Any) -> Objective:
+    """Return a method over a backbone without `attach`, with the weights of its own that `attach` gives it."""
+    objective = find_method(method).objective(backbone)
+    reference = MLE(Causal(llama(), None)) if "reference" in needs(method) else None
+    writes = continue_with(objective)
+    context = RunContext(
+        seed=0, max_target=64, token_counts=lambda: COUNTS, reference=reference, continue_greedily=writes,
+        continue_sampled=writes,
+    )  # fmt: skip
+    objective.setup_run(context)
+    if objective.uses_token_counts:
+        objective.prepare(COUNTS)
+    own = getattr(attached(llama(), method), STATE)
+    with torch.no_grad():
+        for name, parameter in objective.named_parameters():
+            if not name.startswith("backbone."):
+                parameter.copy_(own.get_parameter(name))
+    return objective.train()
+
+
+def weights_of(model: Any) -> dict[str, Tensor]:
+    """Return the weights of a model of `transformers`, without those of an objective."""
+    return {name: p.detach().clone() for name, p in model.named_parameters() if not name.startswith(STATE)}
+
+
+# Trainers -----------------------------------------------------------------------------------------------------------
+
+
+def suite(method: str, folder: Path) -> Step:
+    """The step of `bench run`."""
+    objective = in_the_suite(method, Causal(llama(), None))
+    given: Any = batch()
+    tokens = int((given["labels"][:, 1:] != -100).sum())
+    loss = objective.training_step({**given, "step": 0, "step_rows": 3, "step_tokens": tokens}, 0)
+    optimizer = torch.optim.SGD(objective.parameters(), lr=1.0)
+    loss.backward()
+    objective.end_of_step(lambda tensor: tensor)
+    optimizer.step()
+    return float(loss.detach()), weights_of(objective.backbone.model)
+
+
+def plain_loop(method: str, folder: Path) -> Step:
+    """A loop over batches."""
+    model = attached(llama(), method)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    loss = model(**batch()).loss
+    loss.backward()
+    optimizer.step()
+    return float(loss.detach()), weights_of(model)
+
+
+def accelerate(method: str, folder: Path) -> Step:
+    """A loop with Accelerate."""
+    from accelerate import Accelerator
+
+    accelerator, model = Accelerator(cpu=True), attached(llama(), method)
+    model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=1.0))
+    loss = model(**batch()).loss
+    accelerator.backward(loss)
+    optimizer.step()
+    return float(loss.detach()), weights_of(accelerator.unwrap_model(model))
+
+
+def lightning(method: str, folder: Path) -> Step:
+    """A LightningModule that returns the model's loss."""
+    from lightning import LightningModule, Trainer
+
+    class Module(LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.found = attached(llama(), method), torch.zeros(())
+
+        def training_step(self, batch: Any, number: int) -> Tensor:
+            self.found = self.model(**batch).loss
+            return self.found
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.SGD(self.parameters(), lr=1.0)
+
+    module = Module()
+    loader = torch.utils.data.DataLoader(rows(), batch_size=3)  # type: ignore[arg-type]
+    Trainer(max_steps=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False, default_root_dir=folder).fit(module, loader)  # fmt: skip
+    return float(module.found.detach()), weights_of(module.model)
+
+
+SETTINGS = {"max_steps": 1, "per_device_train_batch_size": 3, "learning_rate": 1.0, "optim": "sgd",
+            "max_grad_norm": 0.0, "lr_scheduler_type": "constant", "logging_steps": 1, "save_strategy": "no",
+            "report_to": [], "use_cpu": True, "disable_tqdm": True}  # fmt: skip
+"""One step of plain gradient descent in `transformers.Trainer`."""
+
+
+def trainer_step(made: Any) -> Step:
+    """Train and return the step."""
+    made.train()
+    return next(entry["loss"] for entry in made.state.log_history if "loss" in entry), weights_of(made.model)
+
+
+def transformers_trainer(method: str, folder: Path) -> Step:
+    """`transformers.Trainer`, with the model attached."""
+    from transformers import Trainer, TrainingArguments
+
+    model, arguments = attached(llama(), method), TrainingArguments(str(folder), **SETTINGS)
+    return trainer_step(Trainer(model=model, args=arguments, train_dataset=rows()))  # type: ignore[arg-type]
+
+
+def sft_trainer(kind: Any, model: Any, folder: Path, **options: Any) -> Any:
+    """Return a trainer of TRL over the rows of the batch, with the loss on completions."""
+    from datasets import Dataset
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    from trl import SFTConfig
+
+    words = {word: at for at, word in enumerate(["<pad>", "<s>", "</s>", *map(str, range(3, VOCABULARY))])}
+    backend = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", eos_token="</s>")
+    encoded = []
+    for ids, mask in zip(batch()["input_ids"].tolist(), batch()["attention_mask"].sum(1).tolist(), strict=True):
+        encoded.append({"input_ids": ids[:mask], "completion_mask": [0] * 3 + [1] * (mask - 3)})
+    arguments = SFTConfig(str(folder), bf16=False, completion_only_loss=True, **{**SETTINGS, **options})
+    return kind(model=model, args=arguments, train_dataset=Dataset.from_list(encoded), processing_class=tokenizer)
+
+
+def trl(method: str, folder: Path) -> Step:
+    """TRL's `SFTTrainer`, by `trainer_for`."""
+    from trl import SFTTrainer
+
+    torch.manual_seed(5)
+    kind = trainer_for(SFTTrainer, method, **{"seed": 0, **needs(method)})
+    return trainer_step(sft_trainer(kind, llama(), folder))
+
+
+TRAINERS: Mapping[str, Callable[[str, Path], Step]] = {
+    "a plain loop": plain_loop,
+    "Accelerate": accelerate,
+    "Lightning": lightning,
+    "`transformers.Trainer`": transformers_trainer,
+    "TRL's `SFTTrainer`": trl,
+}
+
+
+# The table ----------------------------------------------------------------------------------------------------------
+
+
+def cell(method: str, trainer: str) -> str:
+    """Return the largest differences of loss and gradient from the suite's step; `=` where they are rounding."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the trainers, about their own defaults
+        try:
+            loss, weights = TRAINERS[trainer](method, Path(folder))
+        except UsageError:
+            return "refused"
+        expected, after = suite(method, Path(folder))
+    apart = abs(loss - expected), max(float((weights[name] - one).abs().max()) for name, one in after.items())
+    return " / ".join("=" if one <= TOLERANCE else f"{one:.0e}" for one in apart)
+
+
+def stored() -> dict[str, dict[str, str]]:
+    """Return the cells of the page by method and trainer."""
+    text = PAGE.read_text(encoding="utf-8").partition(MARKS[0])[2].partition(MARKS[1])[0]
+    lines = [[part.strip() for part in line.strip("|").split("|")] for line in text.splitlines()]
+    cells = {}
+    for methods, *row in lines[2:]:
+        cells |= {name.strip("` "): dict(zip(lines[0][1:], row, strict=True)) for name in methods.split(",")}
+    return cells
+
+
+def table(cells: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the table; methods whose cells are alike share a row."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for method, row in cells.items():
+        alike.setdefault(tuple(row[trainer] for trainer in TRAINERS), []).append(f"`{method}`")
+    lines = [["methods", *TRAINERS], ["---"] * (1 + len(TRAINERS))]
+    lines += [[", ".join(methods), *row] for row, methods in alike.items()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    """Print the table, or write it into the page."""
+    known = stored()
+    here = [name for name in TRAINERS if name != "TRL's `SFTTrainer`" or importlib.util.find_spec("trl")]
+    cells: dict[str, dict[str, str]] = {}
+    for method in [name for name, entry in METHODS.items() if not entry.baseline]:
+        cells[method] = {**dict.fromkeys(TRAINERS, "not tried"), **known.get(method, {})}
+        cells[method] |= {trainer: cell(method, trainer) for trainer in here}
+    print(table(cells))
+    if "--write" in sys.argv:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+        after = rest.partition(MARKS[1])[2]
+        PAGE.write_text(before + MARKS[0] + table(cells) + MARKS[1] + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
