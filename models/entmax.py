@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bench.base.options import Range
 from bench.models.backbones.backbone import Backbone
-from bench.models.core.head import Head, PlainHead
+from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
@@ -66,7 +66,7 @@ class Entmax(Objective):
 
     def position_loss(self, tokens: TokenSlice) -> Losses:
         """The loss over logits that are not raised, [n]."""
-        return self.head_loss(tokens, PlainHead(super().logits(tokens)))
+        return self.head_loss(tokens, Head(super().logits(tokens)))
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Fenchel-Young loss of each position, [n]: its gradient is p, less 1 at the target."""

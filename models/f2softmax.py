@@ -238,18 +238,6 @@ class F2Softmax(Objective):
         """Eq. 7 as one distribution over tokens, or eq. 2, [n, V]; greedy and beam search take the best class."""
         return super().decode_log_probs(tokens, self.resolved(decoding))
 
-    def decoding_note(self, decoding: Decoding) -> str | None:
-        """Say which classes a top-k cannot cut."""
-        k = (decoding.class_cut() or {}).get("k", 0)
-        small = [size for size in self.sizes if size < k]
-        if not small or self.resolved(decoding).distribution != "decoupled":
-            return None
-        sizes = ", ".join(map(str, small[:5]))
-        if len(small) > 5:
-            sizes += ", ..."
-        which = f"{len(small)} of the {len(self.sizes)} classes hold (sizes {sizes})"
-        return f"topk={k} is more than {which}: those are kept whole"
-
     # From a pretrained softmax ----------------------------------------------------------------------------------
 
     def warm_start(self, batches: Iterable[Batch]) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import torch
@@ -24,7 +23,6 @@ from bench.models.core.continuations import MOST_TARGETS, rows_from_everywhere
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.interpolation import interpolated, nearest_keys, shares_of, spread
-from bench.models.mle_decoded import Derived
 
 if TYPE_CHECKING:
     from bench.models.backbones.backbone import Backbone, Batch
@@ -141,37 +139,6 @@ SCALE_TARGETS = 2_000
 """Targets of validation text over which the mean squared distance is taken."""
 
 
-@dataclass(frozen=True)
-class Datastore:
-    """The places of a datastore that are filled, as a search wants them; distances do not change with the mean.
-
-    Args:
-        keys: [N, D] float32, less their mean, which would cancel.
-        norms: [N] squared norms of these.
-        values: [N] token behind each key.
-        mean: [D] of the keys.
-    """
-
-    keys: Tensor
-    norms: Tensor
-    values: Tensor
-    mean: Tensor
-
-
-def filled_places(keys: Tensor, values: Tensor) -> Datastore:
-    """Return what is filled of a datastore.
-
-    Args:
-        keys: [N, D], any floating dtype.
-        values: [N], -1 for a place that is empty.
-    """
-    is_filled = values >= 0
-    found = keys[is_filled].float()
-    mean = found.mean(0)
-    found -= mean
-    return Datastore(found, found.square().sum(1), values[is_filled], mean)
-
-
 class MLEKNN(Interpolated):
     """kNN-LM over training states: control of what reads more than its own parameters.
 
@@ -203,6 +170,10 @@ class MLEKNN(Interpolated):
     keys: Tensor  # [N, D] float16
     values: Tensor  # [N] token behind each key, -1 for a place that is empty
     mean_distance: Tensor  # [] squared, of the nearest keys over validation text
+    searched: Tensor  # [N, D] float32, the keys of filled places less their mean; distances do not change with it
+    norms: Tensor  # [N] squared norms of these
+    tokens: Tensor  # [N] token behind each of these
+    mean: Tensor  # [D] of the keys
 
     def __init__(
         self,
@@ -214,7 +185,7 @@ class MLEKNN(Interpolated):
         super().__init__(backbone)
         self.most_keys, self.k = keys, k
         self.register_buffer("mean_distance", torch.tensor(1.0))
-        self._datastore = Derived(filled_places)
+        self.register_load_state_dict_post_hook(MLEKNN.index)
 
     def prepare(self, counts: Tensor) -> None:
         """Make room for a key of each training target, or for as many as there may be."""
@@ -222,6 +193,17 @@ class MLEKNN(Interpolated):
         self.register_buffer("counts", counts.clone())
         self.register_buffer("keys", torch.zeros(n, width, dtype=torch.float16))
         self.register_buffer("values", torch.full((n,), -1))
+        for name in ("searched", "norms", "tokens", "mean"):
+            self.register_buffer(name, None, persistent=False)
+        self.index()
+
+    def index(self, *unused: object) -> None:
+        """Make what is searched of the places that are filled; also called after weights were loaded."""
+        is_filled = self.values >= 0
+        searched = self.keys[is_filled].float()
+        self.mean, self.tokens = searched.mean(0), self.values[is_filled]
+        searched -= self.mean
+        self.searched, self.norms = searched, searched.square().sum(1)
 
     def entries(self, tokens: TokenSlice) -> Entries:
         """Minus the relative squared distances of the k nearest keys, and their values, [n, k] each; all are read."""
@@ -230,11 +212,10 @@ class MLEKNN(Interpolated):
 
     def nearest(self, tokens: TokenSlice) -> tuple[Tensor, Tensor]:
         """Squared distances of the k nearest keys that are filled, and their values, [n, k] each."""
-        datastore = self._datastore.of(self.keys, self.values)
-        states = tokens.hidden.float() - datastore.mean
         at_once = max(1, DISTANCES // max(1, len(tokens)))
-        distances, found = nearest_keys(states, datastore.keys, self.k, at_once, datastore.norms)
-        return distances, datastore.values[found]
+        states = tokens.hidden.float() - self.mean
+        distances, found = nearest_keys(states, self.searched, self.k, at_once, self.norms)
+        return distances, self.tokens[found]
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Fill the datastore from training text, then choose weight and temperature on validation text.
@@ -277,4 +258,5 @@ class MLEKNN(Interpolated):
                 f"{torch.finfo(self.keys.dtype).max:,.0f}; a state of this model has larger ones, or none: look at the "
                 f"loss of its training, take a backbone whose last layer is normalised, or leave {self.name} out"
             )
+        self.index()
         return n_keys

@@ -85,11 +85,6 @@ class LossTruncation(Objective):
                 f"got min_count={options['min_count']} and size={options['size']}"
             )
 
-    def training_note(self) -> str | None:
-        """Say that training begins as maximum likelihood, and for how long."""
-        needed = self.recent.min_count
-        return f"maximum likelihood until the losses of {needed:,} rows are known; then rows are left out"
-
     def remarks(self) -> list[str]:
         """Say so where no row was left out, because training ended before the first cut or with it."""
         recent = self.recent

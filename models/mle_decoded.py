@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -49,7 +49,6 @@ class Decoded(Objective):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__(backbone)
         self.register_buffer("chosen", torch.tensor([self.choices[0]]))
-        self._number = Derived(float)
 
     @abstractmethod
     def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
@@ -57,12 +56,7 @@ class Decoded(Objective):
 
     def decode_log_probs(self, tokens: TokenSlice, decoding: Decoding) -> Tensor:
         """Log-probabilities behind the decoder, [n, V]."""
-        return self.decoded(super().decode_log_probs(tokens, decoding), tokens, self.number).log_softmax(1)
-
-    @property
-    def number(self) -> float:
-        """`chosen` on the CPU; a step of decoding does not wait for it."""
-        return self._number.of(self.chosen)
+        return self.decoded(super().decode_log_probs(tokens, decoding), tokens, float(self.chosen)).log_softmax(1)
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         """Choose the number; ties go to the first one.
@@ -120,45 +114,6 @@ def distinct_2(texts: Sequence[Sequence[int]]) -> float:
     if not bigrams:
         return 0.0
     return len(set(bigrams)) / len(bigrams)
-
-
-T = TypeVar("T")
-
-
-class Derived(Generic[T]):
-    """A value made of tensors; whether they have changed is known on the CPU, without waiting for a device.
-
-    Args:
-        make: makes it of the tensors.
-
-    >>> import torch
-    >>> number, tensor = Derived(float), torch.zeros(1)
-    >>> number.of(tensor), number.of(tensor.fill_(2))
-    (0.0, 2.0)
-    """
-
-    def __init__(self, make: Callable[..., T]) -> None:
-        self.make = make
-        self.known: tuple[tuple[Tensor, ...], list[int], T] | None = None
-
-    def of(self, *tensors: Tensor) -> T:
-        """Return the value."""
-        versions = [version_of(tensor) for tensor in tensors]
-        if self.known is not None:
-            before, known_versions, value = self.known
-            is_same = all(old is new for old, new in zip(before, tensors, strict=True))
-            if is_same and versions == known_versions:
-                return value
-        value = self.make(*tensors)
-        self.known = tensors, versions, value
-        return value
-
-
-def version_of(tensor: Tensor) -> int:
-    """Return how often a tensor was changed in place; 0 for one of inference mode, which counts nothing."""
-    if tensor.is_inference():
-        return 0
-    return int(tensor._version)
 
 
 class MLEPenalty(Decoded):

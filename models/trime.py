@@ -62,10 +62,10 @@ def cache_terms(tokens: TokenSlice, *, released: bool) -> tuple[Tensor, Tensor]:
     """What eq. 3 needs of the memory at each position: its log-sums over readable and over positive entries, [n] each.
 
     Args:
-        tokens: a slice; where it has memory terms, these are the values, and only their gradients are wanted.
+        tokens: a slice.
         released: whether an entry counts as positive only if its token is itself a target.
     """
     similarity, (entries, positive) = tokens.similarity(), target_entries(tokens)  # [n, M], [n, C] and [n, C]
     if released:
         positive = positive & tokens.labelled.gather(1, entries)
-    return cache_log_sums_(similarity, tokens.readable, entries, positive, tokens.memory_terms)
+    return cache_log_sums_(similarity, tokens.readable, entries, positive)

@@ -72,7 +72,7 @@ def train_and_evaluate(
         content = cell.folder.trained()
         if content is None:
             events.stage(TRAINING, cell.config.trainer.steps)
-            warn(cell, events, exemplar_leak(cell), objective.training_note())
+            warn(cell, events, exemplar_leak(cell))
             started, states = time.monotonic(), StateFiles(cell.folder.path / STATE)
             start(objective, cell, codec)
             cell.task.setup_run(training_loader(cell, codec, execution.workers))
@@ -93,8 +93,6 @@ def train_and_evaluate(
         objective.to(execution.device)
         shared = shared_states([cell.evaluations[key] for key in rows_keys])
         for key in rows_keys:
-            if decoding := cell.evaluations[key].decoding:
-                warn(cell, events, objective.decoding_note(decoding))
             make_rows(cell, key, objective, codec, execution, events, scratch, shared)
 
 

@@ -8,14 +8,14 @@ Shapes: B rows, T positions, V vocabulary, D width of a state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from textwrap import shorten
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step
@@ -63,54 +63,47 @@ def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
 
 
 def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
-    """Return why a backbone is not exact, or None: a fault counts that every set of tokens shows.
-
-    For one token a router may score two experts alike, and rounding then decides which one is used.
+    """Return why a backbone is not exact, or None.
 
     Args:
         backbone: over a model of `transformers`.
         new_cache: makes the cache of generation.
     """
-    checks = (
-        ("its model does not run as states and a head", partial(forward_fault, backbone)),
-        ("generation with its cache is not ours", partial(cached_fault, backbone, new_cache)),
-    )
-    for what, fault_of in checks:
-        for draw in DRAWS:
-            try:
-                fault = fault_of(draw)
-            except torch.OutOfMemoryError:
-                raise
-            except Exception as error:  # of a family's code, which may raise anything for arguments it does not know
-                fault = f"{what} ({first_line(error)})"
-            if fault is None:
-                break
-        if fault is not None:
-            return fault
-    return None
+
+    def forward(draw: int) -> str | None:
+        differences = forward_differences(backbone, draw)
+        situation = max(differences, key=differences.__getitem__)
+        if differences[situation] > TOLERANCE:
+            return f"{differences[situation]:.2g} nats of difference in {situation}"
+        return None
+
+    def cached(draw: int) -> str | None:
+        difference = cached_difference(backbone, new_cache, draw)
+        if difference > TOLERANCE:
+            return f"generation with its cache is not ours ({difference:.2g} nats from a full forward pass)"
+        return None
+
+    fault = _fault_of_every_draw(forward, "its model does not run as states and a head")
+    return fault or _fault_of_every_draw(cached, "generation with its cache is not ours")
 
 
-def forward_fault(backbone: Backbone, draw: int) -> str | None:
-    """Return what is wrong with the forward pass on one set of tokens, or None."""
-    differences = forward_differences(backbone, draw)
-    situation = max(differences, key=differences.__getitem__)
-    if differences[situation] > TOLERANCE:
-        return f"{differences[situation]:.2g} nats of difference in {situation}"
-    return None
+def _fault_of_every_draw(fault_of: Callable[[int], str | None], what: str) -> str | None:
+    """Return a fault that every set of tokens shows, or None.
 
-
-def cached_fault(backbone: Backbone, new_cache: NewCache, draw: int) -> str | None:
-    """Return what is wrong with generation on one set of tokens, or None."""
-    difference = cached_difference(backbone, new_cache, draw)
-    if difference > TOLERANCE:
-        return f"generation with its cache is not ours ({difference:.2g} nats from a full forward pass)"
-    return None
-
-
-def first_line(error: Exception) -> str:
-    """Name an error and the beginning of its message."""
-    message = str(error).strip() or "no message"
-    return f"{type(error).__name__}: {shorten(message.splitlines()[0], 80, placeholder=' ...')}"
+    For one token a router may score two experts alike, and rounding then decides which one is used.
+    """
+    fault: str | None = None
+    for draw in DRAWS:
+        try:
+            fault = fault_of(draw)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # of a family's code, which may raise anything for arguments it does not know
+            message = shorten((str(error).strip() or "no message").splitlines()[0], 80, placeholder=" ...")
+            fault = f"{what} ({type(error).__name__}: {message})"
+        if fault is None:
+            return None
+    return fault
 
 
 def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
@@ -235,20 +228,13 @@ def _cached_pairs(backbone: Backbone, cache: Any, draw: int) -> float:
     return worst
 
 
-def padded(pairs: tuple[Pair, ...] | list[Pair], device: torch.device) -> Batch:
+def padded(pairs: Sequence[Pair], device: torch.device) -> Batch:
     """Collate pairs, sources and targets padded on the right; the mask hides the tokens that pad a source."""
-    longest_source = max(len(source) for source, _ in pairs)
-    longest_target = max(len(target) for _, target in pairs)
-    ids, masks, labels = [], [], []
-    for source, target in pairs:
-        gap = longest_source - len(source)
-        ids.append(source + source[:1] * gap)
-        masks.append([1] * len(source) + [0] * gap)
-        labels.append(target + [IGNORED] * (longest_target - len(target)))
+    sources, targets = ([torch.tensor(row, device=device) for row in rows] for rows in zip(*pairs, strict=True))
     return {
-        "input_ids": torch.tensor(ids, device=device),
-        "attention_mask": torch.tensor(masks, device=device),
-        "labels": torch.tensor(labels, device=device),
+        "input_ids": pad_sequence(sources, batch_first=True, padding_value=pairs[0][0][0]),
+        "attention_mask": pad_sequence([torch.ones_like(row) for row in sources], batch_first=True),
+        "labels": pad_sequence(targets, batch_first=True, padding_value=IGNORED),
     }
 
 

@@ -67,14 +67,6 @@ class RegistryEntry:
             return f"needs targets of {cls.min_target_tokens} tokens; these have about {fit.target_tokens:.0f}"
         return None
 
-    def decoding_note(self, decoding: Decoding) -> str | None:
-        """Return a note for the user on a decoding of this model, or None."""
-        return None
-
-    def training_note(self) -> str | None:
-        """Return a note for the user before training, or None."""
-        return None
-
     def remarks(self) -> list[str]:
         """Return notes for readers of this model's numbers, one per line; they are stored after training."""
         return []

@@ -1,7 +1,7 @@
 """Head: the softmax over the vocabulary, seen through what a loss needs of it.
 
 Most objectives need a few numbers of the [n, V] logits: their log-sum-exp and some of their columns, or a mean, an
-entropy, a log-sum-exp at another temperature. A loss written that way (`Objective.head_loss`) runs over `PlainHead`,
+entropy, a log-sum-exp at another temperature. A loss written that way (`Objective.head_loss`) runs over `Head`,
 ordinary autograd, and over `FusedHead` (fused_head.py), which turns the logits into their own gradient in place and so
 never keeps [n, V] for a backward pass.
 
@@ -12,12 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol
 
 import torch
 from torch import Tensor
-
-from bench.errors import UsageError
 
 
 def sum_dtype(values: Tensor) -> torch.dtype:
@@ -72,111 +69,15 @@ def positions_in(n_bytes: int, bytes_each: int) -> int:
     return min(8192, max(256, 2 ** (fitting.bit_length() - 1)))
 
 
-STRETCH = 256
-"""Columns among which `largest` looks at once."""
-
-
-def largest(logits: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the largest value of each row and its column, the lowest of those that tie: [n, V] -> [n], [n].
-
-    A CPU finds a largest value several times faster than its place. So the place is looked for in one stretch of the
-    columns, the first that holds the largest value.
-
-    >>> largest(torch.tensor([[1.0, 3.0, 3.0]]))
-    (tensor([3.]), tensor([1]))
-    """
-    whole = logits.shape[1] // STRETCH
-    if logits.device.type != "cpu" or whole < 2:
-        return logits.max(1)[:2]
-    stretches = logits[:, : whole * STRETCH].unflatten(1, (whole, STRETCH))  # [n, V / 256, 256]
-    peaks = stretches.amax(2)  # [n, V / 256]
-    first = peaks.argmax(1)  # [n]
-    rows = torch.arange(len(logits))
-    peak, column = stretches[rows, first].max(1)
-    column += first * STRETCH
-    if rest := logits.shape[1] - whole * STRETCH:
-        behind, place = logits[:, -rest:].max(1)
-        column = torch.where(behind > peak, place + whole * STRETCH, column)
-        peak = torch.maximum(behind, peak)
-    return peak, column
-
-
 MakeWeights = Callable[[Tensor, slice], Tensor]
 """Makes a weight of each token from the logits of some positions and the places of these, [m, V] -> [m, V]."""
 
 
-class Head(Protocol):
-    """Logits z of n positions over V tokens; log p(w) = at(w) - lse.
+class Head:
+    """Logits z of n positions over V tokens, in the graph; log p(w) = at(w) - lse.
 
-    Call first what reads the logits themselves (`at`, `mean`, `weighted`, `argmax`): after a log-sum-exp or an expected
-    value a fused head has to compute them once more.
-    """
-
-    @property
-    def lse(self) -> Tensor:
-        """Log-sum-exp of the logits, [n]."""
-
-    @property
-    def expected(self) -> Tensor:
-        """Expected logit under the softmax, sum_w p(w) z_w, [n]; the entropy is `lse - expected`."""
-
-    def lse_at(self, beta: float) -> Tensor:
-        """Log-sum-exp of z / beta, [n]; a UsageError for a temperature beta that is not above 0."""
-
-    def expected_at(self, beta: float) -> Tensor:
-        """Expected logit under softmax(z / beta), of z itself, [n]; a UsageError as for `lse_at`."""
-
-    def nll(self, at_target: Tensor) -> Tensor:
-        """-log p of tokens from their logits, `lse - at_target` [n], with all digits where p is nearly 1.
-
-        Args:
-            at_target: [n] what `at` gave for one token of each position.
-        """
-
-    def expected_of(self, values: Tensor) -> Tensor:
-        """Expected value under the softmax of a number of each token, sum_w p(w) values_w, [n].
-
-        Args:
-            values: [n, V], which get no gradient.
-        """
-
-    def mean(self, weights: Tensor | None = None) -> Tensor:
-        """Mean logit over the vocabulary, [n].
-
-        Args:
-            weights: [V] of each token, that sum to one and are not trained; uniform by default.
-        """
-
-    def weighted(self, make: MakeWeights) -> Tensor:
-        """Sum of the logits by weights that are made of the logits and get no gradient, sum_w c(w) z_w, [n].
-
-        Args:
-            make: the weights of some positions; it is called for all of them in order, a few at a time, and once each.
-        """
-
-    def at(self, index: Tensor) -> Tensor:
-        """Logits of some tokens, of the shape of `index`, [n] or [n, k]; repeats are allowed."""
-
-    def argmax(self) -> Tensor:
-        """Most probable token, [n]; not differentiable."""
-
-    def top(self, k: int) -> Tensor:
-        """The k largest logits, largest first, [n, k]; not differentiable."""
-
-
-def checked_temperature(beta: float) -> float:
-    """Return a temperature.
-
-    Raises:
-        UsageError: it is not above 0.
-    """
-    if not beta > 0:
-        raise UsageError(f"a head divides its logits by a temperature above 0, not by {beta}")
-    return beta
-
-
-class PlainHead:
-    """A head over logits in the graph.
+    A `FusedHead` gives the same numbers. Call first what reads the logits themselves (`at`, `mean`, `weighted`,
+    `argmax`, `top`): after a log-sum-exp or an expected value it has to compute them once more.
 
     Args:
         logits: [n, V].
@@ -192,49 +93,65 @@ class PlainHead:
 
     @property
     def expected(self) -> Tensor:
-        """Expected logit under the softmax, [n]."""
+        """Expected logit under the softmax, sum_w p(w) z_w, [n]; the entropy is `lse - expected`."""
         return self.expected_at(1.0)
 
     def lse_at(self, beta: float) -> Tensor:
-        """Log-sum-exp of z / beta, [n]."""
-        return (self.logits / checked_temperature(beta)).logsumexp(1)
+        """Log-sum-exp of z / beta, [n]; a loss asks for one temperature, above 0."""
+        return (self.logits / beta).logsumexp(1)
 
     def expected_at(self, beta: float) -> Tensor:
-        """Expected logit under softmax(z / beta), [n]."""
-        return ((self.logits / checked_temperature(beta)).softmax(1) * self.logits).sum(1)
+        """Expected logit under softmax(z / beta), of z itself, [n]; likewise."""
+        return ((self.logits / beta).softmax(1) * self.logits).sum(1)
 
     def nll(self, at_target: Tensor) -> Tensor:
-        """-log p of tokens from their logits, [n]."""
+        """-log p of tokens from their logits, `lse - at_target` [n], with all digits where p is nearly 1.
+
+        Args:
+            at_target: [n] what `at` gave for one token of each position.
+        """
         peak = self.logits.detach().amax(1)
         mass = (self.logits - peak[:, None]).exp().sum(1)
         return mass.log() + (peak - at_target)
 
     def expected_of(self, values: Tensor) -> Tensor:
-        """Expected value under the softmax of a number of each token, [n]."""
+        """Expected value under the softmax of a number of each token, sum_w p(w) values_w, [n].
+
+        Args:
+            values: [n, V], which get no gradient.
+        """
         return (self.logits.softmax(1) * values.detach()).sum(1)
 
     def weighted(self, make: MakeWeights) -> Tensor:
-        """Sum of the logits by weights that are made of the logits, [n]."""
+        """Sum of the logits by weights that are made of the logits and get no gradient, sum_w c(w) z_w, [n].
+
+        Args:
+            make: the weights of some positions; it is called for all of them in order, a few at a time, and once each.
+        """
         with torch.no_grad():
             weights = make(self.logits.detach(), slice(len(self.logits)))
         return (weights * self.logits).sum(1)
 
     def mean(self, weights: Tensor | None = None) -> Tensor:
-        """Mean logit over the vocabulary, [n]."""
+        """Mean logit over the vocabulary, [n].
+
+        Args:
+            weights: [V] of each token, that sum to one and are not trained; uniform by default.
+        """
         if weights is None:
             return self.logits.mean(1)
         return (self.logits * weights.to(self.logits)).sum(1)  # a product of matrices would lose digits under autocast
 
     def at(self, index: Tensor) -> Tensor:
-        """Logits of some tokens, of the shape of `index`."""
+        """Logits of some tokens, of the shape of `index`, [n] or [n, k]; repeats are allowed."""
         if index.ndim == 1:
             return self.logits.gather(1, index[:, None]).squeeze(1)
         return self.logits.gather(1, index)
 
     def argmax(self) -> Tensor:
-        """Most probable token, [n]."""
+        """Most probable token, [n]; not differentiable."""
         return self.logits.argmax(1)
 
     def top(self, k: int) -> Tensor:
-        """The k largest logits, [n, k]."""
+        """The k largest logits, largest first, [n, k]; not differentiable."""
         return self.logits.detach().topk(k).values

@@ -27,8 +27,8 @@ from torch import Tensor
 from bench.base.options import check_constructor
 from bench.errors import UsageError
 from bench.models.core.entry import Recipe, RegistryEntry
-from bench.models.core.head import Head, PlainHead, slice_size, sum_dtype
-from bench.models.core.sliced_loss import HeadLoss, Losses, LossSum, summed, summed_by_head
+from bench.models.core.head import Head, slice_size, sum_dtype
+from bench.models.core.sliced_loss import HeadLoss, Losses, LossSum, MemoryTerms, summed, summed_by_head
 from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.trainable import Trainable
 from bench.models.functional.cache import cache_scores
@@ -121,10 +121,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         raise NotImplementedError(f"{type(self).__name__} has no head_loss, the fast form of a loss; use token_loss")
 
     def memory_terms(self, tokens: TokenSlice) -> tuple[Tensor, ...]:
-        """What `head_loss` needs of the memory, [n] each, made of states, memory and tokens; of no parameter.
-
-        The backward pass calls it again, for the gradients; `tokens.memory_terms` then holds the first results.
-        """
+        """What `head_loss` needs of the memory, [n] each, made of states, memory and tokens; of no parameter."""
         return ()
 
     def position_loss(self, tokens: TokenSlice) -> Losses:
@@ -134,7 +131,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """
         if self.has_fast_form:
             tokens = replace(tokens, memory_terms=self.memory_terms(tokens))
-            return self.head_loss(tokens, PlainHead(self.logits(tokens)))
+            return self.head_loss(tokens, Head(self.logits(tokens)))
         losses = self.token_loss(self.log_probs(tokens), tokens, tokens.targets)
         if losses.shape != tokens.targets.shape:
             raise UsageError(
@@ -152,22 +149,16 @@ class Objective(RegistryEntry, Recipe, Trainable):
 
     def loss(self, states: States) -> LossSum:
         """Sum the loss over all target tokens of a batch, slice by slice, and add the terms of the batch."""
-        loss = self._sum_of_positions(states)
+        if self.fused_head(states) is None:
+            loss = summed(states, self.position_loss, self.head_parameters(), self.slice_size)
+        else:
+            reads_memory = type(self).memory_terms is not Objective.memory_terms
+            loss = self.summed(states, self.head_loss, self.memory_terms if reads_memory else None)
         added = self.batch_terms(states)
         if not added:
             return loss
         terms = {name: term.detach() for name, term in added.items()}
         return LossSum(loss.total + sum(added.values()), loss.n_target_tokens, {**loss.terms, **terms})
-
-    def _sum_of_positions(self, states: States) -> LossSum:
-        """Sum the loss of each position slice by slice, in its fast form where it has one."""
-        head = self.fused_head(states)
-        if head is None:
-            return summed(states, self.position_loss, self.head_parameters(), self.slice_size)
-        memory_terms = None
-        if type(self).memory_terms is not Objective.memory_terms:
-            memory_terms = self.memory_terms
-        return summed_by_head(states, self.head_loss, head, self.own_parameters(), self.slice_size, memory_terms)
 
     def step_loss(self, batch: Batch) -> LossSum:
         """Loss of one micro-batch."""
@@ -213,23 +204,22 @@ class Objective(RegistryEntry, Recipe, Trainable):
             return None
         return self.backbone.linear_head()
 
-    def summed(self, states: States, head_loss: HeadLoss) -> LossSum:
-        """Sum another loss than the objective's own, in its fast form where the backbone allows it.
+    def summed(self, states: States, head_loss: HeadLoss, memory_terms: MemoryTerms | None = None) -> LossSum:
+        """Sum a loss, which need not be the objective's own, in its fast form where the backbone allows it.
 
         Args:
             states: of a batch, or of texts that were made of one.
             head_loss: as the hook of this name.
+            memory_terms: as the hook of this name, where the loss reads `tokens.memory_terms`.
         """
+        head = self.backbone.linear_head()
+        if head is None or states.copying is not None:
 
-        def position_loss(tokens: TokenSlice) -> Losses:
-            return head_loss(tokens, PlainHead(self.logits(tokens)))
+            def position_loss(tokens: TokenSlice) -> Losses:
+                return head_loss(tokens, Head(self.logits(tokens)))
 
-        head = None
-        if states.copying is None:
-            head = self.backbone.linear_head()
-        if head is None:
             return summed(states, position_loss, self.head_parameters(), self.slice_size)
-        return summed_by_head(states, head_loss, head, self.own_parameters(), self.slice_size)
+        return summed_by_head(states, head_loss, head, self.own_parameters(), self.slice_size, memory_terms)
 
     @property
     def has_fast_form(self) -> bool:

@@ -123,47 +123,26 @@ class TargetTable(NamedTuple):
         return cls(**to_device(columns, cpu.device), most=number)
 
 
-class EntryTable(NamedTuple):
-    """The memory entries of a batch in the order of their tokens, and where those of each target begin."""
+def positive_entries(cpu: CpuTokens) -> tuple[Array, Array, Array]:
+    """Return the memory entries that hold the target of each position, [N, C], and which of them it can read, bool.
 
-    order: Tensor  # [B, M] entries of each row in the order of their tokens; those of one token as in the memory
-    start: Tensor  # [N] place of the target's first entry in the order of its row
-    holding: Tensor  # [N] number of its entries
-    places: Tensor  # [M] 0, 1, 2, ...
-    known: Array  # `holding` on the CPU
-
-    @classmethod
-    def of(cls, cpu: CpuTokens) -> EntryTable:
-        """Make the table of a batch."""
-        order, start, count = cpu.once(entries_of_targets)
-        columns = {"order": order, "start": start, "holding": count, "places": np.arange(order.shape[1])}
-        return cls(**to_device(columns, cpu.device), known=count)
-
-
-def entries_of_targets(cpu: CpuTokens) -> tuple[Array, Array, Array]:
-    """Return `order`, `start` and `holding` of an `EntryTable` as arrays."""
+    They are in the order of the memory; rows with fewer than C entries are padded. The third array says how many hold
+    it, [N].
+    """
     order = cpu.memory_tokens.argsort(axis=1, kind="stable")
     in_order = np.take_along_axis(cpu.memory_tokens, order, 1)
+    row, position = np.nonzero(cpu.targets != IGNORED)  # [N]
     starts, stops = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for tokens, targets in zip(in_order, cpu.targets, strict=True):
         real = targets[targets != IGNORED]
         starts.append(np.searchsorted(tokens, real, "left"))
         stops.append(np.searchsorted(tokens, real, "right"))
     start = np.concatenate(starts)
-    return order, start, np.concatenate(stops) - start
-
-
-def positive_entries(cpu: CpuTokens) -> tuple[Array, Array]:
-    """Return the entries that hold the target of each position, [N, C], and which of them it can read, [N, C] bool.
-
-    They are in the order of the memory; rows with fewer than C entries are padded.
-    """
-    order, start, count = cpu.once(entries_of_targets)
-    row, position = np.nonzero(cpu.targets != IGNORED)  # [N]
+    count = np.concatenate(stops) - start
     places = np.arange(count.max(initial=0))
     wanted = np.minimum(start[:, None] + places, max(order.shape[1] - 1, 0))  # [N, C]
     entries = order[row[:, None], wanted]
-    return entries, (places < count[:, None]) & cpu.readable[row[:, None], position[:, None], entries]
+    return entries, (places < count[:, None]) & cpu.readable[row[:, None], position[:, None], entries], count
 
 
 def target_entries(tokens: TokenSlice) -> tuple[Tensor, Tensor]:
@@ -173,12 +152,10 @@ def target_entries(tokens: TokenSlice) -> tuple[Tensor, Tensor]:
     """
     assert tokens.index is not None
     assert tokens.cpu is not None
-    table, span = tokens.cpu.once(EntryTable.of), tokens.index.span
-    most = int(table.known[span].max(initial=0))
-    places = table.places[:most]
-    wanted = (table.start[span, None] + places).clamp_(max=max(table.order.shape[1] - 1, 0))  # [n, C]
-    entries = tokens.of_group(table.order[tokens.index.batch]).gather(1, wanted)
-    return entries, (places < table.holding[span, None]) & tokens.readable.gather(1, entries)
+    entries, positive, count = (of_batch[tokens.index.span] for of_batch in tokens.cpu.once(positive_entries))
+    most = int(count.max(initial=0))
+    copied = to_device({"entries": entries[:, :most], "positive": positive[:, :most]}, tokens.cpu.device)
+    return copied["entries"], copied["positive"].bool()
 
 
 @dataclass(frozen=True)
@@ -210,7 +187,7 @@ def paired(tokens: TokenSlice) -> Paired:
     assert tokens.cpu is not None
     cpu, batch = tokens.cpu, tokens.index.batch
     row, position = np.divmod(tokens.index.places, cpu.targets.shape[1])  # [n]
-    entries, positive = (of_batch[tokens.index.span] for of_batch in cpu.once(positive_entries))  # [n, C]
+    entries, positive, _ = (of_batch[tokens.index.span] for of_batch in cpu.once(positive_entries))  # [n, C]
     stops = (positive * np.arange(1, positive.shape[1] + 1)).max(1, initial=0)
     at = np.flatnonzero(stops)
     at = at[np.argsort(-stops[at], kind="stable")]

@@ -25,7 +25,6 @@ from torch.autograd.function import once_differentiable
 __all__ = [
     "cache_log_probs",
     "cache_log_sums_",
-    "cache_nll",
     "cache_nll_of",
     "cache_scores",
     "logaddexp",
@@ -123,57 +122,16 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     return logits.scatter(1, memory_tokens, joined).log_softmax(-1)
 
 
-def cache_nll(
-    logits: Tensor,
-    targets: Tensor,
-    similarity: Tensor,
-    memory_tokens: Tensor,
-    readable: Tensor,
-    comparable: Tensor | None = None,
-) -> Tensor:
-    """Negative log of HistAlign eq. 3 at the targets, the terms of TRIME's loss, without a scatter to the vocabulary.
-
-    Equals `-cache_log_probs(...)` gathered at the targets; the cache part costs `[n, M]` and not `[n, V]`.
-
-    Args:
-        logits: `[n, V]` scores of the output head.
-        targets: `[n]` int64, each in [0, V): the caller leaves out positions that carry no loss.
-        similarity: `[n, M]` scaled similarities.
-        memory_tokens: `[n, M]` int64 token of each entry.
-        readable: `[n, M]` bool, the entries that the row may read.
-        comparable: `[n, M]` bool, the entries that may count for the target; the others only enter the normaliser.
-            None is eq. 3. The released TRIME and HistAlign code compares labels after masking them with -100, which
-            is `comparable` = "the entry's token is a label"; with labels on the last token only nothing is left.
-
-    Returns:
-        `[n]` negative log-likelihoods in nats.
-
-    >>> zeros, tokens = torch.zeros(1, 3), torch.tensor([[2, 0, 2]])
-    >>> cache_nll(zeros, torch.tensor([2]), zeros, tokens, tokens > 0).neg().exp()
-    tensor([0.6000])
-    """
-    logits = logits.to(_working_dtype(logits, similarity))
-    at_target = logits.gather(1, targets[:, None]).squeeze(1)
-    positive = readable & (memory_tokens == targets[:, None])
-    if comparable is not None:
-        positive = positive & comparable
-    similarity = similarity.to(logits.dtype, copy=True)
-    everywhere = torch.arange(similarity.shape[1], device=similarity.device).expand_as(similarity)
-    of_cache = cache_log_sums_(similarity, readable, everywhere, positive)
-    return cache_nll_of(logits.logsumexp(1), at_target, *of_cache)
-
-
-def cache_log_sums_(
-    similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, known: tuple[Tensor, ...] = ()
-) -> tuple[Tensor, Tensor]:
+def cache_log_sums_(similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
     """What `cache_nll_of` needs of the cache: log-sum-exp over the entries that are read, and over the positive ones.
+
+    Written by hand, so that the exponentials take the place of the similarities and stay for the backward pass.
 
     Args:
         similarity: `[n, M]` scaled similarities; they are overwritten.
         readable: `[n, M]` bool, the entries that the row may read.
         entries: `[n, C]` int64 entries that may count for the target, each once.
         positive: `[n, C]` bool, which of `entries` count.
-        known: what this function gave for the same arguments, when only gradients are wanted.
 
     Returns:
         `[n]` over the readable entries and `[n]` over the positive ones; -inf, with a gradient of zero, where there
@@ -183,18 +141,22 @@ def cache_log_sums_(
     >>> cache_log_sums_(torch.zeros(1, 3), readable, entries, torch.tensor([[True, False]]))
     (tensor([0.6931]), tensor([0.]))
     """
-    log_sums: tuple[Tensor, Tensor] = _CacheLogSums.apply(similarity, readable, entries, positive, *known)
+    log_sums: tuple[Tensor, Tensor] = _CacheLogSums.apply(similarity, readable, entries, positive)
     return log_sums
 
 
 def cache_nll_of(lse: Tensor, at_target: Tensor, of_readable: Tensor, of_positive: Tensor) -> Tensor:
-    """`cache_nll` from the two numbers of the head and the two of the cache that it depends on.
+    """Negative log of HistAlign eq. 3 at the targets, the terms of TRIME's loss, without a scatter to the vocabulary.
+
+    Equals `-cache_log_probs(...)` gathered at the targets; the cache part costs `[n, M]` and not `[n, V]`.
 
     Args:
         lse: `[n]` log-sum-exp of the logits.
         at_target: `[n]` logit of the target.
         of_readable: `[n]` log-sum-exp over the entries that are read; -inf where there is none.
-        of_positive: `[n]` likewise, over those of them that count for the target.
+        of_positive: `[n]` likewise, over those of them that count for the target: all that hold it in eq. 3. The
+            released TRIME and HistAlign code compares labels after masking them with -100, so that only entries count
+            whose token is a label; with labels on the last token only nothing is left.
 
     Returns:
         `[n]` negative log-likelihoods in nats.
@@ -235,16 +197,15 @@ A CPU takes ten times as long for the exponential of -inf, and a hundred times f
 
 
 class _CacheLogSums(torch.autograd.Function):
-    """`cache_log_sums_`; the exponentials take the place of the similarities and stay for the backward pass."""
+    """`cache_log_sums_`."""
 
     @staticmethod
     def forward(
-        ctx: Any, similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor, *known: Tensor
+        ctx: Any, similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor
     ) -> tuple[Tensor, Tensor]:
         at_entries = similarity.gather(1, entries)  # [n, C]
-        of_readable, of_positive = known or (None, None)
-        of_readable, total = _exponentiate(similarity.detach().masked_fill_(~readable, -math.inf), of_readable)
-        of_positive, total_positive = _exponentiate(at_entries.masked_fill_(~positive, -math.inf), of_positive)
+        of_readable, total = _exponentiate(similarity.detach().masked_fill_(~readable, -math.inf))
+        of_positive, total_positive = _exponentiate(at_entries.masked_fill_(~positive, -math.inf))
         ctx.save_for_backward(entries, similarity.detach(), total, at_entries, total_positive)
         return of_readable, of_positive
 
@@ -254,28 +215,23 @@ class _CacheLogSums(torch.autograd.Function):
         entries, terms, total, positive_terms, total_positive = ctx.saved_tensors
         gradient = terms * (of_readable / total)[:, None]
         gradient.scatter_add_(1, entries, positive_terms * (of_positive / total_positive)[:, None])
-        return gradient, None, None, None, *[None] * (len(ctx.needs_input_grad) - 4)
+        return gradient, None, None, None
 
 
-def _exponentiate(values: Tensor, log_sums: Tensor | None) -> tuple[Tensor, Tensor]:
+def _exponentiate(values: Tensor) -> tuple[Tensor, Tensor]:
     """Turn values into terms of a softmax in place.
 
     Args:
         values: `[n, M]`, -inf for what does not count.
-        log_sums: `[n]` their log-sum-exp, where it is known.
 
     Returns:
         `[n]` log-sum-exp, -inf for a row in which nothing counts, and `[n]` what the terms are to be divided by.
     """
-    peak = log_sums
-    if peak is None:
-        peak = values.new_full(values.shape[:1], -math.inf)
-        if values.shape[1]:  # amax refuses M = 0
-            peak = values.amax(1)
+    peak = values.new_full(values.shape[:1], -math.inf)
+    if values.shape[1]:  # amax refuses M = 0
+        peak = values.amax(1)
     values.sub_(peak.masked_fill(peak.isneginf(), 0.0)[:, None])
     torch.threshold_(values.clamp_(min=LEAST).exp_(), 2 * math.exp(LEAST), 0.0)
-    if log_sums is not None:
-        return log_sums.clone(), torch.ones_like(log_sums)
     total = values.sum(1)  # at least 1, or 0 where nothing counts
     return total.log().add_(peak), total.clamp_(min=1)
 

@@ -1,8 +1,8 @@
 """Losses of a target that need of the logits only what a `Head` has, such as their log-sum-exp and a few columns.
 
-Each is a function of a head and of targets alone, in nats. Over a `PlainHead` of logits it is ordinary autograd:
+Each is a function of a head and of targets alone, in nats. Over a `Head` of logits it is ordinary autograd:
 
-    loss = label_smoothing(PlainHead(hidden @ weight.T), targets, eps=0.1)[0].mean()
+    loss = label_smoothing(Head(hidden @ weight.T), targets, eps=0.1)[0].mean()
 
 Szegedy et al. 2016 (label smoothing), Pereyra et al. 2017 (confidence penalty), Li et al. 2025 (GEM), Peters et al.
 2019 (entmax), Diao et al. 2026 (EAFT), Zhu et al. 2025 (ASFT). Read columns before a log-sum-exp (`Head` explains why).
@@ -41,8 +41,8 @@ def nll_of(head: Head, targets: Tensor) -> Tensor:
         head: of the logits z.
         targets: `[n]`.
 
-    >>> from bench.models.core.head import PlainHead
-    >>> nll_of(PlainHead(torch.zeros(1, 4)), torch.tensor([2])).exp()
+    >>> from bench.models.core.head import Head
+    >>> nll_of(Head(torch.zeros(1, 4)), torch.tensor([2])).exp()
     tensor([4.])
     """
     at_target = head.at(targets)
@@ -61,10 +61,10 @@ def label_smoothing(head: Head, targets: Tensor, eps: float, weights: Tensor | N
     Returns:
         The parts of the target and of u.
 
-    >>> from bench.models.core.head import PlainHead
+    >>> from bench.models.core.head import Head
     >>> logits, targets = torch.tensor([[1.0, 0.0, 2.0]]), torch.tensor([0])
     >>> expected = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=0.1)
-    >>> torch.isclose(sum(label_smoothing(PlainHead(logits), targets, 0.1)), expected)
+    >>> torch.isclose(sum(label_smoothing(Head(logits), targets, 0.1)), expected)
     tensor([True])
     """
     at_target, mean = head.at(targets), head.mean(weights)
@@ -79,8 +79,8 @@ def confidence_penalty(head: Head, targets: Tensor, beta: float) -> tuple[Tensor
         targets: `[n]`.
         beta: weight of the entropy H.
 
-    >>> from bench.models.core.head import PlainHead
-    >>> nll, penalty = confidence_penalty(PlainHead(torch.zeros(1, 4)), torch.tensor([2]), 0.5)
+    >>> from bench.models.core.head import Head
+    >>> nll, penalty = confidence_penalty(Head(torch.zeros(1, 4)), torch.tensor([2]), 0.5)
     >>> nll.exp(), (2 * penalty).exp()
     (tensor([4.]), tensor([0.2500]))
     """
@@ -98,8 +98,8 @@ def gem_linear(head: Head, targets: Tensor, beta: float) -> Tensor:
         targets: `[n]`.
         beta: temperature of q.
 
-    >>> from bench.models.core.head import PlainHead
-    >>> gem_linear(PlainHead(torch.tensor([[1.0, 3.0]])), torch.tensor([0]), 0.01)  # the copy is sure of token 1
+    >>> from bench.models.core.head import Head
+    >>> gem_linear(Head(torch.tensor([[1.0, 3.0]])), torch.tensor([0]), 0.01)  # the copy is sure of token 1
     tensor([2.])
     """
     at_target = head.at(targets)
@@ -158,8 +158,8 @@ def top_entropy(head: Head, k: int) -> Tensor:
         head: of the logits; of at least k tokens.
         k: at least 1.
 
-    >>> from bench.models.core.head import PlainHead
-    >>> top_entropy(PlainHead(torch.tensor([[5.0, 5.0, -1.0]])), 2).exp()
+    >>> from bench.models.core.head import Head
+    >>> top_entropy(Head(torch.tensor([[5.0, 5.0, -1.0]])), 2).exp()
     tensor([2.])
     """
     return torch.special.entr(head.top(k).softmax(1)).sum(1)
@@ -172,8 +172,8 @@ def divergence_from(head: Head, log_q: Tensor) -> Tensor:
         head: of the logits z.
         log_q: `[n, V]` log-probabilities of a fixed distribution.
 
-    >>> from bench.models.core.head import PlainHead
-    >>> divergence_from(PlainHead(torch.tensor([[1.0, 3.0]])), torch.tensor([[1.0, 3.0]]).log_softmax(1)) < 1e-6
+    >>> from bench.models.core.head import Head
+    >>> divergence_from(Head(torch.tensor([[1.0, 3.0]])), torch.tensor([[1.0, 3.0]]).log_softmax(1)) < 1e-6
     tensor([True])
     """
     log_q = log_q.detach()

@@ -82,7 +82,6 @@ def fixed_eq_token(counts: Tensor, number: int) -> Classes:
     >>> fixed_eq_token(torch.tensor([1, 50, 30, 20, 10, 5, 5, 2]), 3).boundaries
     (2, 5)
     """
-    _check_number(counts, number)
     return _classes(frequency_order(counts), np.arange(1, number) * len(counts) // number, counts.device)
 
 
@@ -101,7 +100,6 @@ def fixed_eq_freq(counts: Tensor, number: int) -> Classes:
     >>> [fixed_eq_freq(counts, number).boundaries for number in (2, 3, 4)]
     [(2,), (1, 3), (1, 2, 3)]
     """
-    _check_number(counts, number)
     falling, order = _falling(counts)
     cuts = _cuts(_Table(falling).mass, number, drop_empty=False)
     steps = np.arange(number - 1)
@@ -120,8 +118,6 @@ def frequency_order(counts: Tensor) -> Tensor:
 
 def _falling(counts: Tensor) -> tuple[Array, Tensor]:
     """Counts from the largest on, `[V]` float64, and their tokens, `[V]`."""
-    if not (counts > 0).any():
-        raise ValueError("no token has a positive count; expected at least one to make frequency classes from")
     values, order = counts.detach().cpu().double().sort(descending=True, stable=True)
     return values.numpy(), order
 
@@ -131,14 +127,6 @@ def _classes(order: Tensor, boundaries: Array, device: torch.device) -> Classes:
     of_token = torch.empty_like(order)
     of_token[order] = torch.bucketize(torch.arange(len(order)), torch.from_numpy(boundaries), right=True)
     return Classes(tuple(boundaries.tolist()), of_token.to(device))
-
-
-def _check_number(counts: Tensor, number: int) -> None:
-    if not 1 <= number <= len(counts):
-        raise ValueError(
-            f"{number} classes cannot share {len(counts)} tokens: expected a number from 1 to {len(counts)}, so that "
-            "each class has a token"
-        )
 
 
 def _paper(counts: Array) -> Array:

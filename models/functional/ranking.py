@@ -49,9 +49,8 @@ def ranked_hinge(
 
     Args:
         similarity: `[n, M]` scaled similarities; only candidates' values are used, others may be infinite.
-        ranks: `[n, M]` whole numbers, from `cosine_ranks` or `ranks_among`. Every positive must rank
-            before every negative of its row, which those ranks give when the positives are all the candidates that
-            carry the target.
+        ranks: `[n, M]` whole numbers, from `ranks_of` or `ranks_among`. Every positive must rank before every negative
+            of its row, which those ranks give when the positives are all the candidates that carry the target.
         entries: `[n, C]` int64 entries that may carry the target.
         positive: `[n, C]` bool, which of `entries` do, each once; only candidates count.
         candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
@@ -98,14 +97,13 @@ def released_ranking(
 
     Args:
         similarity: `[n, M]` scaled similarities of all rows of the micro-batch that carry a label.
-        ranks: `[n, M]` from `cosine_ranks`. The released code is repeated by `ranked` true everywhere, with
-            the M entries being every labelled state of the text (T-1 for T input ids) or every source position.
+        ranks: `[n, M]`, a permutation in each row. The released code's are those of `ranks_of`, with the M entries
+            being every labelled state of the text (T-1 for T input ids) or every source position.
         positive: `[n, M]` bool, candidates that carry the target.
         candidates: `[n, M]` bool, entries that form pairs; those that are not positive are negatives.
         margin: per step of rank.
         over_offsets: `mean` or `sum`.
-        stops: `[n]` such that every positive of a row has a rank below it, best falling; without it the ranks are
-            looked at, and on a GPU that waits for it.
+        stops: `[n]`, falling, such that every positive of a row has a rank below it; without it all are looked at.
 
     Returns:
         Scalar; 0 with a zero gradient when there is no pair.
@@ -117,16 +115,10 @@ def released_ranking(
     """
     positive, negative = positive & candidates, candidates & ~positive
     if stops is None:
-        stops = _stops(ranks, positive)
+        stops = [ranks.shape[1]] * len(ranks)
     scores = _with_margin(similarity, ranks, positive, negative, margin)
     by_rank = [torch.empty_like(x).scatter_(1, ranks, x) for x in (scores.detach(), positive, negative)]
-    falling = sorted(range(len(stops)), key=lambda row: -stops[row])
-    if falling != list(range(len(stops))):
-        order = torch.tensor(falling, device=ranks.device)
-        by_rank, ranks, scores = [x[order] for x in by_rank], ranks[order], scores[order]
-    coefficients = _offset_coefficients(
-        by_rank[0], by_rank[1], by_rank[2], over_offsets, [stops[row] for row in falling]
-    )
+    coefficients = _offset_coefficients(by_rank[0], by_rank[1], by_rank[2], over_offsets, stops)
     return (coefficients.gather(1, ranks) * scores).sum()
 
 
@@ -248,9 +240,3 @@ def _pairs_per_offset(positive: Tensor, negative: Tensor) -> Tensor:
         pairs = (positive.float().mT @ negative.float()).long()  # [p, M] by rank of the negative
     diagonals = F.pad(pairs, (0, p)).as_strided((p, entries), (entries + p + 1, 1))  # row r begins at column r
     return diagonals.sum(0)
-
-
-def _stops(ranks: Tensor, positive: Tensor) -> list[int]:
-    """Of each row the rank behind its last positive; looked up, and on a GPU that waits for it."""
-    stops: list[int] = F.pad((ranks + 1) * positive, (0, 1)).amax(1).tolist()
-    return stops

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["Distinct", "cosine_order", "cosine_ranks", "ranks_among", "ranks_of", "unranked_last"]
+__all__ = ["Distinct", "cosine_order", "ranks_among", "ranks_of", "unranked_last"]
 
 
 class Distinct(NamedTuple):
@@ -23,44 +23,17 @@ class Distinct(NamedTuple):
     tokens: Tensor  # [U] int64
     place: Tensor  # int64, of the shape of the tokens they were taken from
 
-    @classmethod
-    def of(cls, tokens: Tensor) -> Distinct:
-        """Look for the distinct tokens of a tensor; on a GPU this waits for it."""
-        return cls(*torch.unique(tokens, return_inverse=True))
-
-
-def cosine_ranks(target_tokens: Tensor, memory_tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
-    """Rank each row's entries by cosine between the target's and the entry's token embedding, nearest first.
-
-    Entries of the target token itself come first; equal cosines keep their order in the memory. Cosines are compared
-    after rounding to fp32, so that tokens with the same embedding tie however the product was computed.
-
-    Which entries count is the caller's choice: HistAlign's text ranks the entries that the row can read (`cache`
-    scope); the released code ranks every position of the row, masked or not, and drops pairs later (`sequence`
-    scope), which makes margins larger (1.4 times on real text at 512 tokens).
-
-    Args:
-        target_tokens: `[n]` int64, each in [0, V).
-        memory_tokens: `[n, M]` int64, each in [0, V).
-        ranked: `[n, M]` bool, the entries that are ranked.
-        embedding: `[V, D]` token embeddings; no gradient reaches them.
-
-    Returns:
-        `[n, M]` int64: a permutation of 0..M-1 in each row, in which entries that are not ranked come last.
-
-    >>> embedding = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> tokens = torch.tensor([[1, 2, 0, 2]])
-    >>> cosine_ranks(torch.tensor([0]), tokens, torch.tensor([[True, True, True, False]]), embedding)
-    tensor([[2, 1, 0, 3]])
-    """
-    order = cosine_order(Distinct.of(target_tokens), Distinct.of(memory_tokens), embedding)
-    return unranked_last(ranks_among(order, ranked), ranked)
-
 
 def cosine_order(targets: Distinct, memory: Distinct, embedding: Tensor) -> Tensor:
-    """Entries of each row from the nearest to the target to the farthest, as `cosine_ranks` orders them.
+    """Entries of each row from the nearest to the target to the farthest, by the cosine of their token embeddings.
 
-    The order depends on target and memory alone: positions of one text with the same target share a row.
+    Entries of the target token itself come first; equal cosines keep their order in the memory. Cosines are compared
+    after rounding to fp32, so that tokens with the same embedding tie however the product was computed. The order
+    depends on target and memory alone: positions of one text with the same target share a row.
+
+    HistAlign's text ranks the entries that the row can read (`ranks_among`). The released code ranks every position of
+    the row, masked or not, and drops pairs later (`ranks_of`), which makes margins larger (1.4 times on real text at
+    512 tokens).
 
     Args:
         targets: of `[n]` target tokens.

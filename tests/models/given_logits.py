@@ -1,14 +1,27 @@
-"""A backbone that answers with given logits: golden arrays go in as states, golden losses come out of a class."""
+"""A backbone that answers with given logits: golden arrays go in as states, golden losses come out of a class.
+
+The golden vectors of tests/golden/modern: inputs are float32, values and gradients float64. `rows` [B, T] is nan where
+there is no loss; `grad_logits` is the gradient of the sum over rows.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step
 from bench.models.backbones.causal import strictly_past
+from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, States, TokenSlice
 
 
@@ -64,3 +77,70 @@ def batch_of(targets: Tensor) -> Batch:
     start = targets.new_full((len(targets), 1), IGNORED)
     labels = torch.cat([start, targets], dim=1)
     return {"input_ids": labels.clamp_min(0), "attention_mask": torch.ones_like(labels), "labels": labels}
+
+
+FOLDER = Path(__file__).parents[1] / "golden" / "modern"
+
+
+@dataclass(frozen=True)
+class ModernCase:
+    """One case of a family.
+
+    Args:
+        params: the numbers it was made with, such as gamma.
+        arrays: by name, float arrays as float64.
+    """
+
+    params: dict[str, Any]
+    arrays: dict[str, Tensor]
+
+    def __getitem__(self, name: str) -> Tensor:
+        """Return an array."""
+        return self.arrays[name]
+
+
+@cache
+def modern_case(name: str) -> ModernCase:
+    """Read a case by its name, such as `scalegrad_0`."""
+    about = next(case for case in json.loads((FOLDER / "index.json").read_text()) if case["name"] == name)
+    with np.load(FOLDER / about["file"]) as file:
+        arrays = {key: torch.from_numpy(file[key]) for key in file.files}
+    doubles = {key: values.double() if values.is_floating_point() else values for key, values in arrays.items()}
+    return ModernCase(about["params"], doubles)
+
+
+Make = Callable[[GivenLogits], Objective]
+
+
+def step_of(case: ModernCase, make: Make, *, plain: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the total loss of a case and its gradient by the logits of positions with a target, [N, V].
+
+    Args:
+        case: with `logits` [B, T, V] and `targets` [B, T].
+        make: makes the objective.
+        plain: over logits in the graph, in place of the head in its fast form.
+    """
+    backbone = GivenLogits(case["logits"][case["targets"] != IGNORED])
+    objective, batch = make(backbone), batch_of(case["targets"])
+    if plain:
+        total = summed(backbone.states(batch), objective.position_loss, objective.head_parameters(), 5).total
+    else:
+        total = objective.step_loss(batch).total
+    (gradient,) = torch.autograd.grad(total, [backbone.logits])
+    return total.detach(), gradient
+
+
+def assert_golden(name: str, make: Make, suffix: str = "") -> None:
+    """Compare value and gradient of a class with a golden case, in both forms of the head.
+
+    Args:
+        name: of the case, such as `scalegrad_0`.
+        make: makes the objective.
+        suffix: of the arrays of a variant, such as `_as_coded`.
+    """
+    case = modern_case(name)
+    real = case["targets"] != IGNORED
+    for plain in (False, True):
+        total, gradient = step_of(case, make, plain=plain)
+        torch.testing.assert_close(total, case[f"rows{suffix}"][real].sum(), rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(gradient, case[f"grad_logits{suffix}"][real], rtol=2e-6, atol=2e-6)

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from bench.models.functional.cache import scaled_similarity
 from bench.models.functional.ranking import ranked_hinge
-from bench.models.functional.ranks import cosine_ranks
+from tools.benchmarks.histalign_ranking import cosine_ranks
 
 FOLDER = Path(__file__).parents[1] / "golden" / "trime_histalign"
 INDEX: dict[str, dict[str, Any]] = {case["name"]: case for case in json.loads((FOLDER / "index.json").read_text())}

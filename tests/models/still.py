@@ -9,8 +9,7 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
-from bench.models.core.sliced_loss import summed
-from bench.models.core.states import IGNORED, slice_indices, slice_of
+from bench.models.core.states import IGNORED
 from tests.bench.generation import tiny_decoders as tiny
 
 KINDS = ["gpt2", "bart"]
@@ -60,17 +59,3 @@ def assert_same_gradients(objective: Objective, first: Tensor, second: Tensor) -
     torch.testing.assert_close(first, second, rtol=1e-9, atol=1e-9)
     for found, wanted in zip(gradients(objective, first), gradients(objective, second), strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-8, atol=1e-9)
-
-
-def assert_all_forms_agree(objective: Objective, given: Batch) -> None:
-    """Compare the loss of a step, and the plain form in slices of 5, which cut rows in time, with one whole slice."""
-    for sliced in (False, True):
-        states = objective.backbone.states(given)
-        (index,) = slice_indices(states.targets, states.targets.numel())
-        whole = objective.position_loss(slice_of(states, index))[0].sum()
-        if sliced:
-            states = objective.backbone.states(given)
-            found = summed(states, objective.position_loss, objective.head_parameters(), 5).total
-        else:
-            found = objective.step_loss(given).total
-        assert_same_gradients(objective, found, whole)

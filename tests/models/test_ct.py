@@ -9,17 +9,9 @@ import torch
 
 from bench.models.core.states import IGNORED
 from bench.models.ct import CT
-from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import modern_case
-from tests.models.still import KINDS, batch
+from tests.models.given_logits import GivenLogits, batch_of, modern_case
 
-VARIANTS = ["paper", "released"]
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
-
-
-def made(kind: str, **options: Any) -> CT:
-    return CT(still.backbone(kind), **options)
 
 
 class TestGolden:
@@ -41,15 +33,6 @@ class TestGolden:
         (gradient,) = torch.autograd.grad(found.total, [backbone.logits])
         wanted = likelihood["grad_logits"] + weights[:, None, None] * golden[f"grad_logits{suffix}"]
         torch.testing.assert_close(gradient, wanted[real], rtol=2e-6, atol=2e-8)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", KINDS)
-class TestForms:
-    @pytest.mark.parametrize(("window", "length"), [(3, 5), (2, 150), (60, 150)])
-    def test_fused_generic_and_plain(self, kind: str, variant: str, window: int, length: int) -> None:
-        """One loss and one gradient, whichever way the head is run."""
-        still.assert_all_forms_agree(made(kind, variant=variant, window=window, length=length), batch(kind))
 
 
 class TestWindow:

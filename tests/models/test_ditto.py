@@ -16,8 +16,7 @@ from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.ditto import Ditto, RepeatedSpan, lags_of, repeated_spans
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import ModernCase, modern_case
+from tests.models.given_logits import GivenLogits, ModernCase, batch_of, modern_case
 
 CASES = ["ditto_0", "ditto_1"]
 VARIANTS: list[Any] = ["paper", "released"]

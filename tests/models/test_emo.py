@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from bench.models.core.head import PlainHead
+from bench.models.core.head import Head
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.emo import EMO
@@ -18,8 +18,7 @@ from bench.models.functional.token_losses import distances_from
 from bench.models.mle import MLE
 from bench.store.checkpoints import load_part
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import modern_case
+from tests.models.given_logits import GivenLogits, batch_of, modern_case
 
 CASES = ["emo_0", "emo_1"]
 VARIANTS: list[Any] = ["paper", "released"]
@@ -107,7 +106,7 @@ def test_distances_keep_float32_under_autocast() -> None:
     def gradient_of(kind: torch.dtype | None) -> Tensor:
         given = logits.clone().requires_grad_()
         with torch.autocast("cpu", kind or torch.bfloat16, enabled=kind is not None):
-            distance = PlainHead(given).expected_of(distances_from(targets, directions))
+            distance = Head(given).expected_of(distances_from(targets, directions))
         (found,) = torch.autograd.grad(distance.log().sum(), given)
         return found
 

@@ -12,8 +12,7 @@ from bench.decodings.searches import Greedy
 from bench.models.core.entry import Compatibility
 from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.entmax import Entmax
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import modern_case
+from tests.models.given_logits import GivenLogits, batch_of, modern_case
 
 CASES = ["entmax_0", "entmax_1"]
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.sliced_loss import summed
-from bench.models.core.states import IGNORED, slices
+from bench.models.core.states import slices
 from bench.models.f2softmax import F2Softmax
 from bench.models.functional.mefmax import mefmax
 from bench.models.mle import MLE
@@ -76,21 +76,6 @@ class TestClasses:
 
 
 class TestTraining:
-    @pytest.mark.parametrize("kind", tiny.KINDS)
-    def test_fast_and_plain_loss(self, kind: str) -> None:
-        """Value and gradient of every parameter, of the backbone too."""
-        objective = made(kind)
-        named = {name: p for name, p in objective.named_parameters() if p.requires_grad}
-        found = objective.loss(objective.backbone.states(batch_of(kind)))
-        states = objective.backbone.states(batch_of(kind))
-        plain = summed(states, objective.position_loss, objective.head_parameters(), 7)
-        torch.testing.assert_close(found.total, plain.total, **EXACT)
-        assert found.n_target_tokens == plain.n_target_tokens == (states.targets != IGNORED).sum()
-        torch.testing.assert_close(found.terms["class"] + found.terms["token"], found.total.detach(), **EXACT)
-        pairs = [torch.autograd.grad(total, list(named.values())) for total in (found.total, plain.total)]
-        for name, fast, slow in zip(named, *pairs, strict=True):
-            torch.testing.assert_close(fast, slow, **EXACT, msg=lambda m, n=name: f"{n}: {m}")
-
     @pytest.mark.parametrize("kind", tiny.KINDS)
     def test_every_trained_parameter_is_used(self, kind: str) -> None:
         """An unused one would stop several processes; a head that is tied to nothing is therefore not trained."""

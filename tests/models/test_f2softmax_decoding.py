@@ -89,14 +89,3 @@ class TestDecoding:
         assert (wanted > 0).sum() == len(objective.sizes)
         share = found.bincount(minlength=V) / 400
         assert ((share - wanted).abs() < 4 * (wanted * (1 - wanted) / 400).sqrt() + 1e-9).all()
-
-    def test_note(self) -> None:
-        objective = made("gpt2", torch.float32)
-        assert objective.sizes == (2, 3, 11, 34, 47)
-        note = objective.decoding_note(parse("topk=3")[0])
-        assert note == "topk=3 is more than 1 of the 5 classes hold (sizes 2): those are kept whole"
-        assert "3 of the 5 classes hold (sizes 2, 3, 11)" in str(objective.decoding_note(parse("decoupled:topk=20")[0]))
-        without = parse("topk=2,posterior:topk=3,f2_released:topk=3,nucleus=0.9,greedy")
-        assert [objective.decoding_note(decoding) for decoding in without] == [None] * 5
-        every = made("gpt2", torch.float32, classes="fixed_eq_token", number=V)
-        assert "(sizes 1, 1, 1, 1, 1, ...)" in str(every.decoding_note(parse("topk=3")[0]))

@@ -12,7 +12,6 @@ from torch import Tensor
 from bench.models.core.states import IGNORED
 from bench.models.face import FACE
 from bench.models.functional.frequency_weights import counted, frequency_weights, overuse_weights, until_end
-from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 from tests.models.functional.test_frequency_weights import CASES, load, released_counts, steps
 from tests.models.given_logits import GivenLogits, batch_of
@@ -103,26 +102,6 @@ def warmed(objective: FACE) -> FACE:
 
 
 class TestCounting:
-    @pytest.mark.parametrize("form", FORMS)
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_what_paper_counts(self, kind: str, form: str) -> None:
-        """Every position with a target, its most probable token or its target, and no end."""
-        objective = made(kind, form=form)
-        states = objective.backbone.states(batch(kind))
-        real = states.targets != IGNORED
-        predicted = objective.backbone.head(states.hidden).argmax(-1)
-        said = (predicted if form[0] == "o" else states.targets)[real]
-        objective.step_loss(batch(kind))
-        assert objective.frequency.sum() == 0
-        objective.end_of_step(identity)
-        once = counted(said[said != tiny.END], tiny.VOCABULARY)
-        assert torch.equal(objective.frequency, once)
-        assert once.sum() > 10
-        objective.step_loss(batch(kind))
-        objective.end_of_step(identity)
-        objective.end_of_step(identity)
-        assert torch.equal(objective.frequency, 2 * once)
-
     @pytest.mark.parametrize("variant", VARIANTS)
     def test_evaluation_does_not_count(self, variant: str) -> None:
         objective = warmed(made("gpt2", variant=variant)).eval()

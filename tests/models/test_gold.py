@@ -16,8 +16,7 @@ from bench.models.functional.returns import discounted_returns
 from bench.models.gold import GOLD
 from bench.models.mle import MLE
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import ModernCase, modern_case
+from tests.models.given_logits import GivenLogits, ModernCase, batch_of, modern_case
 from tests.models.still import KINDS, batch
 
 CASES = ["gold_0", "gold_1"]

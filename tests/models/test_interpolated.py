@@ -121,6 +121,7 @@ def fill(objective: MLEKNN, n: int) -> TokenSlice:
     rows = rows_of_a_batch(objective, 0)
     objective.values.fill_(-1)
     objective.keys[:n], objective.values[:n] = rows.hidden[:n], rows.targets[:n]
+    objective.index()
     return rows
 
 

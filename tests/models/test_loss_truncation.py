@@ -16,8 +16,7 @@ from bench.models.core.states import IGNORED
 from bench.models.loss_truncation import LossTruncation, gathered
 from bench.models.mle import MLE
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import ModernCase, modern_case
+from tests.models.given_logits import GivenLogits, ModernCase, batch_of, modern_case
 from tests.models.still import KINDS, batch
 
 CASES = ["loss_truncation_0", "loss_truncation_1"]

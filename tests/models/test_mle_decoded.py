@@ -64,7 +64,7 @@ def test_a_penalty_is_on_what_was_written_and_on_nothing_else(kind: str) -> None
         whole = objective.log_probs(rows)
         assert torch.equal(objective.decode_log_probs(rows, Greedy()), whole.log_softmax(1))  # a penalty of 1
         objective.chosen.fill_(1.5)
-        found = objective.decoded(whole, rows, objective.number)
+        found = objective.decoded(whole, rows, 1.5)
     for row, log_probs, before in zip(found, whole, rows.written.tolist(), strict=True):
         written = {token for token in before if token >= 0}
         expected = [1.5 * float(x) if token in written else float(x) for token, x in enumerate(log_probs)]

@@ -12,8 +12,7 @@ from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.mtp import MTP
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import modern_case
+from tests.models.given_logits import GivenLogits, batch_of, modern_case
 from tests.models.still import KINDS, batch
 
 CASES = ["mtp_0", "mtp_1"]

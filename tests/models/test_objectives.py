@@ -124,27 +124,6 @@ class TestFastPaths:
             torch.testing.assert_close(torch.as_tensor(total), found.total.detach(), **EXACT)
 
 
-def repadded(kind: str, row: Encoded, left: int, right: int) -> Batch:
-    """One row with so many padding columns on either side."""
-    batch = batch_of(kind, [row])
-    sizes = {"input_ids": codec(kind).pad, "attention_mask": 0, "labels": IGNORED}
-    return {
-        name: torch.nn.functional.pad(batch[name], (left, right), value=fill)  # type: ignore[literal-required]
-        for name, fill in sizes.items()
-    }
-
-
-class TestPadding:
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_released_ranks_count_padding(self, kind: str) -> None:
-        """The released code ranks every position, padding too, so its margins grow with it (reference report, 3)."""
-        objective = made(kind, "histalign.released")
-        row = rows(kind)[0]
-        bare = objective.loss(states_of(objective, kind, (row,)))
-        padded = objective.loss(objective.backbone.states(repadded(kind, row, 0, 5)))
-        assert padded.total > bare.total
-
-
 class TestMemory:
     def test_strictly_past(self) -> None:
         """Entry m is state m with token m+1: a position reads the entries before it, of real tokens only."""

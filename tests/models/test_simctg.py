@@ -14,8 +14,7 @@ from bench.models.functional.token_losses import pair_hinges
 from bench.models.mle import MLE
 from bench.models.simctg import SimCTG
 from tests.models import still
-from tests.models.given_logits import GivenLogits, batch_of
-from tests.models.modern_cases import modern_case
+from tests.models.given_logits import GivenLogits, batch_of, modern_case
 from tests.models.still import KINDS, batch
 
 VARIANTS = ["paper", "released"]

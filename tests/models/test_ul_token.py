@@ -16,12 +16,7 @@ from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import batch
 
-VARIANTS = ["paper", "released", "f2_code"]
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
-
-
-def made(kind: str, **options: Any) -> ULToken:
-    return ULToken(still.backbone(kind), **options)
 
 
 class TestGolden:
@@ -49,13 +44,6 @@ class TestGolden:
             loss = found.step_loss(batch_of(torch.tensor([given["targets"]])))
             torch.testing.assert_close(float(loss.total.detach()), float(total), **EXACT)
             torch.testing.assert_close(float(loss.terms["mle"]), expected["mle_loss"], **EXACT)
-
-
-class TestForms:
-    @pytest.mark.parametrize(("kind", "variant"), [("gpt2", "paper"), ("gpt2", "released"), ("bart", "paper")])
-    def test_fused_generic_and_plain(self, kind: str, variant: str) -> None:
-        """One loss and one gradient, whichever way the head is run."""
-        still.assert_all_forms_agree(made(kind, variant=variant, alpha=0.7), batch(kind))
 
 
 class TestCertainty:

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from bench.models.backbones.backbone import Backbone, Step
 from bench.models.core.states import States, TokenSlice
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranks import cosine_ranks
+from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, unranked_last
 from bench.models.histalign import HistAlign
 from tools.memory import peak_megabytes
 
@@ -83,6 +83,12 @@ class Batch:
         ranked = readable if scope == "cache" else torch.ones_like(readable)
         tokens = self.tokens[:, None].expand_as(self.readable).flatten(0, 1)
         return cosine_ranks(self.tokens.flatten(), tokens, ranked, self.embedding)
+
+
+def cosine_ranks(targets: Tensor, tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
+    """Rank of each entry ``[n, M]`` for targets ``[n]``; those that are not ranked come last."""
+    left, right = (Distinct(*torch.unique(ids, return_inverse=True)) for ids in (targets, tokens))
+    return unranked_last(ranks_among(cosine_order(left, right, embedding), ranked), ranked)
 
 
 class Given(Backbone):

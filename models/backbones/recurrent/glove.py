@@ -34,47 +34,28 @@ def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int
         DataError: for a line that is no word with its vector.
     """
     vectors: dict[int, Tensor] = {}
-    try:
-        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            for number, line in enumerate(lines, start=1):
-                if number == 1:
-                    _check_width(path, line, width)
-                token = vocabulary.get(line[: line.find(" ")])
-                if token is None:
-                    continue
-                vector = _vector(path, number, line, width)
-                if vector is not None:
-                    vectors.setdefault(token, vector)
-    except OSError as error:
-        raise MissingError(
-            f"no word vectors at '{path}' ({error.strerror}); give backbone.glove a file. The paper's: {HOW_TO_GET}"
-        ) from error
+    if not Path(path).is_file():
+        raise MissingError(f"no word vectors at '{path}'; give backbone.glove a file. The paper's: {HOW_TO_GET}")
+    with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        for at, line in enumerate(lines, start=1):
+            if at == 1 and (found := len(line.split()) - 1) != width:
+                raise UsageError(
+                    f"'{path}' has vectors of {found} numbers and backbone.embedding_width is {width}: "
+                    "give both the same width"
+                )
+            token = vocabulary.get(line[: line.find(" ")])
+            numbers = [] if token is None else line.split()[1:]
+            if token is None or len(numbers) > width:  # more numbers: a token of several words
+                continue
+            try:
+                vectors.setdefault(token, torch.tensor([float(text) for text in numbers]).view(width))
+            except (ValueError, RuntimeError) as error:
+                raise DataError(
+                    f"'{path}' line {at}: expected a word and {width} numbers, got '{line[:80]}'"
+                ) from error
     if not vectors:
         raise UsageError(
             f"'{path}' has none of the {len(vocabulary)} words of the vocabulary; give backbone.glove a file of their "
             "language"
         )
     return vectors
-
-
-def _check_width(path: str, line: str, width: int) -> None:
-    """Refuse a file whose first line has another number of numbers."""
-    numbers = len(line.split()) - 1
-    if numbers != width:
-        raise UsageError(
-            f"'{path}' has vectors of {numbers} numbers and backbone.embedding_width is {width}: "
-            "give both the same width"
-        )
-
-
-def _vector(path: str, number: int, line: str, width: int) -> Tensor | None:
-    """The vector of a line, or None for a token of several words."""
-    numbers = line.split()[1:]
-    if len(numbers) > width:
-        return None
-    try:
-        if len(numbers) < width:
-            raise ValueError(f"{len(numbers)} numbers")
-        return torch.tensor([float(text) for text in numbers])
-    except ValueError as error:
-        raise DataError(f"'{path}' line {number}: expected a word and {width} numbers, got {error}") from error

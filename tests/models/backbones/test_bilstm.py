@@ -49,24 +49,6 @@ class TestPlainLoop:
 class TestRows:
     """A row's numbers do not depend on its company."""
 
-    @pytest.mark.parametrize("options", DESIGNS)
-    def test_alone(self, options: dict[str, Any]) -> None:
-        model = tiny(**options)
-        together, _ = everything(model, collate(SOURCES, READ, TARGETS))
-        for row, (source, read, target) in enumerate(zip(SOURCES, READ, TARGETS, strict=True)):
-            alone, _ = everything(model, collate([source], [read], [target]))
-            steps, entries = len(target), len(source)
-            close(together.hidden[row, :steps], alone.hidden[0])
-            close(together.memory[row, :entries], alone.memory[0])
-            assert together.copying is not None
-            assert alone.copying is not None
-            real = torch.cat([together.copying[row, :steps, :entries], together.copying[row, :steps, -1:]], 1)
-            if model.model.design.attends:
-                first = len(collate(SOURCES, None)["input_ids"][0])
-                read_part = together.copying[row, :steps, first : first + len(read)]
-                real = torch.cat([real[:, :-1], read_part, real[:, -1:]], 1)
-            close(real, alone.copying[0])
-
     @pytest.mark.parametrize("apart", [False, True])
     def test_padding_on_the_left(self, apart: bool) -> None:
         stack = BiLSTMStack(4, 4, 2, 0.0, apart).double()

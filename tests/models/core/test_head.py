@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
-from bench.models.core.head import STRETCH, PlainHead, largest
+from bench.models.core.head import Head
 from bench.models.functional import row_parts
 from bench.models.functional.copying import copy_log_probs
 
@@ -36,16 +37,11 @@ def by_place(logits: Tensor, span: slice) -> Tensor:
     return logits.softmax(1) * torch.arange(21, dtype=torch.float64)[span, None]
 
 
-LEAVES: dict[str, Callable[[PlainHead | FusedHead], Tensor]] = {
+LEAVES: dict[str, Callable[[Head], Tensor]] = {
     "lse": lambda head: head.lse.sin().sum(),
     "expected": lambda head: head.expected.square().sum(),
-    "lse at .7": lambda head: head.lse_at(0.7).cos().sum(),
-    "lse at 3": lambda head: head.lse_at(3.0).square().sum(),
-    "expected at .7": lambda head: (head.expected_at(0.7) * head.lse_at(0.7)).sum(),
-    "expected at 3": lambda head: head.expected_at(3.0).exp().sum(),
     "mean": lambda head: head.mean().square().sum(),
     "weighted mean": lambda head: head.mean(WEIGHTS).exp().sum(),
-    "lse at 99": lambda head: head.lse_at(99.0).square().sum(),
     "columns": lambda head: head.at(MANY_INDEX).exp().sum(),
     "entropy": lambda head: (head.lse - head.expected).square().sum(),
     "nll": lambda head: head.nll(head.at(MANY_INDEX[:, 0])).square().sum(),
@@ -53,20 +49,23 @@ LEAVES: dict[str, Callable[[PlainHead | FusedHead], Tensor]] = {
     "values twice": lambda head: (head.expected_of(VALUES) * head.expected_of(VALUES.square()) + head.lse).sum(),
     "weighted": lambda head: head.weighted(halved_squares).sin().sum(),
     "weighted twice": lambda head: (head.weighted(halved_squares) * head.weighted(by_place)).sum(),
-    "detached": lambda head: (head.expected_at(0.3).detach() * head.mean()).sum(),
+    "detached": lambda head: (head.expected.detach() * head.mean()).sum(),
+    "at .7": lambda head: (head.expected_at(0.7) * head.lse_at(0.7)).sum(),
+    "expected at 3": lambda head: head.expected_at(3.0).exp().sum(),
+    "lse at 99": lambda head: head.lse_at(99.0).square().sum(),
 }
-"""Scalars of a head, each of one or two of its leaves."""
+"""Scalars of a head, each of one or two of its leaves; the last three at a temperature of their own."""
 
-ORDERS = [*((name,) for name in LEAVES), *permutations(("lse", "columns", "lse at .7")), tuple(LEAVES),
-          tuple(reversed(LEAVES)), *permutations(("mean", "lse at 3", "expected")),
-          *permutations(("values", "lse at 3", "weighted")), ("values twice", "expected", "weighted twice"),
-          ("lse", "columns", "expected"), ("lse", "mean", "values")]  # fmt: skip
+ONE = tuple(LEAVES)[:-3]
+ORDERS = [*((name,) for name in LEAVES), ONE, tuple(reversed(ONE)), *permutations(("mean", "expected", "lse")),
+          *permutations(("columns", "expected at 3", "weighted")), ("values twice", "expected", "weighted twice"),
+          ("lse", "columns", "expected"), ("at .7", "columns"), ("mean", "lse at 99")]  # fmt: skip
 
 
 def both(logits: Tensor, names: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
     """Value and gradient of a sum of scalars over a plain and over a fused head."""
     plain_logits = logits.clone().requires_grad_()
-    plain = sum((LEAVES[name](PlainHead(plain_logits)) for name in names), start=logits.new_zeros(()))
+    plain = sum((LEAVES[name](Head(plain_logits)) for name in names), start=logits.new_zeros(()))
     (expected,) = torch.autograd.grad(plain, plain_logits)
     head = FusedHead(logits.clone)
     fused = sum((LEAVES[name](head) for name in names), start=logits.new_zeros(()))
@@ -84,17 +83,16 @@ def test_leaves_in_any_order(names: Sequence[str], monkeypatch: pytest.MonkeyPat
 def test_a_certain_token_keeps_its_digits() -> None:
     """log(1 + 3 exp(-34)) is below the last digit of 34."""
     logits = torch.tensor([[0.0, 34.0, 0.0, 0.0]], dtype=torch.float64)
-    for head in (PlainHead(logits), FusedHead(logits.clone)):
+    for head in (Head(logits), FusedHead(logits.clone)):
         assert float(head.nll(head.at(torch.tensor([1]))).detach()) == pytest.approx(3 * math.exp(-34), rel=1e-1)
 
 
 @pytest.mark.parametrize(
     ("names", "times"),
-    [(["lse at .7"], 1), (["columns", "mean", "entropy", "lse at .7"], 1), (["lse", "columns"], 2),
-     (["lse", "columns", "lse at .7"], 2), (["lse at .7", "lse"], 2)],
-)  # fmt: skip
+    [(["at .7"], 1), (["columns", "mean", "entropy"], 1), (["lse", "columns"], 2), (["at .7", "columns"], 2)],
+)
 def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None:
-    """Once if columns come first, and temperatures from the highest to the lowest."""
+    """Once if columns come first."""
     computed = []
 
     def compute() -> Tensor:
@@ -110,21 +108,17 @@ def test_how_often_logits_are_computed(names: Sequence[str], times: int) -> None
 def test_logits_far_below_the_peak() -> None:
     """Their exponentials are 0 in float32, and the gradient stays finite and right."""
     logits = torch.tensor([[0.0, -1.0, -200.0, -3e4], [80.0, 80.0, 80.0, -1e8]])
-    names = ["entropy", "lse at 3", "expected at .7", "lse at 99"]
-    (_, expected), _ = both(logits.double(), names)
-    _, (_, found) = both(logits, names)
-    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
+    for name in ("entropy", "at .7", "lse at 99"):
+        (_, expected), _ = both(logits.double(), [name])
+        _, (_, found) = both(logits, [name])
+        torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("tokens", [3, 2 * STRETCH, 4 * STRETCH, 4 * STRETCH + 7])
-def test_largest(tokens: int) -> None:
-    """The lowest column of those that tie, within a stretch, across stretches and behind the last one."""
-    logits = torch.randn(300, tokens, generator=torch.Generator().manual_seed(0)).round()
-    peak, column = largest(logits)
-    assert torch.equal(peak, logits.amax(1))
-    assert torch.equal(column, (logits == peak[:, None]).long().argmax(1))
-    logits[0, -1] = 99.0
-    assert largest(logits)[1][0] == tokens - 1
+def test_a_second_temperature_is_refused() -> None:
+    head = FusedHead(LOGITS.clone)
+    head.lse_at(0.7)
+    with pytest.raises(UsageError, match=r"has one temperature; it asks for 0.7 and for 1: write it as token_loss"):
+        _ = head.expected
 
 
 @pytest.mark.parametrize("with_bias", [False, True])

@@ -117,28 +117,6 @@ class TestGradient:
         assert found.isfinite().all()
 
 
-class TestCandidates:
-    @pytest.mark.parametrize("seed", range(6))
-    def test_plain_loop(self, seed: int) -> None:
-        """The set of earlier targets of the row without the target, and what it costs, by a loop over a set."""
-        generator = torch.Generator().manual_seed(seed)
-        targets = torch.randint(0, 7, (4, 15), generator=generator)
-        targets[torch.rand(4, 15, generator=generator) < 0.3] = IGNORED
-        targets[2] = IGNORED
-        logits = torch.randn(4, 15, 7, dtype=torch.float64, generator=generator)
-        group, position = (targets != IGNORED).nonzero(as_tuple=True)
-        tokens, real = earlier_candidates(targets, group, position)
-        losses, gone = token_loss(logits, targets), logits.softmax(-1)
-        for at, (row, place) in enumerate(zip(group.tolist(), position.tolist(), strict=True)):
-            own = int(targets[row, place])
-            expected = set(targets[row, :place].tolist()) - {own, IGNORED}
-            found = tokens[at][real[at]].tolist()
-            assert len(found) == len(set(found))
-            assert set(found) == expected
-            cost = sum(-math.log(1 - float(gone[row, place, token])) for token in expected)
-            assert float(losses[at]) == pytest.approx(cost, rel=1e-9, abs=1e-12)
-
-
 class TestRepeated:
     @pytest.mark.parametrize("seed", range(20))
     def test_plain_loop(self, seed: int) -> None:
