@@ -1,9 +1,8 @@
 """Training objectives, which are LightningModules. METHODS lists them all."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from bench.base.registry import Entry
 
@@ -24,8 +23,6 @@ class MethodEntry(Entry):
         group: `papers` of the methods of the papers that are reproduced here and what they are compared with, `modern`
             of the others.
         source: what its equations were read in. What rests on memory carries no claim of a paper.
-        gradients: what its gradient is, in words, to the options that give it: each set of options alone does. Settings
-            whose gradient has one name are one method; `bench list methods` says so.
     """
 
     controls: tuple[str, ...] = ()
@@ -33,18 +30,6 @@ class MethodEntry(Entry):
     tuned_by: str = ""
     group: Literal["papers", "modern"] = "papers"
     source: Literal["paper body", "released code", "secondary", "memory"] = "paper body"
-    gradients: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-
-    def gradient(self, options: Mapping[str, Any]) -> str:
-        """Return the name of the gradient that its loss has with all of these options, or nothing.
-
-        >>> METHODS["tailr"].gradient({"form": "mixce", "eta": 0.0, "gamma": 0.8})
-        'p times that of -log p'
-        """
-        for name, settings in self.gradients.items():
-            if any(needed.items() <= options.items() for needed in settings):
-                return name
-        return ""
 
 
 AS_RELEASED = "as the authors' released code has it"
@@ -339,13 +324,6 @@ METHODS: dict[str, MethodEntry] = {
             },
         },
         controls=("mle.continued", *DECODERS),
-        gradients={
-            "p times that of -log p": (
-                {"form": "tailr", "gamma": 1.0, "floor": 0.0},
-                {"form": "mixce", "eta": 0.0},
-                {"form": "power", "k": 1.0},
-            )
-        },
     ),
     "eaft": MODERN(
         "bench.models.eaft:EAFT",
@@ -389,22 +367,7 @@ METHODS: dict[str, MethodEntry] = {
 GROUPS = ("papers", "modern")
 
 
-def one_gradient() -> dict[str, list[str]]:
-    """Return the methods and variants that share a gradient, by the name of the gradient.
-
-    >>> one_gradient()["p times that of -log p"]
-    ['tailr.power', 'tailr.dft']
-    """
-    named: dict[str, list[str]] = {}
-    for method, entry in METHODS.items():
-        for variant, settings in {"": {}, **(entry.variants or {})}.items():
-            options = {key.removeprefix("method."): value for key, value in settings.items()}
-            if gradient := entry.gradient(options):
-                named.setdefault(gradient, []).append(f"{method}.{variant}".removesuffix("."))
-    return {gradient: names for gradient, names in named.items() if len(names) > 1}
-
-
 ALIASES: dict[str, tuple[str, ...]] = {"unlikelihood": ("ul_token", "ul_seq", "ul_token_seq")}
 """Names that stand for several methods."""
 
-__all__ = ["ALIASES", "DECODERS", "EXTERNAL", "GROUPS", "METHODS", "MethodEntry", "one_gradient"]
+__all__ = ["ALIASES", "DECODERS", "EXTERNAL", "GROUPS", "METHODS", "MethodEntry"]

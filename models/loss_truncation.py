@@ -1,8 +1,6 @@
 """Loss truncation: rows that the model finds least likely, which may be noise, are left out of maximum likelihood.
 
-The last losses and the cut are in `bench.models.functional.recent_losses`.
-
-Shapes: B batch rows, T positions of a row, n positions of a slice.
+Shapes: B batch rows, T positions of a row, n positions of a slice; S losses are kept, R are new.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from bench.base.options import Positive, Range
 from bench.errors import UsageError
@@ -23,7 +21,6 @@ from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.head_losses import nll_of
-from bench.models.functional.recent_losses import RecentLosses
 
 
 class LossTruncation(Objective):
@@ -73,7 +70,6 @@ class LossTruncation(Objective):
         self.variant, self.batch_invariant = variant, variant == "paper"
         self.recent = RecentLosses(size, dropped, min_count, renewed=variant == "released")  # the same on all ranks
         self.pending: list[Tensor] = []  # losses of this rank in this step, a tensor each micro-batch
-        self.n_too_late = 0  # rows of the last step that came too late for the cut of its own losses
         self.is_dropped: Tensor | None = None  # [B] of the batch whose loss is being summed
 
     @classmethod
@@ -86,18 +82,14 @@ class LossTruncation(Objective):
             )
 
     def remarks(self) -> list[str]:
-        """Say so where no row was left out, because training ended before the first cut or with it."""
+        """Say so where no row was left out, because training ended before the first cut."""
         recent = self.recent
-        if not recent.dropped:
+        if not recent.dropped or bool(recent.cut.isfinite()):
             return []
-        reason = "no row was left out, so this is maximum likelihood: "
-        if not bool(recent.cut.isfinite()):
-            return [
-                f"{reason}its training saw {int(recent.n_seen):,} rows, and the first cut needs {recent.min_count:,}"
-            ]
-        if not recent.has_cut(int(recent.n_seen) - self.n_too_late):
-            return [f"{reason}the first cut, which needs {recent.min_count:,} rows, came behind the last step"]
-        return []
+        return [
+            f"no row was left out, so this is maximum likelihood: its training saw {int(recent.n_seen):,} rows, and "
+            f"the first cut needs {recent.min_count:,}"
+        ]
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> tuple[Tensor, dict[str, Tensor]]:
         """-log p of the target, 0 in a row that is dropped, [n]."""
@@ -124,16 +116,73 @@ class LossTruncation(Objective):
         """Keep the losses of all ranks, and move the cut."""
         if not self.pending:
             return
-        new = gathered(self.pending, reduce, *self.rank_and_world())
-        self.n_too_late = len(new)
-        if self.variant == "released":
-            self.n_too_late -= sum(map(len, self.pending))
-        self.recent.keep(new)
+        self.recent.keep(gathered(self.pending, reduce, *self.rank_and_world()))
         self.pending = []
 
     def _means(self, states: States) -> Tensor:
         """Mean of -log p over the targets of each row, [B]; 0 for a row without a target."""
         return self.target_nll(states).sum(1) / (states.targets != IGNORED).sum(1).clamp_min(1)
+
+
+class RecentLosses(nn.Module):
+    """The losses of the last rows and the cut from them, as buffers: a training that is resumed goes on from them.
+
+    Args:
+        size: S, how many losses are kept.
+        dropped: share of them that is above the cut.
+        min_count: how many losses come before the first cut.
+        renewed: whether the cut moves when more than `size` losses are new; else with all that are kept.
+    """
+
+    losses: Tensor  # [S], the oldest first
+    n_seen: Tensor  # int64, how many there were
+    n_new: Tensor  # int64, how many since the cut last moved
+    cut: Tensor  # infinite before the first one
+
+    def __init__(self, size: int, dropped: float, min_count: int, renewed: bool) -> None:
+        super().__init__()
+        self.size, self.dropped, self.min_count, self.renewed = size, dropped, min_count, renewed
+        self.register_buffer("losses", torch.zeros(size))
+        self.register_buffer("n_seen", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("n_new", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("cut", torch.tensor(torch.inf))
+
+    def after(self, new: Tensor) -> dict[str, Tensor]:
+        """Return the buffers once new losses are kept.
+
+        Args:
+            new: `[R]`, in order.
+        """
+        losses = torch.cat([self.losses, new.to(self.losses)])[-self.size :]
+        n_seen, n_new = self.n_seen + len(new), self.n_new + len(new)
+        moves = n_seen >= self.min_count
+        if self.renewed:
+            moves = moves & (n_new > self.size)
+        cut = torch.where(moves, cut_of(losses, self.dropped), self.cut)
+        return {"losses": losses, "n_seen": n_seen, "n_new": torch.where(moves, 0, n_new), "cut": cut}
+
+    def keep(self, new: Tensor) -> None:
+        """Keep new losses, `[R]`."""
+        for name, value in self.after(new).items():
+            getattr(self, name).copy_(value)
+
+
+def cut_of(recent: Tensor, dropped: float) -> Tensor:
+    """The loss that a share `dropped` of the kept ones reaches: their 1 - dropped quantile, linear between two losses.
+
+    Args:
+        recent: `[S]`.
+        dropped: at least 0 and below 1.
+
+    Returns:
+        A scalar; infinite where nothing is dropped.
+
+    >>> cut_of(torch.tensor([4.0, 1.0, 3.0, 2.0, 5.0]), 0.25)
+    tensor(4.)
+    """
+    if dropped == 0:
+        return recent.new_full((), torch.inf)
+    return recent.to(torch.promote_types(recent.dtype, torch.float32)).quantile(1 - dropped)
 
 
 def gathered(parts: Sequence[Tensor], reduce: Callable[[Tensor], Tensor], rank: int, world: int) -> Tensor:

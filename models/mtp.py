@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from bench.base.options import Positive
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.cpu_copy import CpuTokens, to_device
-from bench.models.core.sliced_loss import Losses, LossSum
-from bench.models.core.states import IGNORED, States, TokenSlice
+from bench.models.core.sliced_loss import LossSum
+from bench.models.core.states import IGNORED, States
 from bench.models.mle import MLE
 
 EXPANSION = 4
@@ -50,6 +50,7 @@ class MTP(MLE):
     equations = (r"\ell_t = \sum_{i=1}^{n} -\log P_i(x_{t+i} \mid x_1, \dots, x_t)",)
     version = 1
     runs_on_copying = False
+    two_passes = True
 
     def __init__(self, backbone: Backbone, *, heads: Positive = 4) -> None:
         super().__init__(backbone)
@@ -60,35 +61,13 @@ class MTP(MLE):
             self.later_heads.append(nn.Sequential(*layers))
 
     def loss(self, states: States) -> LossSum:
-        """Sum over heads and their targets; head by head where the fast form runs."""
-        if self.fused_head(states) is None:
-            return super().loss(states)
+        """Sum over heads and their targets, head by head."""
         of_heads = [super().loss(states)]
         for distance, head in enumerate(self.later_heads, 1):
             seen = replace(states, hidden=states.hidden + head(states.hidden))
             of_heads.append(super().loss(states_ahead(seen, distance)))
         terms = {f"head_{number}": loss.total.detach() for number, loss in enumerate(of_heads, 1)}
         return LossSum(torch.stack([loss.total for loss in of_heads]).sum(), of_heads[0].n_target_tokens, terms)
-
-    def position_loss(self, tokens: TokenSlice) -> Losses:
-        """The plain form: losses of all heads at each position, [n]."""
-        total, _ = super().position_loss(tokens)
-        terms = {"head_1": total}
-        for distance, head in enumerate(self.later_heads, 1):
-            targets = target_ahead(tokens, distance)
-            log_probs = self.log_probs(replace(tokens, hidden=tokens.hidden + head(tokens.hidden)))
-            nll = -log_probs.gather(1, targets.clamp_min(0)[:, None]).squeeze(1)
-            terms[f"head_{distance + 1}"] = nll.masked_fill(targets == IGNORED, 0)
-            total = total + terms[f"head_{distance + 1}"]
-        return total, terms
-
-
-def target_ahead(tokens: TokenSlice, distance: int) -> Tensor:
-    """Return the target so many places behind each position, IGNORED where there is none, [n]."""
-    places = tokens.position + distance
-    n_places = tokens.group_targets.shape[1]
-    targets = tokens.group_targets[tokens.group, places.clamp_max(n_places - 1)]
-    return targets.masked_fill(places >= n_places, IGNORED)
 
 
 def states_ahead(states: States, distance: int) -> States:

@@ -18,7 +18,7 @@ from bench.errors import MissingError, UsageError, did_you_mean
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import describe
-from bench.models import METHODS, MethodEntry, one_gradient
+from bench.models import METHODS, MethodEntry
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry, find_task
 from bench.tasks.fetch.hub_copies import is_commit
@@ -110,14 +110,8 @@ def content(name: str, entry: Entry) -> dict[str, Any]:
         "needs": entry.needs,
         "variants": {variant: dict(settings) for variant, settings in (entry.variants or {}).items()},
     }
-    if isinstance(entry, MethodEntry):
-        about["one_gradient"] = {
-            gradient: names
-            for gradient, names in one_gradient().items()
-            if any(method.partition(".")[0] == name for method in names)
-        }
-        if entry.group == "modern":
-            about["source"] = entry.source
+    if isinstance(entry, MethodEntry) and entry.group == "modern":
+        about["source"] = entry.source
     repository, revision = hub_of(name, entry)
     if repository:
         about |= {"hub": repository, "revision": revision}
@@ -145,8 +139,6 @@ def detail_lines(about: Mapping[str, Any]) -> Iterator[str]:
         yield f"needs {about['needs']}"
     if "source" in about:
         yield f"its equations were read in: {about['source']}"
-    for gradient, names in about.get("one_gradient", {}).items():
-        yield f"one gradient under {len(names)} names: {', '.join(names)} ({gradient})"
     yield from about.get("typed", ())
 
 

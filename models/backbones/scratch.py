@@ -81,21 +81,7 @@ SMOLLM2_135M: Mapping[str, Any] = {
 
 PUBLISHED: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "openai-community/gpt2": ("GPT2Config", {}),
-    "openai-community/gpt2-medium": ("GPT2Config", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
     "openai-community/gpt2-large": ("GPT2Config", {"n_embd": 1280, "n_layer": 36, "n_head": 20}),
-    "openai-community/gpt2-xl": ("GPT2Config", {"n_embd": 1600, "n_layer": 48, "n_head": 25}),
-    "facebook/bart-base": (
-        "BartConfig",
-        {
-            "d_model": 768,
-            "encoder_layers": 6,
-            "decoder_layers": 6,
-            "encoder_attention_heads": 12,
-            "decoder_attention_heads": 12,
-            "encoder_ffn_dim": 3072,
-            "decoder_ffn_dim": 3072,
-        },  # fmt: skip
-    ),
     "facebook/bart-large": ("BartConfig", {}),
     "meta-llama/Llama-2-7b-hf": ("LlamaConfig", {"max_position_embeddings": 4096}),
     "HuggingFaceTB/SmolLM2-135M": ("LlamaConfig", SMOLLM2_135M),

@@ -10,16 +10,12 @@ from typing import Any
 import pytest
 import torch
 
-from bench.base.options import read_options
-from bench.base.registry import all_names
 from bench.config.resolve import find_method
 from bench.errors import UsageError
-from bench.models import METHODS, one_gradient
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
-from bench.models.tailr import TaiLr
 from tests.models import still
 from tests.models.given_logits import assert_golden, modern_case, step_of
 from tests.models.still import KINDS, batch
@@ -137,25 +133,6 @@ def test_one_gradient_under_four_names(number: int) -> None:
     gold.setup_run(RunContext(reference=MLE(still.backbone("gpt2", seed=1))))
     total = made("tailr.dft", gold.backbone, case).step_loss(batch("gpt2")).total
     still.assert_same_gradients(gold, gold.step_loss(batch("gpt2")).total, total)
-
-
-@pytest.mark.parametrize("name", METHODS["tailr"].gradients)
-def test_settings_that_the_table_calls_one_gradient_have_it(name: str) -> None:
-    case = modern_case("nll_0")
-    every = METHODS["tailr"].gradients[name]
-    gradients = [step_of(case, lambda b, options=options: TaiLr(b, **options))[1] for options in every]
-    assert len(gradients) == 3
-    for gradient in gradients:
-        torch.testing.assert_close(gradient, gradients[0], **EXACT)
-
-
-def test_the_table_finds_every_name_that_has_one_gradient() -> None:
-    """With the defaults of the class in place, as in a stored configuration."""
-    for label, names in one_gradient().items():
-        for name in all_names(METHODS):
-            method = find_method(name)
-            options = read_options(method.kind, method.values("method"), name)
-            assert (METHODS[name.partition(".")[0]].gradient(options) == label) == (name in names), name
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,6 @@ class TestCounting:
     ("variant", "n_steps", "said"),
     [
         ("paper", 1, "its training saw 5 rows, and the first cut needs 8"),
-        ("paper", 2, "the first cut, which needs 8 rows, came behind the last step"),
         ("paper", 3, ""),
         ("released", 1, "its training saw 5 rows, and the first cut needs 8"),
         ("released", 2, ""),  # a batch counts before its rows are chosen

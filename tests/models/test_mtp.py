@@ -29,18 +29,14 @@ class Answer(nn.Module):
 
     Args:
         answer: [B, T, V].
-        real: [B, T] which positions have a target.
     """
 
-    def __init__(self, answer: Tensor, real: Tensor) -> None:
+    def __init__(self, answer: Tensor) -> None:
         super().__init__()
-        self.answer, self.real = nn.Parameter(answer.clone()), real
+        self.answer = nn.Parameter(answer.clone())
 
     def forward(self, hidden: Tensor) -> Tensor:
-        """Add it to all states of a batch [B, T, V], or to those of one slice that holds every target [n, V]."""
-        if hidden.ndim == 3:
-            return self.answer - hidden
-        return self.answer[self.real] - hidden
+        return self.answer - hidden
 
 
 class Capped(GivenLogits):
@@ -58,7 +54,7 @@ class TestGolden:
         case = modern_case(name)
         targets, logits, n_heads = case["targets"], case["logits"], case.params["heads"]
         objective = MTP(backbone(logits[0][targets != IGNORED]), heads=n_heads)
-        objective.later_heads = nn.ModuleList([Answer(answer, targets != IGNORED) for answer in logits[1:]])
+        objective.later_heads = nn.ModuleList([Answer(answer) for answer in logits[1:]])
         found = objective.step_loss(batch_of(targets))
         torch.testing.assert_close(found.total, case["rows"].nansum(), **EXACT)
         assert found.n_target_tokens == (targets != IGNORED).sum()
