@@ -8,6 +8,7 @@ Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -55,7 +56,7 @@ class FusedHead(Head):
     def lse_at(self, beta: float) -> Tensor:
         mass = self._mass_at(beta)
         if self._lse is None:
-            self._lse = mass.log().add_(self._peaks() / beta).squeeze(1).requires_grad_()
+            self._lse = mass.log().add_(divided(self._peaks(), beta)).squeeze(1).requires_grad_()
         return self._lse
 
     def expected_at(self, beta: float) -> Tensor:
@@ -177,14 +178,15 @@ class FusedHead(Head):
         """
         assert self._mass is not None
         mass, beta = self._mass, self._beta
-        constant, slope = torch.zeros_like(mass), None  # [n, 1]
+        constant: Any = 0.0  # [n, 1]
+        slope: Tensor | None = None  # [n, 1]
         if of_lse is not None:
-            constant = of_lse[:, None] / mass / beta
+            constant = divided(of_lse[:, None] / mass, beta)
         if of_expected is not None and self._expected is not None:
             of_mass = of_expected[:, None] / mass
-            below = (self._peaks() - self._expected.detach()[:, None]) / beta
+            below = divided(self._peaks() - self._expected.detach()[:, None], beta)
             constant = of_mass * (1 + below) + constant
-            slope = of_mass / beta
+            slope = divided(of_mass, beta)
         by_token = []  # values [n, V], and what they are multiplied by, [n, 1]
         for (values, leaf), of_value in zip(self._values, of_values, strict=True):
             if of_value is not None:
@@ -255,6 +257,11 @@ def parts_of(values: Tensor) -> Iterator[tuple[slice, Tensor]]:
     for part in row_parts(values):
         yield slice(start, start + len(part)), part
         start += len(part)
+
+
+def divided(values: Tensor, beta: float) -> Tensor:
+    """Return values by a temperature; at 1, which most losses ask for, they are returned as they are."""
+    return values if beta == 1.0 else values / beta
 
 
 class Products:

@@ -51,7 +51,7 @@ def read_glove(path: str, vocabulary: Mapping[str, int], width: int) -> dict[int
                 vectors.setdefault(token, torch.tensor([float(text) for text in numbers]).view(width))
             except (ValueError, RuntimeError) as error:
                 raise DataError(
-                    f"'{path}' line {at}: expected a word and {width} numbers, got '{line[:80]}'"
+                    f"'{path}' line {at}: expected a word and {width} numbers, got '{line[:80].strip()}'"
                 ) from error
     if not vectors:
         raise UsageError(
