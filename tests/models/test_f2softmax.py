@@ -1,4 +1,4 @@
-"""models/f2softmax.py: classes, fast and plain loss, and the start from a trained softmax."""
+"""F2-Softmax: classes, fast and plain loss, the start from a trained softmax, and decoding by eq. 7 in every mode."""
 
 from __future__ import annotations
 
@@ -8,15 +8,52 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from bench.config.decoding import parse
 from bench.errors import UsageError
+from bench.generation.generation import generate
 from bench.models.backbones.backbone import Batch
 from bench.models.core.sliced_loss import summed
-from bench.models.core.states import slices
+from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.f2softmax import F2Softmax
+from bench.models.functional.decoupled import decoupled_log_probs
+from bench.models.functional.least_squares import LeastSquares, _solved
 from bench.models.functional.mefmax import mefmax
 from bench.models.mle import MLE
+from tests.bench.generation import decoding_oracle as oracle
 from tests.bench.generation import tiny_decoders as tiny
-from tests.models.f2_cases import V, batch_of, counts, made, rows_of
+
+V = tiny.VOCABULARY
+
+
+def counts(seed: int = 0) -> Tensor:
+    """Zipf counts of shuffled tokens, some of them never seen."""
+    falling = (40 / torch.arange(1, V + 1) ** 0.9).long()
+    return falling[torch.randperm(V, generator=torch.Generator().manual_seed(seed))]
+
+
+def made(kind: str, dtype: torch.dtype = torch.float64, **options: Any) -> F2Softmax:
+    """The method over a tiny backbone, its weights large enough to have opinions."""
+    torch.manual_seed(0)
+    objective = F2Softmax(tiny.backbone(kind, dtype=dtype), **options)
+    objective.prepare(counts())
+    return objective.eval()
+
+
+def batch_of(kind: str, seed: int = 0, rows: int = 5) -> Batch:
+    """Texts of uneven length, part of them without a target."""
+    given = tiny.texts(rows, seed)
+    longest = max(map(len, given))
+    ids = torch.tensor([t + [0] * (longest - len(t)) for t in given])
+    mask = torch.tensor([[1] * len(t) + [0] * (longest - len(t)) for t in given])
+    labels = torch.randint(5, V, ids.shape, generator=torch.Generator().manual_seed(seed)) if kind == "bart" else ids
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels.masked_fill(mask == 0, IGNORED)}
+
+
+def rows_of(objective: F2Softmax, kind: str) -> TokenSlice:
+    with torch.no_grad():
+        (rows,) = slices(objective.backbone.states(batch_of(kind)), 512)
+    return rows
+
 
 EXACT = {"rtol": 1e-10, "atol": 1e-10}
 
@@ -199,3 +236,110 @@ class TestWarmStart:
             objective.warm_start([batch_of("gpt2", seed) for seed in range(3)])
         assert second.backbone.training
         assert torch.equal(first.class_weight, second.class_weight)
+
+
+def first_tokens(objective: F2Softmax, prompt: list[int], mode: str, draws: int) -> Tensor:
+    """The first token of so many continuations of one prompt, [draws]."""
+    found = generate(objective, tiny.collate(objective.backbone, [prompt] * draws), parse(mode)[0], 1, range(draws))
+    return torch.tensor([[*text, tiny.END][0] for text in found])
+
+
+class TestDecoding:
+    @pytest.mark.parametrize(
+        ("mode", "cut"),
+        [
+            ("greedy", {"greedy": True}),
+            ("decoupled:greedy", {"greedy": True}),
+            ("beam=4+length_penalty=2", {"greedy": True}),
+            ("topk=3", {"k": 3}),
+            ("decoupled:topk=3", {"k": 3}),
+            ("nucleus=0.8", {"p": 0.8}),
+            ("sample", {}),
+            ("posterior:greedy+no_repeat_ngram=3", {}),
+            ("posterior:topk=3+temperature=0.5", {}),
+            ("posterior:beam=4", {}),
+            ("f2_released:topk=3", {}),  # its cut is made where a token is drawn
+        ],
+    )
+    def test_distributions(self, mode: str, cut: dict[str, Any]) -> None:
+        """Its own decoding is eq. 7 over its own classes; without a cut, or asked for, it is the posterior."""
+        objective = made("gpt2")
+        rows, decoding = rows_of(objective, "gpt2"), parse(mode)[0]
+        log_probs = objective.log_probs(rows)
+        found = objective.decode_log_probs(rows, decoding)
+        torch.testing.assert_close(found, decoupled_log_probs(log_probs, objective.classes, **cut), rtol=0, atol=1e-12)
+        torch.testing.assert_close(found.exp().sum(1), torch.ones(len(rows), dtype=torch.float64))
+        assert torch.equal(objective.decode_log_probs(rows, objective.resolved(decoding)), found)
+
+    @pytest.mark.parametrize("mode", ["greedy+no_repeat_ngram=3", "topk=3+temperature=0.5", "beam=4+no_repeat_ngram=3"])
+    def test_settings_eq_7_does_not_have(self, mode: str) -> None:
+        with pytest.raises(UsageError) as error:
+            F2Softmax.resolved(parse(mode)[0])
+        assert "cannot be combined with decoupled decoding" in str(error.value)
+        assert f"posterior:{mode} decodes by the whole distribution" in str(error.value)
+
+    @pytest.mark.parametrize(
+        "mode", ["min_p=0.1", "typical=0.9", "contrastive_search=4", "greedy+presence_penalty=1.0"]
+    )
+    def test_decodings_eq_7_does_not_have(self, mode: str) -> None:
+        """By the whole distribution all of them decode; which one is meant must be said."""
+        with pytest.raises(UsageError, match="f2softmax: .*eq. 7 cuts within"):
+            F2Softmax.resolved(parse(mode)[0])
+        objective, decoding = made("gpt2"), parse(f"posterior:{mode}")[0]
+        assert F2Softmax.resolved(decoding) is decoding
+        rows = rows_of(objective, "gpt2")
+        assert torch.equal(objective.decode_log_probs(rows, decoding), objective.log_probs(rows))
+
+    @pytest.mark.parametrize(
+        ("kind", "mode"),
+        [("gpt2", "greedy"), ("bart", "beam=3"), ("llama", "beam=4+length_penalty=2.0"), ("gpt2", "posterior:beam=3")],
+    )
+    def test_search(self, kind: str, mode: str) -> None:
+        """Against a search that runs every prefix anew; one class holds a single token, so most of a beam is dead."""
+        objective, decoding, given = made(kind, torch.float32, classes="released"), parse(mode)[0], tiny.texts(4)
+        assert min(objective.sizes) == 1
+        found = generate(objective, tiny.collate(objective.backbone, given), decoding, 8)
+        assert found == [oracle.decode(objective, text, decoding, 8, tiny.END) for text in given]
+
+    def test_samples_come_from_every_class(self) -> None:
+        """Top-1 draws the class and takes its best token; a second cut over all tokens would leave only one."""
+        objective, prompt = made("gpt2", torch.float32), tiny.texts(1)[0]
+        found = first_tokens(objective, prompt, "topk=1", 400)
+        wanted = oracle.next_token(objective, prompt, parse("topk=1")[0])([]).exp()
+        assert (wanted > 0).sum() == len(objective.sizes)
+        share = found.bincount(minlength=V) / 400
+        assert ((share - wanted).abs() < 4 * (wanted * (1 - wanted) / 400).sqrt() + 1e-9).all()
+
+
+def draw(rows: int, width: int, seed: int = 0) -> Tensor:
+    return torch.randn(rows, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def fitted(inputs: Tensor, outputs: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    fit = LeastSquares()
+    for part, wanted in zip(inputs.split(rows), outputs.split(rows), strict=True):
+        fit.add(part, wanted)
+    return fit.solve()
+
+
+@pytest.mark.parametrize(("rows", "worst"), [(7, 1e-5), (200, 1e-5), (400, 0.1)])
+def test_a_linear_map_is_found(rows: int, worst: float) -> None:
+    """Inputs far from zero and of uneven spread, as a transformer's are; one slice alone has no choice of ridge."""
+    inputs, weight, bias = draw(400, 6) * torch.tensor([100.0, 1, 1, 1, 1, 0.1]) + 30, draw(3, 6, 1), draw(1, 3, 2)
+    outputs = inputs @ weight.T + bias
+    found = fitted(inputs, outputs, rows)
+    left = inputs @ found[0].T + found[1] - outputs
+    assert left.norm() < worst * (outputs - outputs.mean(0)).norm()
+
+
+def test_the_ridge_is_chosen_by_rows_held_out() -> None:
+    """Fewer rows than inputs, and noise: the chosen ridge does better on new rows than the least one."""
+    weight = draw(2, 60, 1) / 8
+    inputs, new = draw(48, 60), draw(500, 60, 2)
+    noisy = inputs @ weight.T + 0.5 * draw(48, 2, 3)
+    found = fitted(inputs, noisy, 4)
+    fit = LeastSquares()
+    fit.add(inputs, noisy)
+    loose = _solved(fit.sums[False], 1e-6)
+    errors = [float((new @ w.T + b - new @ weight.T).square().mean()) for w, b in (found, loose)]
+    assert errors[0] < 0.8 * errors[1]

@@ -25,8 +25,8 @@ from bench.models.ul_seq import ULSeq, ULTokenSeq
 from bench.models.ul_token import ULToken
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
-from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
+from tests.models.test_ul_token import cases, load
 
 METHODS = [ULSeq, ULTokenSeq]
 VARIANTS = ["paper", "released"]

@@ -1,20 +1,137 @@
-"""UL-token as a class: golden vectors through states and heads, every form of its loss, batches."""
+"""UL-token as functions and as a class: golden vectors of tokens and of sequences, gradients, repeats, options."""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.core.states import IGNORED
+from bench.models.functional.unlikelihood import candidates, repeated, unlikelihood, with_token
 from bench.models.ul_token import ULToken
 from tests.models import still
-from tests.models.functional.test_unlikelihood import cases, load
 from tests.models.given_logits import GivenLogits, batch_of
 from tests.models.still import batch
+
+FOLDER = Path(__file__).parents[1] / "golden" / "unlikelihood"
+TOKEN_FLOOR, SEQUENCE_FLOOR = 1e-5, 1e-20
+EXACT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def cases(prefix: str) -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob(f"{prefix}*.json"))
+
+
+def load(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    case = json.loads((FOLDER / f"{name}.json").read_text())
+    return case["inputs"], case["outputs"]
+
+
+def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
+    """Tokens [n, U] and which are candidates [n, U], of positions of a batch [G, T]."""
+    found = candidates(targets.numpy())
+    before, own = (torch.from_numpy(of)[group, position][:, None] for of in (found.before, found.own))
+    places = torch.arange(found.tokens.shape[1])
+    return torch.from_numpy(found.tokens)[group], (places < before) & (places != own)
+
+
+def token_loss(logits: Tensor, targets: Tensor, padding: int | None = None) -> Tensor:
+    """Unlikelihood of each position of rows [G, T] that carries a target, [n]."""
+    group, position = (targets != IGNORED).nonzero(as_tuple=True)
+    tokens, real = earlier_candidates(targets, group, position)
+    if padding is not None:
+        tokens, left_out = with_token(tokens, ~real, targets[group, position], padding)
+        real = ~left_out
+    rows = logits[group, position]
+    return (unlikelihood(rows.gather(1, tokens), rows.logsumexp(1), TOKEN_FLOOR) * real).sum(1)
+
+
+def nll(logits: Tensor, targets: Tensor) -> Tensor:
+    real = targets != IGNORED
+    return -logits.log_softmax(-1)[real].gather(1, targets[real][:, None]).squeeze(1)
+
+
+class TestGoldenTokens:
+    @pytest.mark.parametrize("name", cases("ul_token_orig"))
+    def test_released(self, name: str) -> None:
+        """One flat row, padded positions included; the released code also penalises padding at every position."""
+        given, expected = load(name)
+        logits, ids = torch.tensor(given["logits"], dtype=torch.float64)[None], torch.tensor(given["targets"])[None]
+        pad, targets = given["pad"], ids.masked_fill(ids == given["pad"], IGNORED)
+        of_padding = unlikelihood(logits[0, :, pad], logits[0].logsumexp(1), TOKEN_FLOOR).sum()
+        found = {
+            "mle_loss": nll(logits, targets).sum(),
+            "paper_ul_sum": token_loss(logits, ids).sum(),
+            "code_pad_term": of_padding,
+            "custom_loss": token_loss(logits, ids).sum() + of_padding,
+        }
+        for key, value in found.items():
+            torch.testing.assert_close(float(value), float(expected[key]), **EXACT)
+        if "pad" not in name:
+            torch.testing.assert_close(float(token_loss(logits, ids, pad).sum()), expected["custom_loss"], **EXACT)
+
+
+class TestGoldenSequences:
+    @pytest.mark.parametrize("name", cases("ul_seq"))
+    def test_masks_and_losses(self, name: str) -> None:
+        given, expected = load(name)
+        logits, (tokens,) = torch.tensor(given["logits"], dtype=torch.float64)[0], given["tokens"]
+        at = logits.gather(1, torch.tensor(tokens)[:, None]).squeeze(1)
+        for key, last in (("code", False), ("paper", True)):
+            mask = repeated(tokens, given["n"], last=last)
+            assert [list(map(int, mask))] == expected[f"mask_{key}"]
+            for clamped in (False, True):
+                each = unlikelihood(at, logits.logsumexp(1), SEQUENCE_FLOOR, clamped=clamped)
+                total = float(each[torch.tensor(mask)].sum())
+                torch.testing.assert_close(total, expected[f"loss_sum_{key}"], **EXACT)
+                torch.testing.assert_close(total / len(tokens), expected[f"loss_{key}"], **EXACT)
+
+    def test_gradient_at_certainty(self) -> None:
+        """Where p rounds to 1 the clamp gives no gradient at all; ours pushes each repeated token down with p."""
+        given, _ = load("ul_seq_peaked")
+        tokens = torch.tensor(given["tokens"][0])
+        for dtype in (torch.float64, torch.float32):
+            logits = torch.tensor(given["logits"][0], dtype=dtype).requires_grad_()
+            for clamped in (True, False):
+                at = logits.gather(1, tokens[:, None]).squeeze(1)
+                total = unlikelihood(at, logits.logsumexp(1), SEQUENCE_FLOOR, clamped=clamped)[2:].sum()
+                (found,) = torch.autograd.grad(total, logits)
+                own = found.gather(1, tokens[:, None]).squeeze(1)
+                wanted = torch.zeros_like(own) if clamped else (torch.arange(len(own)) > 1).to(dtype)
+                torch.testing.assert_close(own, wanted, rtol=1e-6, atol=0)
+
+
+class TestGradient:
+    @pytest.mark.parametrize("clamped", [False, True])
+    def test_a_token_that_is_ruled_out(self, clamped: bool) -> None:
+        """A head may give a token -inf: it costs nothing, and no gradient is nan."""
+        logits = torch.tensor([[0.5, -math.inf, 0.2]], requires_grad=True)
+        loss = unlikelihood(logits[:, :2], logits.logsumexp(1), TOKEN_FLOOR, clamped=clamped)
+        (found,) = torch.autograd.grad(loss.sum(), logits)
+        assert loss[0, 1] == 0
+        assert found.isfinite().all()
+
+
+class TestRepeated:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_plain_loop(self, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        n = 1 + seed % 4
+        tokens = torch.randint(0, 3, (12,), generator=generator).tolist()
+        expected = [False] * len(tokens)
+        for start in range(len(tokens) - n + 1):
+            if any(tokens[before : before + n] == tokens[start : start + n] for before in range(start)):
+                for place in range(start, start + n):
+                    expected[place] = True
+        assert repeated(tokens, n) == expected
+        assert repeated(tokens, n, last=False) == [*repeated(tokens[:-1], n), False]
+
 
 EXACT = {"rtol": 1e-9, "atol": 1e-12}
 

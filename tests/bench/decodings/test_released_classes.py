@@ -12,7 +12,7 @@ from bench.generation.generation import generate
 from bench.models.core.run_context import RunContext
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
-from tests.models.f2_cases import counts, made
+from tests.models.test_f2softmax import counts, made
 
 CLASSES = torch.tensor([0, 1, 1, 2, 2, 2])
 PROBS = torch.tensor([0.5, 0.2, 0.1, 0.1, 0.06, 0.04])

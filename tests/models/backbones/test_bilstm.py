@@ -1,22 +1,131 @@
-"""The recurrent backbone: the same numbers as an obvious loop, no influence of padding, copying, what options do."""
+"""The recurrent backbone: the same numbers as an obvious loop, no influence of padding, copying, what options do.
+
+The obvious loop has one row, one position at a time, no mask, and every matrix built.
+"""
 
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from bench.errors import UsageError
-from bench.models.backbones.backbone import Batch
-from bench.models.backbones.recurrent.bilstm import BiLSTM
-from bench.models.backbones.recurrent.lstm import BiLSTMStack
+from bench.config.decoding import parse
+from bench.errors import DataError, UsageError
+from bench.generation.generation import generate
+from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.backbones.recurrent.bilstm import BiLSTM, BiLSTMModel, bilstm
+from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack
 from bench.models.core.states import States, slices
 from bench.models.mle import MLE
-from tests.models.plain_bilstm import plain_states
+from tests.models.backbones.folders import Texts
 from tests.models.tiny_bilstm import EXEMPLARS, collate, texts, tiny
+
+Pair = tuple[Tensor, Tensor]
+
+
+def plain_states(backbone: BiLSTM, source: list[int], exemplar: list[int], target: list[int]) -> Pair:
+    """Hidden states [T, D] and log-probabilities [T, V] of one row."""
+    model, design = backbone.model, backbone.model.design
+    embedding, encoder = model.encoder.embedding.weight, model.encoder
+    top, last, cell = encode(encoder.stack, embedding[source])
+    memory = top @ encoder.project.weight.T
+    h, c = torch.tanh(affine(encoder.bridge_hidden, last)), torch.tanh(affine(encoder.bridge_cell, cell))
+    copy_memory = memory if encoder.project_copies is None else top @ encoder.project_copies.weight.T
+    tokens, lam = source, None
+    if model.constant is not None:
+        lam = scaled(model.constant[0], design.norm)
+    elif model.exemplar_encoder is not None:
+        reader = model.exemplar_encoder
+        read, context, _ = encode(reader.stack, embedding[exemplar])
+        if reader.tanh is not None:
+            context = torch.tanh(affine(reader.tanh, context))
+        if reader.coefficients is not None:
+            lam = scaled(reader.coefficients.weight @ context, design.norm)
+        if reader.project is not None:
+            memory, tokens = torch.cat([memory, read @ reader.project.weight.T]), source + exemplar
+            apart = reader.project_copies or reader.project
+            copy_memory = torch.cat([copy_memory, read @ apart.weight.T])
+    vector, found = torch.zeros_like(h), []
+    for token in [model.config.decoder_start_token_id, *target[:-1]]:
+        given = torch.cat([embedding[token], vector]) if design.input_feeding else embedding[token]
+        h, c = step(model, given, h, c, lam)
+        weights = torch.softmax(memory @ (model.decoder.attention.general.weight @ h), 0)
+        context = weights @ memory
+        vector = model.decoder.attention.combine.weight @ torch.cat([h, context])
+        generated = torch.softmax(affine(model.output, vector), 0)
+        assert model.decoder.copy_gate is not None
+        gate = model.decoder.copy_gate.gate
+        if design.released:
+            weights, features = torch.softmax(copy_memory @ vector, 0), vector
+        else:
+            features = torch.cat([context, h, embedding[token]])
+        generates = torch.sigmoid(affine(gate, features))[0]
+        copied = torch.zeros_like(generated).index_add(0, torch.tensor(tokens), weights)
+        found.append((vector, torch.log(generates * generated + (1 - generates) * copied)))
+    hidden, log_probs = zip(*found, strict=True)
+    return torch.stack(hidden), torch.stack(log_probs)
+
+
+def affine(layer: torch.nn.Linear, values: Tensor) -> Tensor:
+    return layer.weight @ values + layer.bias
+
+
+def scaled(values: Tensor, norm: float | None) -> Tensor:
+    return values if norm is None else values / values.norm() * norm
+
+
+def encode(stack: BiLSTMStack, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Top states [T, 2W], last state and cell [2W], from embeddings [T, I]."""
+    ahead = back = values
+    for number, (there, behind) in enumerate(zip(stack.ahead, stack.back, strict=True)):
+        first, first_cell = read(there, ahead)
+        second, second_cell = read(behind, back.flip(0))
+        last = torch.cat([first[-1], second[-1]]), torch.cat([first_cell, second_cell])
+        second = second.flip(0)
+        if stack.apart:
+            deep = len(stack.ahead) > 1
+            ahead, back = (first + ahead, second + back) if deep else (first, second)
+        else:
+            both = torch.cat([first, second], 1)
+            ahead = back = both + ahead if number else both
+    return (torch.cat([ahead, back], 1) if stack.apart else ahead), *last
+
+
+def read(layer: LSTM, values: Tensor) -> Pair:
+    """States [T, W] and the last cell [W]; gates i, f, g, o."""
+    h = c = torch.zeros_like(layer.weight_hidden[0])
+    states = []
+    for value in values:
+        h, c = gated(layer.weight_input @ value + layer.weight_hidden @ h + layer.bias, c, "ifgo")
+        states.append(h)
+    return torch.stack(states), c
+
+
+def step(model: BiLSTMModel, value: Tensor, h: Tensor, c: Tensor, lam: Tensor | None) -> Pair:
+    """State and cell of the decoder after one more input."""
+    cell = model.decoder.cell
+    if isinstance(cell, LSTM):
+        return gated(cell.weight_input @ value + cell.weight_hidden @ h + cell.bias, c, "ifgo")
+    assert isinstance(cell, AdaptiveLSTM)
+    assert lam is not None
+    by_input, by_state = (
+        [u @ torch.diag(lam) @ v for u, v in zip(us.chunk(4, 1), vs, strict=True)]
+        for us, vs in ((cell.u_input, cell.v_input), (cell.u_hidden, cell.v_hidden))
+    )
+    gates = [value @ x + h @ y for x, y in zip(by_input, by_state, strict=True)]
+    gates[2] = gates[2] + 1
+    return gated(torch.cat(gates) + lam @ cell.bias, c, "igfo")
+
+
+def gated(values: Tensor, c: Tensor, order: str) -> Pair:
+    parts = dict(zip(order, values.chunk(4), strict=True))
+    c = torch.sigmoid(parts["f"]) * c + torch.sigmoid(parts["i"]) * torch.tanh(parts["g"])
+    return torch.sigmoid(parts["o"]) * torch.tanh(c), c
+
 
 DESIGNS = [
     {"exemplar": exemplar, "input_feeding": feeding, "released": released}
@@ -133,3 +242,132 @@ class TestPrecision:
         assert states.copying.dtype == torch.float32
         assert (found.exp() - expected.exp()).abs().max() < 0.05
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+TEXT = ["Oslo is the capital of Norway .", "The capital of Peru is Lima .", "Oslo has a port ."]
+
+
+def make(seed: int = 0, **options: Any) -> Any:
+    return bilstm("bilstm", Texts(lines=TEXT), seed, **{"vocabulary": 300, "width": 8, "exemplar_width": 3, **options})
+
+
+def equal(first: Backbone, second: Backbone) -> bool:
+    pairs = zip(first.state_dict().items(), second.state_dict().items(), strict=True)
+    return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)
+
+
+class TestOptions:
+    def test_weights_are_a_function_of_the_seed(self) -> None:
+        assert equal(make(3, exemplar="both"), make(3, exemplar="both"))
+        assert not equal(make(3), make(4))
+
+    @pytest.mark.parametrize(("typed", "norm"), [("0", 8**0.5), ("2.5", 2.5), ("none", None)])
+    def test_norm(self, typed: str, norm: float | None) -> None:
+        assert make(norm=typed).model.design.norm == norm
+
+    def test_released(self) -> None:
+        model = make(exemplar="both", variant="released", layers=2).model
+        assert model.decoder.feeding
+        assert model.encoder.stack.apart
+        assert model.exemplar_encoder.tanh.out_features == 8
+        assert model.decoder.copy_gate.gate.in_features == 8
+        assert model.encoder.project_copies is not None
+        paper = make(exemplar="both", layers=2).model
+        assert not paper.decoder.feeding
+        assert paper.exemplar_encoder.tanh is None
+        assert paper.encoder.project_copies is None
+
+    def test_words(self) -> None:
+        model = make(tokens="words", vocabulary=12)
+        assert model.vocabulary_size == 12
+        ids = model.tokenizer("The capital of Lima", add_special_tokens=False)["input_ids"]
+        assert model.tokenizer.unk_token_id in ids
+        assert model.tokenizer.convert_tokens_to_ids("capital") in ids
+
+
+def vectors(folder: Path, text: str) -> str:
+    path = folder / "vectors.txt"
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+WORDS = {"tokens": "words", "tied": False, "width": 8, "embedding_width": 3}
+
+
+class TestGlove:
+    def test_embeddings(self, tmp_path: Path) -> None:
+        """Known words have their vector, others are drawn; none is trained, and a token with a space is passed over."""
+        lines = "Oslo 1 2 3\nof . 9 9 9\nthe\u0085 7 7 7\nof -1 0 0.5\nabsent 5 5 5\nof 4 4 4\n"
+        model = make(glove=vectors(tmp_path, lines), **WORDS)
+        weight, ids = model.embedding(), model.tokenizer.convert_tokens_to_ids(["Oslo", "of", "Peru"])
+        assert weight[ids[0]].tolist() == [1, 2, 3]
+        assert weight[ids[1]].tolist() == [-1, 0, 0.5]
+        assert weight[ids[2]].abs().max() > 0
+        assert not weight.requires_grad
+        assert model.model.get_output_embeddings().weight.requires_grad
+        assert equal(model, make(glove=vectors(tmp_path, lines), **WORDS))
+
+    @pytest.mark.parametrize(
+        ("lines", "kind", "message"),
+        [
+            ("Oslo 1 2\n", UsageError, "vectors of 2 numbers and backbone.embedding_width is 3"),
+            ("absent 1 2 3\n", UsageError, "none of the"),
+            ("absent 1 2 3\nOslo 1 2\n", DataError, "line 2: expected a word and 3 numbers"),
+            ("Oslo 1 2 x\n", DataError, "line 1: expected a word and 3 numbers"),
+            ("", UsageError, "none of the"),
+        ],
+    )
+    def test_refused(self, tmp_path: Path, lines: str, kind: type[Exception], message: str) -> None:
+        with pytest.raises(kind, match=message) as caught:
+            make(glove=vectors(tmp_path, lines), **WORDS)
+        assert "\n" not in str(caught.value)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"embedding_width": 6}, "tied embeddings need"),
+            ({"embedding_width": 6, "tied": False, "layers": 2, "variant": "released"}, "residual around the first"),
+            ({"glove": "x", "tied": False}, "tokens=words"),
+            ({"glove": "x", "tokens": "words"}, "tied=false"),
+            ({"layers": 0}, "'layers' is at least 1, not 0"),
+            ({"norm": -1.0}, "'norm' is at least 0, not -1"),
+            ({"dropout": 1.0}, "'dropout' is at least 0 and below 1, not 1"),
+            ({"exemplar": "atend"}, "did you mean 'attend'"),
+        ],
+    )
+    def test_contradictions(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(UsageError, match=message) as caught:
+            make(**options)
+        assert "\n" not in str(caught.value)
+
+
+MARK, FIRST_UNSEEN = 3, 200
+
+
+def marked(count: int, low: int, high: int, seed: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Sources with a mark somewhere, and the token behind it as the target."""
+    generator = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(low, high, (count,), generator=generator).tolist()
+    sources = texts(count, seed)
+    for source, token in zip(sources, tokens, strict=True):
+        at = int(torch.randint(0, len(source), (), generator=generator))
+        source[at:at] = [MARK, token]
+    return sources, [[token, 2] for token in tokens]
+
+
+def test_copies_tokens_it_never_saw() -> None:
+    """A token that is in no training row is copied from the source: only copying can do that."""
+    model = make(width=24)
+    objective = MLE(model)
+    optimizer = torch.optim.Adam(objective.parameters(), 0.01)
+    for step in range(120):
+        sources, targets = marked(32, 30, FIRST_UNSEEN, step)
+        loss = objective.training_step({**collate(sources, None, targets), "step_tokens": 64}, step)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    sources, targets = marked(40, FIRST_UNSEEN, 260, 10**6)
+    found = generate(objective, collate(sources, None), parse("greedy")[0], 4)
+    assert sum(row == target[:-1] for row, target in zip(found, targets, strict=True)) >= 38

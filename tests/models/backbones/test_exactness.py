@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -235,3 +237,42 @@ def test_texts_are_those_of_the_library(changed: Backbone, decoding: str) -> Non
     theirs = changed.model.generate(input_ids=ids, attention_mask=mask, generation_config=settings)
     start = 1 if config.is_encoder_decoder else ids.shape[1]
     assert ours == [row[: row.index(2)] if 2 in row else row for row in theirs[:, start:].tolist()]
+
+
+FOLDER = Path(__file__).parents[3] / "models" / "backbones"
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
+FILES: dict[str, str] = dict(re.findall(r"```python\n# (\w+)\.py\n(.*?)```", README, re.DOTALL))
+
+
+def module(name: str) -> ModuleType:
+    """Run a file of the page."""
+    made = ModuleType(name)
+    exec(compile(FILES[name], name, "exec"), vars(made))
+    return made
+
+
+def made(name: str, tmp_path: Path) -> Backbone:
+    """Make the backbone of a file."""
+    options: dict[str, Any] = {"vocabulary": 300, "width": 16}
+    if name == "modern_bert":
+        refused = tiny("modernbert-decoder", "decoder-only")
+        assert why_inexact(refused, new_cache) is not None
+        refused.model.save_pretrained(tmp_path)
+        Texts().tokenizer(90).save_pretrained(tmp_path)
+        options = {"path": str(tmp_path)}
+    backbone: Backbone = getattr(module(name), name)(name, Texts(), 0, **options)
+    return backbone
+
+
+@pytest.mark.parametrize("name", ["tiny_llama", "modern_bert"])
+def test_its_backbones_are_exact_train_and_generate(name: str, tmp_path: Path) -> None:
+    backbone = made(name, tmp_path)
+    why, forward, cached = module("exact").report(backbone)
+    assert why is None
+    assert max(*forward.values(), cached) < 1e-5
+    ids = torch.tensor([[4, 5, 6, 7], [4, 8, 9, 10]])
+    loss = MLE(backbone).step_loss({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).total
+    loss.backward()
+    assert all(weight.grad is not None for weight in backbone.head_parameters())
+    prompts: Any = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    assert all(len(text) <= 3 for text in generate(MLE(backbone), prompts, parse("greedy")[0], 3))
