@@ -1,7 +1,7 @@
 """`python -m tools.figure1 RESULTS`: the next word of HistAlign's Figure 1, before and after fine-tuning, as a picture.
 
-RESULTS is the store of the board `mid`, which has the checkpoints of the picked rates on the first seed. A method
-predicts with all that it has, head and cache. Needs the extra `pictures`.
+RESULTS is a store with checkpoints of the first seed, such as `make real` makes. Where a search has picked a learning
+rate, its run is taken. A method predicts with all that it has, head and cache. Needs the extra `pictures`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def stored_cell(store: Store, method: str) -> Cell:
     Raises:
         MissingError: the store has none, or its checkpoint was not kept.
     """
-    for folder in store.cells():
+    for folder in sorted(store.cells(), key=lambda folder: not folder.grids()):  # those that a search picked first
         record = folder.trained()
         if folder.path.parent.name != method or record is None or record["config"]["seed"] != SEED:
             continue
-        if method == UNTOUCHED or (folder.grids() and folder.has_checkpoint(record["model"]["checkpoint_sha256"])):
+        if method == UNTOUCHED or folder.has_checkpoint(record["model"]["checkpoint_sha256"]):
             return planned_again(folder, None)
-    raise MissingError(f"expected a checkpoint of {method} in '{store.root}', found none; python -m tools.kept_grid")
+    raise MissingError(f"expected a checkpoint of {method} in '{store.root}', found none; run: make real")
 
 
 def next_words(cell: Cell) -> dict[str, float]:
@@ -74,9 +74,9 @@ def picture(probabilities: Mapping[str, Mapping[str, float]]) -> Picture:
         return Picture(figure)
 
 
-def main() -> int:
+def main(results: str) -> int:
     """Print the probabilities as a table in Markdown, and draw them."""
-    store = Store(Path(sys.argv[1]))
+    store = Store(Path(results))
     found = {method: next_words(stored_cell(store, method)) for method in METHODS}
     print(f"| after fine-tuning by | {' | '.join(WORDS)} |\n|---|{'---:|' * len(WORDS)}")
     for method, words in found.items():
@@ -86,4 +86,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -18,8 +18,8 @@ import io
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,6 @@ from bench.store.store import Store
 from tools.paper_rows import TRY_AGAIN, slice_of
 from tools.regenerate import RUNS
 
-FAMILIES = {"mle": "mle", "trime": "trime.released", "histalign": "histalign.released"}
-"""Methods of the board `mid` by the first word of their names, and the variant that picks the rate of all."""
 RATES = ("--trials", "lr=1e-5,2e-5,5e-5", "rows=1000")
 """Whole trainings of each rate, judged on 1,000 of the 87,712 validation rows."""
 MEMORIES = ("mle.cache:trainer.validate_rows=1000", "mle.knn:trainer.validate_rows=1000", "mle.knn:method.keys=10000")
@@ -55,12 +53,15 @@ class Part:
         more: options of its own, such as the one decoding.
         sets: settings of methods that only the whole grid has.
         variants: further methods, such as those as the authors' code has them.
+        rates: of the board `mid`: methods whose rate is picked, by the first word of their names, and the variant that
+            picks it for all others.
     """
 
     task: str
     more: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
     variants: str = ""
+    rates: Mapping[str, str] = field(default_factory=dict)
 
 
 TOP_3 = ("--decode", "topk=3+max_new_tokens=64")
@@ -88,11 +89,20 @@ PARTS = (  # the cheapest first
     Part("wikitext103", TOP_3, UNDER_TOP_3),
     Part("gigaword", sets=as_claims_of_adadec(), variants="adadec.swapped"),
 )
+CACHES = {"mle": "mle", "trime": "trime.released", "histalign": "histalign.released"}
 MID = (
     Part(
         "ambiguous_template",
+        sets=MEMORIES,
         variants="mle.untrained,mle,mle.cache,mle.knn,trime,trime.released,histalign,histalign.mean,histalign.released",
+        rates=CACHES,
     ),
+    Part(
+        "gigaword",
+        variants="lead,mle.untrained,mle,ul_token,scalegrad,simctg,tailr.dft",
+        rates={name: name for name in ("mle", "ul_token", "scalegrad", "simctg")} | {"tailr": "tailr.dft"},
+    ),
+    Part("logicnlg", variants="lead,mle.untrained,mle,trime.released,histalign.released", rates=CACHES),
 )
 BOARDS = {"grid": PARTS, "mid": MID}
 
@@ -137,10 +147,10 @@ def trials(part: Part, results: str, method: str, jobs: int) -> list[str]:
     return command(part, results, "mid", *methods, *RATES, "--jobs", str(jobs), *HOW)
 
 
-def rates(part: Part, results: str) -> dict[str, float]:
+def picked_rates(part: Part, results: str) -> dict[str, float]:
     """Return the picked learning rate of every family whose trials are whole."""
     found = {}
-    for family, method in FAMILIES.items():
+    for family, method in part.rates.items():
         for cell in Store(Path(results)).cells():
             record = cell.trained()
             if cell.grids() and record is not None and cell.path.parts[-3:-1] == (part.task, method):
@@ -150,9 +160,9 @@ def rates(part: Part, results: str) -> dict[str, float]:
 
 def whole_mid(part: Part, results: str, seed: str, jobs: int) -> list[str]:
     """Return what trains all methods of the board `mid` at the picked rates on one seed."""
-    sets = [f"{family}:optim.lr={rate}" for family, rate in rates(part, results).items()]
+    sets = [f"{family}:optim.lr={rate}" for family, rate in picked_rates(part, results).items()]
     methods = ("--method", part.variants, "--no-controls", "--seeds", seed, "--keep-checkpoints", "none")
-    return command(part, results, "mid", *methods, "--jobs", str(jobs), *HOW, *sets, *MEMORIES)
+    return command(part, results, "mid", *methods, "--jobs", str(jobs), *HOW, *sets, *part.sets)
 
 
 def commands(board: str, part: Part, given: argparse.Namespace) -> Iterator[list[str]]:
@@ -160,7 +170,7 @@ def commands(board: str, part: Part, given: argparse.Namespace) -> Iterator[list
     if board == "grid":
         yield whole(part, given.results, given.jobs)
         return
-    for method in FAMILIES.values():
+    for method in part.rates.values():
         yield trials(part, given.results, method, given.jobs)
     for seed in SEEDS[1].split(","):
         yield whole_mid(part, given.results, seed, given.jobs)

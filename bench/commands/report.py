@@ -31,6 +31,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--method", action="append", metavar="NAMES", help="show rows of these alone: names with commas, or globs"
     )
     parser.add_argument(
+        "--metric", action="append", metavar="NAMES", help="show columns of these alone: names with commas, or globs"
+    )
+    parser.add_argument(
         "--format",
         default="terminal",
         metavar="NAME",
@@ -52,8 +55,8 @@ def run(given: argparse.Namespace) -> int:
     try:
         with uncollected():
             found = leaderboards_of(store, tasks, given.columns)
-            if given.method:
-                found = found.filtered(methods=split_names(given.method))
+            methods, metrics = (split_names(names) if names else None for names in (given.method, given.metric))
+            found = found.filtered(None, methods, metrics)
             write(found, given.format, path, store)
     finally:
         code = say_damaged(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,22 @@ def test_slices_go_on_and_are_kept(
 
 def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
     """One rate for all variants of a method; each seed is a command of its own, so that few checkpoints lie there."""
-    monkeypatch.setattr(kept_grid, "rates", lambda part, results: {"mle": 1e-5, "histalign": 5e-5})
-    (part,) = kept_grid.BOARDS["mid"]
+    monkeypatch.setattr(kept_grid, "picked_rates", lambda part, results: {"mle": 1e-5, "histalign": 5e-5})
+    part, *_ = kept_grid.BOARDS["mid"]
     *trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
-    assert [words[words.index("--method") + 1] for words in trials] == list(kept_grid.FAMILIES.values())
+    assert [words[words.index("--method") + 1] for words in trials] == list(part.rates.values())
     assert all("lr=1e-5,2e-5,5e-5" in words and "rows=1000" in words for words in trials)
     for words, seed in zip((first, second, third), "012", strict=True):
         assert words[words.index("--seeds") + 1] == seed
         assert words[-5:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05", *kept_grid.MEMORIES]
         assert words[words.index("--keep-checkpoints") + 1] == "none"
+
+
+def test_picked_rates_are_read_from_the_store(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = str(tiny / "store")
+    grid = ["--method", "mle", "--seeds", "0", "--no-controls", "--quiet", "--grid", "optim.lr=0.001,0.01"]
+    assert kept_grid.bench(kept_grid.command(TINY, results, "small", *grid)) == 0
+    part = replace(TINY, rates={"mle": "mle", "trime": "trime.released"})
+    found = kept_grid.picked_rates(part, results)
+    assert list(found) == ["mle"]
+    assert found["mle"] in (0.001, 0.01)
