@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -75,21 +75,6 @@ def check_can_write(folder: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def scratch_folder(results: Path, name: str) -> Iterator[Path]:
-    """Make a folder in a results folder for a while, which the processes of a run share.
-
-    Raises:
-        StoreError: the disk refuses.
-    """
-    folder = scratch_path(results, name)
-    make_scratch(folder)
-    try:
-        yield folder
-    finally:
-        remove_scratch(folder)
 
 
 def scratch_path(results: Path, name: str) -> Path:

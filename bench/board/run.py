@@ -20,7 +20,7 @@ from bench.store.store import Store
 if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.run import Outcome
-    from bench.cells.search.search import Search
+    from bench.cells.search import Search
     from bench.launch.jobs import Submits
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
@@ -102,7 +102,7 @@ def run(
         _refuse_script((*arguments.tasks, *arguments.methods))
     search = None
     if trials is not None:
-        from bench.cells.search.search import read_trials
+        from bench.cells.search import read_trials
 
         search = read_trials(re.sub(r"\s*,\s*", ",", str(trials)).split())
     if quiet is None:
@@ -141,7 +141,7 @@ def planned_and_executed(
     try:
         with Progress(quiet) as progress:
             if search is not None:
-                from bench.cells.search.run import run_search
+                from bench.cells.search import run_search
 
                 return run_search(search, arguments, progress, partial(launch, executor=executor))
             plan = make_plan(arguments, progress.say, progress.rows)

@@ -1,102 +1,55 @@
-"""Job: a resolved run as plain content, from which a worker makes the very same run without planning."""
+"""Job: a run as another process plans it again: the arguments of a command for this run alone, and its keys."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from bench.cells.cell import Cell, key_or_none, trained_key_of, with_revisions
-from bench.cells.required import required_evaluations, rows_key_of
-from bench.config.config import CellConfig, EvaluationConfig, PlugIn, TrainerConfig
-from bench.config.decoding import parse
-from bench.config.resolve import find_method
+from bench.cells.cell import Cell
+from bench.cells.plan import make_plan
+from bench.cells.record import as_sets
+from bench.config.arguments import RunArguments, set_texts_of
 from bench.errors import BenchError
-from bench.models.backbones import find_backbone
-from bench.store.store import CellFolder
-from bench.tasks import find_task
 from bench.tasks.core.progress import OnRows, no_progress
-from bench.tasks.core.task import Task
-from bench.tasks.fetch.sources import Source
-
-FIND = {"task": find_task, "backbone": find_backbone}
-"""How a part of the user's own is found again."""
 
 
-def content_of(cell: Cell) -> dict[str, Any]:
-    """Return a run as content for JSON; `cell_of` undoes it."""
-    source = cell.task.source
-    return {
-        **ancestry_of(cell),
-        "evaluations": list(cell.evaluations),
-        "data": {"folder": source.folder and str(source.folder), "why": source.why, "on_bad_row": cell.task.on_bad_row},
-    }
+def job_of(cell: Cell, arguments: RunArguments) -> dict[str, Any]:
+    """Return a run as content for JSON; `cell_of` undoes it.
+
+    Args:
+        cell: the run.
+        arguments: of the command; those that decide what is run are replaced by the configuration of this run.
+    """
+    config, sets = cell.config, zip(arguments.sets, arguments.overrides, strict=True)
+    alone = replace(
+        arguments,
+        tasks=(config.asked("task"),),
+        methods=(cell.method.asked,),
+        seeds=(config.seed,),
+        backbone=config.asked("backbone"),
+        preset=config.preset,
+        sets=(*set_texts_of(as_sets(cell)), *(text for text, given in sets if given.section == "execution")),
+        decode=",".join(decoding.asked for decoding in config.decodings) or None,
+        limit=None,  # a setting of the trainer
+        kinds=(),
+    )
+    return {"arguments": alone.as_dict(), "key": cell.key, "evaluations": list(cell.evaluations)}
 
 
-def ancestry_of(cell: Cell) -> dict[str, Any]:
-    """Return what a run is, and the runs it needs, without evaluations and data."""
-    return {
-        "key": cell.key,
-        "method": cell.method.asked,
-        "config": {**asdict(cell.config), "decodings": [decoding.asked for decoding in cell.config.decodings]},
-        "folder": str(cell.folder.path),
-        "parent": cell.parent and ancestry_of(cell.parent),
-        "reference": cell.reference and ancestry_of(cell.reference),
-        "donor": cell.donor and str(cell.donor.path),
-    }
-
-
-def cell_of(content: dict[str, Any], on_rows: OnRows = no_progress) -> Cell:
-    """Make the run that `content_of` described; its data is read from the same place.
+def cell_of(job: Mapping[str, Any], on_rows: OnRows = no_progress) -> Cell:
+    """Plan the run of a job.
 
     Raises:
-        BenchError: when a key that is computed here is not the one that was given: code or data have changed since.
+        BenchError: the plan here has not the keys that the job names: code or data have changed since.
     """
-    config, data = config_of(content["config"]), content["data"]
-    kind: type[Task] = find_task(config.asked("task")).value
-    task = kind(**config.task_options)
-    source = Source(data["folder"] and Path(data["folder"]), data["why"])
-    task.load(source, config.trainer.limit, on_bad_row=data["on_bad_row"], on_rows=on_rows)
-    cell = related_cell(content, task)
-    keys = key_or_none(cell.parent), key_or_none(cell.reference)
-    expect(cell, "the trained run", cell.key, trained_key_of(config, cell.method, task, cell.donor, *keys))
-    required = {rows_key_of(cell.key, task, what): what for what in required_evaluations(config, cell.method, task)}
-    for key in content["evaluations"]:
-        expect(cell, "an evaluation", key, key if key in required else f"one of {', '.join(required)}")
-    return replace(cell, evaluations={key: required[key] for key in content["evaluations"]})
-
-
-def related_cell(content: dict[str, Any], task: Task) -> Cell:
-    """Make a run and those it needs, without evaluations."""
-    config = config_of(content["config"])
-    return Cell(
-        config=config,
-        method=with_revisions(find_method(content["method"]), config, task),
-        task=task,
-        key=content["key"],
-        folder=CellFolder(Path(content["folder"])),
-        evaluations={},
-        parent=content["parent"] and related_cell(content["parent"], task),
-        reference=content["reference"] and related_cell(content["reference"], task),
-        donor=content["donor"] and CellFolder(Path(content["donor"])),
+    plan = make_plan(RunArguments(**job["arguments"]), on_rows=on_rows)
+    (method,) = job["arguments"]["methods"]
+    for cell in plan.cells:
+        if (cell.key, cell.method.asked) == (job["key"], method) and set(job["evaluations"]) <= set(cell.evaluations):
+            return replace(cell, evaluations={key: cell.evaluations[key] for key in job["evaluations"]})
+    found = [f"{cell.label}: {cell.key}" for cell in plan.cells] + [skip.reason for skip in plan.skips]
+    raise BenchError(
+        f"the run {job['key']} of {method} is not what is planned here ({'; '.join(found)}): code or data have changed "
+        f"since it was planned, so start it again"
     )
-
-
-def config_of(content: dict[str, Any]) -> CellConfig:
-    """Return a configuration from its content; code of the user is what it is in this process."""
-    sections: dict[str, Any] = {
-        "trainer": TrainerConfig(**content["trainer"]),
-        "evaluation": EvaluationConfig(**content["evaluation"]),
-        "own": {part: PlugIn.of(FIND[part](own["asked"])) for part, own in content.get("own", {}).items()},
-        "decodings": tuple(decoding for text in content["decodings"] for decoding in parse(text)),
-    }
-    return CellConfig(**{**content, **sections})
-
-
-def expect(cell: Cell, what: str, given: str, computed: str) -> None:
-    """Refuse a key that is not the one a worker computes."""
-    if given != computed:
-        raise BenchError(
-            f"{cell.label}: the key of {what} is {given} in the job and {computed} in the worker; code or data have "
-            f"changed since the run was planned, so start it again"
-        )

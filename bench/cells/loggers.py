@@ -7,14 +7,13 @@ an error is named in one warning and then left out. Only the process that leads 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.files import write_atomic
 from bench.base.redaction import redacted
 from bench.base.registry import Entry, installed, load, unknown
 from bench.cells.cell import Cell, described
@@ -116,7 +115,7 @@ class OpenRun(Events):
         self.logs, self.events = logs, events
         self.warn, self.stage, self.beat = events.warn, events.stage, events.beat  # type: ignore[method-assign]
         self.loggers: dict[str, Logger] = {}
-        self.trained = self.validated = 0  # the last steps that were logged
+        self.trained = self.validated = 0  # the last steps that were logged: too little memory begins a training again
 
     def begin(self, name: str, cell: Cell) -> None:
         """Make one logger and give it the configuration of the run.
@@ -139,12 +138,8 @@ class OpenRun(Events):
         logger.log_hyperparams(dict(redacted(described(cell))))
 
     def step(self, step: int, steps: int, values: dict[str, float]) -> None:
-        """Show and log a training step."""
+        """Show and log a training step, unless it was logged before a training began again."""
         self.events.step(step, steps, values)
-        self.train(step, values)
-
-    def train(self, step: int, values: Mapping[str, float]) -> None:
-        """Log a training step, unless it was logged before a training began again."""
         if step > self.trained:
             self.trained = step
             self.metrics({f"train/{name}": value for name, value in values.items()}, step)
@@ -155,13 +150,6 @@ class OpenRun(Events):
         if step > self.validated:
             self.validated = step
             self.metrics({f"validation/{name}": value for name, value in columns.items()}, step)
-
-    def curves(self, trained: Mapping[str, Any]) -> None:
-        """Log the points of stored curves that are not logged yet, for example because other processes have trained."""
-        for step, loss in trained.get("curve", ()):
-            self.train(int(step), {"loss": loss})
-        for step, columns in trained.get("validation", ()):
-            self.validation(int(step), columns)
 
     def scores(self, files: Sequence[Mapping[str, Any]], step: int) -> None:
         """Log every score that has a value."""
@@ -177,31 +165,25 @@ class OpenRun(Events):
             self.metrics(named, step)
 
     def samples(self, cell: Cell) -> None:
-        """Log the first generated texts of each decoding with their sources and references."""
+        """Log the first generated texts of each decoding with their sources and references.
+
+        They go to loggers with the method `log_table`, as Lightning's W&B logger has it.
+        """
+        loggers = {name: logger for name, logger in self.loggers.items() if hasattr(logger, "log_table")}
         try:
-            tables = sample_tables(cell)
+            tables = redacted(sample_tables(cell)) if loggers else {}
         except Exception as error:
             self.logs.warn(f"samples of {cell.label} are not logged ({type(error).__name__}: {first_line(error)})")
             return
         for decoding, rows in tables.items():
-            self.table(f"samples/{decoding}", ("id", "source", "reference", "text"), rows)
-
-    def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Log a table by `log_table`, as Lightning's W&B logger has it; else as a CSV file in its `log_dir`."""
-        key, names, lines = redacted(name), redacted(list(columns)), redacted([list(row) for row in rows])
-
-        def log(logger: Any) -> None:
-            if hasattr(logger, "log_table"):
-                logger.log_table(key, columns=list(names), data=[list(line) for line in lines])
-            elif folder := getattr(logger, "log_dir", None):
-                write_table(Path(folder) / f"{file_name(key)}.csv", names, lines)
-
-        self._each(log)
+            for name, logger in loggers.items():
+                table = {"columns": ["id", "source", "reference", "text"], "data": deepcopy(rows)}
+                self.logs.attempt(name, partial(logger.log_table, f"samples/{decoding}", **table))
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         """Log values of one step; each logger has its own copy."""
-        clean = redacted(values)
-        self._each(lambda logger: logger.log_metrics(dict(clean), step=step))
+        for name, logger in self.loggers.items():
+            self.logs.attempt(name, partial(logger.log_metrics, dict(redacted(values)), step=step))
 
     def close(self, status: str) -> None:
         """End the run as a `success` or as `failed`; also on a logger that has failed, which may hold a connection."""
@@ -211,10 +193,6 @@ class OpenRun(Events):
                     logger.finalize("failed")
             else:
                 self.logs.attempt(name, partial(logger.finalize, status))
-
-    def _each(self, act: Callable[[Any], object]) -> None:
-        for name, logger in self.loggers.items():
-            self.logs.attempt(name, partial(act, logger))
 
 
 def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
@@ -234,23 +212,6 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
             lines.append([row["id"], *source, row["text"]])
         tables[stored.content["decoding"]["name"]] = lines
     return tables
-
-
-def write_table(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Write a table to a CSV file."""
-    import pandas as pd
-
-    text = pd.DataFrame(list(rows), columns=list(columns), dtype=object).to_csv(index=False)
-    write_atomic(path, text.encode("utf-8", "replace"), replace=True)
-
-
-def file_name(key: str) -> str:
-    """Return the name of a table as a path that every file system takes.
-
-    >>> file_name("samples/decoupled:topk=3")
-    'samples/decoupled_topk=3'
-    """
-    return re.sub(r"[^\w.+=/-]", "_", key).replace("..", "_")
 
 
 def logs_of(arguments: RunArguments, warn: Callable[[str], None]) -> Logs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,39 +80,27 @@ def make(
 def cell_of(arguments: RunArguments) -> Cell:
     """Plan the only run of some arguments."""
     (task,), (name,) = arguments.tasks, arguments.methods
-    refuse_several(task, expand([task], TASKS, "task", own=True))
-    refuse_several(name, method_names([name]))
+    for typed, names in ((task, expand([task], TASKS, "task", own=True)), (name, method_names([name]))):
+        if len(names) > 1:
+            raise UsageError(
+                f"bench.make makes one objective, and '{typed}' stands for {len(names)} names, such as {names[0]}; "
+                f"name one"
+            )
     plan = make_plan(arguments)
     if not plan.cells:
         raise UsageError(f"{task} · {name}: {plan.skips[0].reason}")
     cell = plan.cells[-1]
-    if cell.method.is_baseline:
-        raise UsageError(f"'{name}' writes texts without a model: there is nothing to train; use bench run")
-    if cell.method.untrained:
-        whose = f"the weights of '{cell.method.parent}'" if cell.method.parent else "its first weights"
-        raise UsageError(f"'{name}' takes {whose} as they are and trains nothing; use bench run")
-    if cell.method.only_reads:
-        raise UsageError(f"'{name}' reads the run of '{cell.method.base}' otherwise and trains nothing; use bench run")
-    for needed in plan.cells[:-1]:
+    if cell.method.is_baseline or cell.method.untrained or cell.method.only_reads:
+        raise UsageError(f"'{name}' trains nothing, so there is no objective to make; use bench run")
+    for needed in cell.needed:
         trained = needed.folder.trained()
         if trained is None or trained["status"] != "ok":
-            why, method_to_run = "is fine-tuned from", needed.method.asked
-            if cell.reference is not None and needed.key == cell.reference.key:
-                why, method_to_run = "has for its reference model", name
             given = f"--seeds {arguments.seeds[0]} --preset {arguments.preset} --results {arguments.results}"
             raise BlockedError(
-                f"'{name}' {why} '{needed.label}', which is not trained in '{arguments.results}'; run: bench run "
-                f"--task {task} --method {method_to_run} {given}, with the same options"
+                f"'{name}' needs the trained run of '{needed.label}', which is not in '{arguments.results}'; run: "
+                f"bench run --task {task} --method {name} {given}, with the same options"
             )
     return cell
-
-
-def refuse_several(typed: str, names: Sequence[str]) -> None:
-    """Refuse what stands for several tasks or methods."""
-    if len(names) > 1:
-        raise UsageError(
-            f"bench.make makes one objective, and '{typed}' stands for {len(names)} names, such as {names[0]}; name one"
-        )
 
 
 def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:

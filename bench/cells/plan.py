@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -100,8 +101,7 @@ def make_plan(
         UsageError: a name or option is unknown, or nothing is left to run.
         MissingError: data that was asked for is not there.
     """
-    builder = builder_of(arguments, say, on_rows)
-    builder.costs_only = costs_only
+    builder = PlanBuilder(arguments, say, on_rows, costs_only=costs_only)
     kinds = [kind for kind in builder.kinds if only_task in (None, kind.name)]
     for kind, method in itertools.product(kinds, builder.methods):
         builder.add_seeds(kind, method)
@@ -114,72 +114,55 @@ def make_plan(
     return builder.plan
 
 
-def builder_of(arguments: RunArguments, say: Callable[[str], None], on_rows: OnRows) -> PlanBuilder:
-    """Look up the tasks and methods of a run, refuse what they do not take, and return what makes plans of them."""
-    preset = arguments.preset
-    check_loggers(arguments.loggers)
-    tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
-    with_recipe = [task for task in tasks if preset in task.value.recipes]
-    if with_recipe:  # a task that is the only one is refused with the presets that it has
-        for task in tasks:
-            if task not in with_recipe:
-                say(f"{task.name} is left out: it has no recipe for the preset {preset}")
-        tasks = with_recipe
-    kinds: list[type[Task]] = [task.value for task in tasks]
-    check_metrics(arguments, kinds)
-    methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
-    concerned = [relative for method in methods for relative in (method, *ancestors(method))]
-    backbones = dict.fromkeys(
-        backbone_of(kind, method, arguments.backbone, preset) for kind in kinds for method in concerned
-    )
-    for method in tuple(concerned):
-        if reference := reference_of(method):
-            asked = reference_backbone(method) or arguments.backbone
-            backbones |= dict.fromkeys(backbone_of(kind, reference, asked, preset) for kind in kinds)
-            concerned.append(reference)
-    check_overrides(arguments.overrides, kinds, concerned, list(backbones))
-    return PlanBuilder(arguments, tasks, methods, say, on_rows)
-
-
 class PlanBuilder:
     """Adds runs to a plan one by one, each behind the run it is fine-tuned from; tasks are read once.
 
     Args:
         arguments: of the run.
-        found: the tasks of the run, as they were looked up.
-        methods: of the run.
         say: prints where data comes from.
         on_rows: shows how far work on rows is.
+        costs_only: as `make_plan` takes it.
+
+    Raises:
+        UsageError: a name is unknown, or an option that no task, method or backbone of the run takes.
     """
 
     def __init__(
-        self,
-        arguments: RunArguments,
-        found: Sequence[Resolved],
-        methods: Sequence[Method],
-        say: Callable[[str], None],
-        on_rows: OnRows,
+        self, arguments: RunArguments, say: Callable[[str], None], on_rows: OnRows, *, costs_only: bool = False
     ) -> None:
         self.arguments, self.preset = arguments, arguments.preset
-        self.given = arguments.overrides
-        self.found = {task.name: task for task in found}
-        self.methods = methods
-        self.say, self.on_rows = say, on_rows
-        self.plan = Plan(self.preset)
-        self.store = Store(arguments.results_folder)
+        self.say, self.on_rows, self.costs_only = say, on_rows, costs_only
+        self.plan, self.store = Plan(self.preset), Store(arguments.results_folder)
         self.tasks: dict[str, Task] = {}
-        self.costs_only = False
         self.without_data: dict[str, str] = {}
+        check_loggers(arguments.loggers)
+        tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
+        with_recipe = [task for task in tasks if self.preset in task.value.recipes]
+        for task in tasks:
+            if with_recipe and task not in with_recipe:
+                say(f"{task.name} is left out: it has no recipe for the preset {self.preset}")
+        # A task that is the only one is refused with the presets that it has.
+        self.found: dict[str, Resolved] = {task.name: task for task in with_recipe or tasks}
+        self.kinds: list[type[Task]] = [task.value for task in self.found.values()]
+        self.methods = [find_method(name) for name in method_names(arguments.methods, arguments.controls)]
+        check_metrics(arguments, self.kinds)
+        self.check_overrides()
 
-    @property
-    def kinds(self) -> list[type[Task]]:
-        """The classes of the tasks."""
-        return [task.value for task in self.found.values()]
+    def check_overrides(self) -> None:
+        """Refuse settings that no task, method or backbone of the run takes."""
+        concerned = [relative for method in self.methods for relative in (method, *ancestors(method))]
+        asked = [(method, self.arguments.backbone) for method in concerned]
+        for method in tuple(concerned):
+            if reference := reference_of(method):
+                asked.append((reference, reference_backbone(method) or self.arguments.backbone))
+                concerned.append(reference)
+        backbones = [backbone_of(kind, method, name, self.preset) for kind in self.kinds for method, name in asked]
+        check_overrides(self.arguments.overrides, self.kinds, concerned, list(dict.fromkeys(backbones)))
 
     def again(self, arguments: RunArguments) -> PlanBuilder:
         """Return a builder of another plan over the same tasks, whose data is not read again."""
-        other = PlanBuilder(arguments, list(self.found.values()), self.methods, self.say, self.on_rows)
-        other.tasks, other.costs_only = self.tasks, self.costs_only
+        other = copy(self)
+        other.arguments, other.plan = arguments, Plan(self.preset)
         return other
 
     def add_seeds(self, kind: type[Task], method: Method) -> None:
@@ -242,7 +225,9 @@ class PlanBuilder:
         reference = reference_of(method)
         if reference is None:
             return None
-        return reference, reference_config(kind, method, reference, config, self.given, self.arguments.decode)
+        return reference, reference_config(
+            kind, method, reference, config, self.arguments.overrides, self.arguments.decode
+        )
 
     def skip(self, kind: type[Task], method: Method, reason: str) -> None:
         """Note what is left out, and why."""
@@ -251,11 +236,11 @@ class PlanBuilder:
 
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
-        asked = self.arguments
-        own = {}
-        if self.found[kind.name].code:
-            own["task"] = PlugIn.of(self.found[kind.name])
-        return cell_config(kind, method, asked.backbone, seed, self.preset, self.given, asked.decode, asked.limit, own)
+        given, found = self.arguments, self.found[kind.name]
+        own = {"task": PlugIn.of(found)} if found.code else {}
+        return cell_config(
+            kind, method, given.backbone, seed, self.preset, given.overrides, given.decode, given.limit, own
+        )
 
     def lacks_data(self, kind: type[Task], config: CellConfig) -> str | None:
         """Return why there is nothing to train on, or None."""

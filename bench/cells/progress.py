@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
@@ -12,7 +13,7 @@ from bench.base.redaction import printable
 from bench.training.events import Events
 
 if TYPE_CHECKING:
-    from rich.progress import Task, TaskID
+    from rich.progress import TaskID
 
 TRAINING, SCORING, WRITING = "training", "scoring", "writing"
 """Stages of a run: steps, metrics over its predictions, and what a baseline writes.
@@ -39,21 +40,16 @@ class Progress(Events):
         self, quiet: bool = False, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, ProgressColumn
+        from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
         from rich.table import Column
-        from rich.text import Text
-
-        class Line(ProgressColumn):
-            def render(self, task: Task) -> Text:
-                return Text(f"{task.description} {text_of(task)}".strip())
 
         self.console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
         self.quiet, self.clock = quiet, clock
         self.live = self.console.is_terminal and not quiet
         self.bar = Bar(
             BarColumn(bar_width=8),
-            Line(table_column=Column(no_wrap=True, overflow="ellipsis")),
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
             console=self.console,
             transient=True,
             disable=not self.live,
@@ -63,7 +59,7 @@ class Progress(Events):
         self.task = self.bar.add_task("", total=None)
         self.running: dict[str, TaskID] = {}  # the line of each run that another process executes
         self.last_lines: dict[str, str] = {}  # that were printed of these runs
-        self.label, self.number = "", ""
+        self.number, self.label = "", ""  # "[1/3]", and what the run is called
         self.current = ""  # stage
         self.totals: dict[str, int] = {}  # steps or rows of each stage of this run
         self.last_line: dict[str, tuple[float, int]] = {}  # by stage: time of the last printed line, and its tenth
@@ -91,7 +87,7 @@ class Progress(Events):
 
     def cell(self, number: int, of: int, label: str) -> None:
         """Begin a run."""
-        self.number, self.label = f"[{number}/{of}]", f"[{number}/{of}] {printable(label)}"
+        self.number, self.label = f"[{number}/{of}]", printable(label)
         self.started = self.clock()
         self.totals, self.last_line = {}, {}
         self._begin("")
@@ -117,18 +113,17 @@ class Progress(Events):
         """End a run."""
         if seconds is None:
             seconds = self.clock() - self.started
-        self.say(f"{self.label}: {how} ({seconds:.1f} s)")
+        self.say(f"{self.number} {self.label}: {how} ({seconds:.1f} s)")
 
     def failed(self, why: str) -> None:
         """End a run that failed."""
-        self.console.print(f"{self.label}: failed: {printable(why)}", markup=False, style="red")
+        self.console.print(f"{self.number} {self.label}: failed: {printable(why)}", markup=False, style="red")
 
     def _begin(self, stage: str) -> None:
         """Give a stage a new line, whose speed is its own."""
         self.bar.remove_task(self.task)
-        total = self.totals.get(stage) or None
-        label = self.label.removeprefix(self.number).strip()
-        self.task = self.bar.add_task(self.number, total=total, stage=printable(stage), values="", label=label)
+        begun = f"{self.number} {printable(stage) or self.label}".strip()
+        self.task = self.bar.add_task(begun, total=self.totals.get(stage) or None)
         self.current = stage
         self.last_line.setdefault(stage, (self.clock(), 0))
 
@@ -139,7 +134,14 @@ class Progress(Events):
         if stage != self.current:
             self._begin(stage)
         of = self.totals.get(stage, 0)
-        self.bar.update(self.task, total=of or None, completed=done, values=values)
+        self.bar.update(self.task, total=of or None, completed=done)
+        task = next(task for task in self.bar.tasks if task.id == self.task)
+        left = task.time_remaining if of else None
+        ends = "" if left is None else f"ends in {timedelta(seconds=round(left))}"
+        how_far = f"{done:,} of {of:,}" if of else f"{done:,}"
+        text = ", ".join(filter(None, [f"{printable(stage)} {how_far}", values, ends]))
+        # The label comes last, since the end of a line may be cut.
+        self.bar.update(self.task, description=" · ".join(filter(None, [f"{self.number} {text}".strip(), self.label])))
         if self.live or self.quiet:
             return
         now, (last, tenth_before) = self.clock(), self.last_line[stage]
@@ -147,8 +149,7 @@ class Progress(Events):
         is_due = now - last >= LONG_S if not of else tenth_before < tenth < 10 and now - last >= LINE_S
         if is_due:
             self.last_line[stage] = (now, tenth)
-            task = next(task for task in self.bar.tasks if task.id == self.task)
-            self.say(": ".join(filter(None, [self.label, text_of(task, with_label=False)])))
+            self.say(f"{self.number} {self.label}: {text}" if self.label else text)
 
     # Several runs at once -------------------------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ class Progress(Events):
         """Show how many runs are settled, and a line for each that is executed; without a terminal, its new lines."""
         self.number, self.label = "", ""
         note = f"{done} of {of} runs done, {len(running)} running"
-        self.bar.update(self.task, description=note, completed=done, total=of, stage="", label="")
+        self.bar.update(self.task, description=note, completed=done, total=of)
         for label in set(self.running) - set(running):
             self.bar.remove_task(self.running.pop(label))
             self.last_lines.pop(label, None)
@@ -167,41 +168,3 @@ class Progress(Events):
             if line and not self.live and self.last_lines.get(label) != line:
                 self.last_lines[label] = line
                 self.say(line)
-
-
-def text_of(task: Task, with_label: bool = True) -> str:
-    """Return how far a stage is, its values and when it may end; the label last, since the end of a line may be cut."""
-    if not task.fields.get("stage"):
-        return str(task.fields.get("label", ""))
-    texts = [counted(task.fields["stage"], int(task.completed), int(task.total or 0)), task.fields["values"]]
-    if task.total and task.time_remaining is not None:
-        texts.append(f"ends in {duration(task.time_remaining)}")
-    text = ", ".join(filter(None, texts))
-    return f"{text} · {task.fields['label']}" if with_label and task.fields["label"] else text
-
-
-def counted(what: str, done: int, of: int) -> str:
-    """Return how far something is.
-
-    >>> counted("training", 0, 0), counted("rows read", 1024, 0), counted("training", 30, 300)
-    ('training', 'rows read 1,024', 'training 30 of 300')
-    """
-    if of:
-        return f"{what} {done:,} of {of:,}"
-    if done:
-        return f"{what} {done:,}"
-    return what
-
-
-def duration(seconds: float) -> str:
-    """Return a time for people.
-
-    >>> duration(29.6), duration(75), duration(2 * 3600 + 61)
-    ('30 s', '2 min', '2 h 2 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = -(-seconds // 60)
-    if minutes < 120:
-        return f"{minutes:.0f} min"
-    return f"{minutes // 60:.0f} h {minutes % 60:.0f} min"

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.files import abandoned, check_can_write
-from bench.base.sizes import amount
 from bench.cells.cell import Cell
 from bench.cells.completion import missing_evaluations
 from bench.cells.location import remember
@@ -25,7 +24,6 @@ from bench.config.arguments import RunArguments
 from bench.errors import BenchError, BlockedError, StoreError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LOCK, LockedError, locked
-from bench.launch.schedule import AGAIN_S, Schedule
 from bench.store.partial_rows import forget
 from bench.store.provenance import provenance
 from bench.store.snapshot import files_at
@@ -33,10 +31,8 @@ from bench.store.state_files import STATE, StateFiles
 
 LOOK_S = 0.1
 """Seconds between two looks at runs that others have locked."""
-
-
-LISTS = {"ok": list, "stored": list, "diverged": list, "missing": set, "blocked": set}
-"""The fields of an outcome that are lists or sets of labels."""
+AGAIN_S = 0.5
+"""Seconds after which a run is tried again that another process had locked."""
 
 
 @dataclass
@@ -47,29 +43,16 @@ class Outcome:
     stored: list[str] = field(default_factory=list)  # nothing was missing
     diverged: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
-    missing: set[str] = field(default_factory=set)  # failed runs whose data or model was missing
-    blocked: set[str] = field(default_factory=set)  # failed runs that depend on another failed run
+    missing: list[str] = field(default_factory=list)  # failed runs whose data or model was missing
+    blocked: list[str] = field(default_factory=list)  # failed runs that depend on another failed run
     broken: dict[Path, str] = field(default_factory=dict)  # the run that failed first in a folder, which two may share
 
     def add(self, other: Outcome) -> None:
         """Add another run's outcome."""
-        self.ok += other.ok
-        self.stored += other.stored
-        self.diverged += other.diverged
+        for name in ("ok", "stored", "diverged", "missing", "blocked"):
+            getattr(self, name).extend(getattr(other, name))
         self.failed |= other.failed
-        self.missing |= other.missing
-        self.blocked |= other.blocked
         self.broken = other.broken | self.broken
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain content, for another process; `of` undoes it. Folders that failed are known by their runs."""
-        return {**{name: sorted(getattr(self, name)) for name in LISTS}, "failed": self.failed}
-
-    @staticmethod
-    def of(content: dict[str, Any]) -> Outcome:
-        """Return an outcome from its content."""
-        lists = {name: kind(content[name]) for name, kind in LISTS.items()}
-        return Outcome(**lists, failed=content["failed"])
 
     @property
     def any_number(self) -> bool:
@@ -81,10 +64,47 @@ class Outcome:
         """0 if every run of the plan has a number, 3 if none has one because data or models are missing, else 1."""
         if not self.failed and not self.diverged:
             return 0
-        only_missing = self.missing and set(self.failed) <= self.missing | self.blocked
+        only_missing = self.missing and set(self.failed) <= {*self.missing, *self.blocked}
         if only_missing and not self.any_number:
             return 3
         return 1
+
+
+class Schedule:
+    """The runs that are left, by their position in a plan.
+
+    Args:
+        cells: the runs, parents before their children.
+    """
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = cells
+        self.waiting = dict.fromkeys(range(len(cells)), 0.0)  # each with the time before which it does not begin
+        self.running: set[int] = set()
+
+    def next(self) -> int | None:
+        """Return a run that may begin now, in the order of the plan; None where all have to wait.
+
+        A run waits for those that it starts from or reads along, and for an earlier one with the same folder: a
+        control reads the training of another method.
+        """
+        busy = {self.cells[number].folder.path for number in self.running}
+        before = set[Path]()  # folders of earlier runs that are not settled
+        for number in sorted((*self.running, *self.waiting)):
+            cell = self.cells[number]
+            needs = {cell.folder.path, *(needed.folder.path for needed in cell.needed)}
+            is_free = number not in self.running and needs.isdisjoint(before) and cell.folder.path not in busy
+            if is_free and time.monotonic() >= self.waiting[number]:
+                del self.waiting[number]
+                self.running.add(number)
+                return number
+            before.add(cell.folder.path)
+        return None
+
+    def put_back(self, number: int, seconds: float = 0.0) -> None:
+        """Let a run wait again, for some seconds at least."""
+        self.running.remove(number)
+        self.waiting[number] = time.monotonic() + seconds
 
 
 def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
@@ -101,7 +121,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         torch.set_num_threads(threads)
     outcome, logs = Outcome(), logs_of(arguments, progress.warn)
     schedule, told = Schedule(plan.cells), set[int]()
-    while not schedule.is_done:
+    while schedule.waiting:
         number = schedule.next()
         if number is None:  # all that is left is locked by others
             time.sleep(LOOK_S)
@@ -116,7 +136,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
             told.add(number)
             schedule.put_back(number, AGAIN_S)
             continue
-        schedule.settle(number)
+        schedule.running.remove(number)
         drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
 
@@ -157,31 +177,28 @@ def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
     # Lightning is imported here, since a run that is stored does without it.
     from bench.cells.work import execution_of, train_and_evaluate, with_less_memory
 
-    missing, is_new = missing_evaluations(cell, arguments.metrics), cell.folder.trained() is None
+    missing = missing_evaluations(cell, arguments.metrics)
     group = None if cell.method.is_baseline else current_group()
     if group is not None:
-        group.share(cell, missing, execution_of(cell, arguments, group.world), events)
+        group.share(cell, arguments, missing, events)
     else:
-        execution, is_done = execution_of(cell, arguments), False
-        while not is_done:
+        execution = execution_of(cell, arguments)
+        while True:
             try:
                 train_and_evaluate(cell, missing, execution, events)
-                is_done = True
+                break
             except BaseException as error:
                 execution = with_less_memory(cell, execution, error)
-            if not is_done:
-                gc.collect()  # what the training has left, outside of the handler, which still holds it
-                torch.cuda.empty_cache()
-                events.warn(
-                    f"{cell.label}: out of memory; it is trained with {execution.accumulate} micro-batches of a step"
-                )
+            gc.collect()  # what the training has left, outside of the handler, which still holds it
+            torch.cuda.empty_cache()
+            events.warn(
+                f"{cell.label}: out of memory; it is trained with {execution.accumulate} micro-batches of a step"
+            )
     events.stage(SCORING)
     scores = score_cell(cell, arguments.metrics, events)
     trained = cell.folder.trained()
     if trained is None or not events.loggers:
         return
-    if is_new:
-        events.curves(trained["train"])
     events.scores(scores, trained["train"]["steps"])
     events.samples(cell)
 
@@ -260,9 +277,9 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     outcome.failed[cell.label] = text
     if getattr(error, "exit_code", 1) == 3:
-        outcome.missing.add(cell.label)
+        outcome.missing.append(cell.label)
     if is_blocked:
-        outcome.blocked.add(cell.label)
+        outcome.blocked.append(cell.label)
     progress.failed(text)
     if cell.folder.path in outcome.broken:
         return  # the note of the first says why
@@ -287,7 +304,7 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
 def drop_checkpoints(
     arguments: RunArguments, cells: Sequence[Cell], outcome: Outcome, say: Callable[[str], None]
 ) -> None:
-    """Remove the checkpoints that `--keep-checkpoints` does not keep, and say what is left on the disk.
+    """Remove the checkpoints that `--keep-checkpoints` does not keep.
 
     A run that is not finished keeps its checkpoint, and so do the runs that it starts from or refers to.
 
@@ -295,44 +312,20 @@ def drop_checkpoints(
         arguments: `keep_checkpoints` is `all` or `none`.
         cells: the runs of the plan.
         outcome: how they have ended so far.
-        say: prints the bytes that were removed and those that are left.
+        say: prints what was removed.
 
     Raises:
         StoreError: a checkpoint cannot be removed.
     """
     if arguments.keep_checkpoints == "all":
         return
-    kept = needed_folders(cells, outcome)
-    folders = {cell.folder.path for cell in cells}  # a control may share the folder of another run
-    sizes = {}
-    for path in (path for folder in folders for path in folder.glob("model-*.safetensors")):
-        with suppress(FileNotFoundError):  # another command over the same runs has just removed it
-            sizes[path] = path.stat().st_size
-    gone = [path for path in sizes if path.parent not in kept]
-    if not gone:
-        return
-    for path in gone:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot remove '{path}': {error}") from error
-    size = sum(sizes[path] for path in gone)
-    left = sum(sizes.values()) - size
-    say(
-        f"--keep-checkpoints none: removed {amount(size, 'B')} in {len(gone)} checkpoints; this run has "
-        f"{amount(left, 'B')} of checkpoints left"
-    )
-
-
-def needed_folders(cells: Sequence[Cell], outcome: Outcome) -> set[Path]:
-    """Return the folders of runs that are not finished, and of those that they start from or refer to."""
-    finished = {*outcome.ok, *outcome.stored, *outcome.diverged}
-    needed = set()
-    for cell in cells:
-        if cell.label in finished:
-            continue
-        needed.add(cell.folder.path)
-        needed.update(other.folder.path for other in cell.needed)
-        if cell.start is not None:
-            needed.add(cell.start.path)
-    return needed
+    unfinished = [cell for cell in cells if cell.label not in {*outcome.ok, *outcome.stored, *outcome.diverged}]
+    read = [folder for cell in unfinished for folder in (cell.folder, cell.start, *(run.folder for run in cell.needed))]
+    kept = {folder.path for folder in read if folder is not None}
+    for folder in {cell.folder.path for cell in cells} - kept:
+        for path in folder.glob("model-*.safetensors"):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot remove '{path}': {error}") from error
+            say(f"--keep-checkpoints none: removed '{path}'")

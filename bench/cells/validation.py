@@ -56,36 +56,20 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
     column = trainer.select
     if not column or column in VALIDATED:
         return True
-    patterns = columns_of(families_of(trainer, task))
+    patterns = [pattern for family in families_of(trainer, task) for pattern in find_metric(family).value.columns]
     try:
         higher_is_better = direction_of(column, patterns)
     except KeyError:
-        raise UsageError(_no_column(column, patterns, task)) from None
+        known = [*VALIDATED, *(name for pattern in patterns for name in expand(pattern[1:]))]
+        near = nearest(column, known)
+        advice = f"did you mean '{near}'?" if near else "trainer.watch names metric families with more columns"
+        raise UsageError(
+            f"trainer.select names '{column}', which this validation does not measure; it measures "
+            f"{', '.join(known)}; {advice}"
+        ) from None
     if higher_is_better is None:
         raise UsageError(f"trainer.select names '{column}', of which neither more nor less is better")
     return not higher_is_better
-
-
-def columns_of(families: list[str]) -> list[str]:
-    """Return the patterns of the columns of metric families, with their signs."""
-    return [pattern for family in families for pattern in find_metric(family).value.columns]
-
-
-def _no_column(column: str, patterns: list[str], task: Task) -> str:
-    """Return the error for a column that validation does not measure, with what was meant."""
-    known = [*VALIDATED, *(pattern[1:] for pattern in patterns)]
-    text = f"trainer.select names '{column}', which this validation does not measure; it measures {', '.join(known)}"
-    if near := nearest(column, [*VALIDATED, *names_of(patterns)]):
-        return f"{text}; did you mean '{near}'?"
-    for family in task.info.metrics:
-        if find_metric(family).value.kind == "generation" and column in names_of(columns_of([family])):
-            return f"{text}; it is a column of {family}: set trainer.watch={family}"
-    return text
-
-
-def names_of(patterns: list[str]) -> list[str]:
-    """Return the columns that patterns with signs stand for."""
-    return [name for pattern in patterns for name in expand(pattern[1:])]
 
 
 # While it is trained ------------------------------------------------------------------------------------------------

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from bench.base.autocast import autocast
-from bench.base.files import write_atomic
-from bench.base.keys import canonical
 from bench.cells.build import build, exemplars_of, start, training_loader
 from bench.cells.cell import Cell
-from bench.cells.evaluation import SharedStates, cut_rows, evaluate, merge, shared_states, to_device, written
+from bench.cells.evaluation import cut_rows, evaluate, merge, to_device, written
 from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, store_trained
 from bench.cells.required import evaluation_content
 from bench.cells.validation import validation_metrics
 from bench.config.arguments import AUTO, RunArguments
-from bench.errors import BenchError, UsageError
+from bench.errors import BenchError, StoreError, UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified
-from bench.store.partial_rows import PARTIAL, PartialRows, forget
+from bench.store.partial_rows import PARTIAL, PartialRows, forget, read_batches
 from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
 from bench.store.store import CellFolder
@@ -44,6 +39,9 @@ from bench.training.training import ALONE, train
 Cut = tuple[Sequence[str], int]
 """Ids of the required rows, and how many there are in the split, of text that the tokenizer cuts."""
 
+Meet = Callable[[str], None]
+"""Returns to the first of several processes when all have come to a named point of their work; to others at once."""
+
 LOOK_S = 0.05
 
 
@@ -52,7 +50,7 @@ def train_and_evaluate(
     rows_keys: Collection[str],
     execution: Execution = ALONE,
     events: Events = SILENT,
-    scratch: Path | None = None,
+    meet: Meet = lambda point: None,
 ) -> None:
     """Train a run unless it is trained, then make the predictions that are missing.
 
@@ -61,8 +59,7 @@ def train_and_evaluate(
         rows_keys: evaluations whose predictions are missing.
         execution: processes, micro-batches, strategy. The first process stores what was trained.
         events: receives steps, stages and warnings; silent in processes other than the first.
-        scratch: folder where several processes leave their shares of predictions for the first one; a process alone
-            stores its own.
+        meet: how several processes wait for each other; the first one stores the predictions of all.
     """
     if cell.method.is_baseline:
         write_baseline(cell, rows_keys, events)
@@ -91,9 +88,8 @@ def train_and_evaluate(
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
         objective.to(execution.device)
-        shared = shared_states([cell.evaluations[key] for key in rows_keys])
         for key in rows_keys:
-            make_rows(cell, key, objective, codec, execution, events, scratch, shared)
+            make_rows(cell, key, objective, codec, execution, events, meet)
 
 
 def warn(cell: Cell, events: Events, *notes: str | None) -> None:
@@ -144,10 +140,12 @@ def make_rows(
     codec: Codec,
     execution: Execution,
     events: Events,
-    scratch: Path | None,
-    shared: SharedStates | None,
+    meet: Meet,
 ) -> None:
-    """Evaluate the share of this process; store it, or leave it in the scratch folder."""
+    """Evaluate the share of this process, and store the shares of all if it is the first.
+
+    The others leave theirs as partial predictions in the folder of the run.
+    """
     started, what, rank, world = time.monotonic(), cell.evaluations[key], execution.rank, execution.world
     stage = what.kind if what.decoding is None else f"{what.kind} {what.decoding.text}"
     events.stage(stage, len(what.ids) // world)
@@ -155,19 +153,19 @@ def make_rows(
     if what.cut is not None:
         encoded, n_all = cut_rows(cell.task, codec, what)
         cut = [row.id for row in encoded], n_all
-    kept = PartialRows(cell.folder.path / PARTIAL / f"{key}.{rank}-of-{world}.jsonl")
+    paths = [cell.folder.path / PARTIAL / f"{key}.{number}-of-{world}.jsonl" for number in range(world)]
+    kept = PartialRows(paths[rank])
     before = start_model(cell.config, cell.task).to(objective.device) if what.kind == FORGETTING else None
     rows = []
-    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before, shared):
+    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before):
         rows.append(row)
         events.beat(stage, len(rows))
-    if scratch is None:
-        store_rows(cell, key, [rows], started, cut)
-        return
-    if cut is not None and rank == 0:
-        write_atomic(scratch / f"{key}.cut", canonical(cut), replace=True)
-    data = b"".join(canonical(row) + b"\n" for row in rows)
-    write_atomic(scratch / f"{key}.{rank}", data, replace=True)
+    if rank and kept.unwritten:
+        raise StoreError(f"no space left to write '{kept.path}'; free some and run the same command again")
+    meet(key)
+    if rank == 0:
+        others = [[row for batch in read_batches(path)[0].values() for row in batch] for path in paths[1:]]
+        store_rows(cell, key, [rows, *others], started, cut)
 
 
 def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started: float, cut: Cut | None = None) -> None:
@@ -194,28 +192,10 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
     forget(cell.folder.path, key)
 
 
-def collect(cell: Cell, rows_keys: Collection[str], scratch: Path, world: int, started: float) -> None:
-    """Store the predictions that several processes have left in `scratch`."""
-    for key in rows_keys:
-        paths = [scratch / f"{key}.{rank}" for rank in range(world)]
-        parts = []
-        for rank, path in enumerate(paths):
-            if not path.exists():
-                raise BenchError(f"{cell.label}: process {rank} left no rows for {cell.evaluations[key].kind}")
-            parts.append([json.loads(line) for line in path.read_bytes().splitlines()])
-        cut, cut_file = None, scratch / f"{key}.cut"
-        if cut_file.exists():
-            cut = tuple(json.loads(cut_file.read_bytes()))
-        store_rows(cell, key, parts, started, cut)
-        for path in paths:
-            with suppress(OSError):
-                path.unlink()
-
-
 # Memory -------------------------------------------------------------------------------------------------------------
 
 
-def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Execution:
+def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int = 1) -> Execution:
     """Return how a run is executed, with the number of micro-batches that each process begins with.
 
     The rows of a step, and so the result but for rounding, are the same for any number.
@@ -224,6 +204,7 @@ def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Executi
         cell: the run.
         arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
             once.
+        rank: of this process.
         world: number of processes.
     """
     rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
@@ -232,8 +213,14 @@ def execution_of(cell: Cell, arguments: RunArguments, world: int = 1) -> Executi
         accumulate = 1
     elif asked and not cell.method.is_baseline:
         accumulate = max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each process has a row at least
-    threads = arguments.threads_of(cell.config.preset)
-    return Execution.of(arguments, world=world, accumulate=accumulate, threads=threads)
+    return Execution(
+        **{**asdict(arguments.execution), "accumulate": accumulate},
+        micro_batch=asked,
+        strategy=arguments.strategy,
+        threads=arguments.threads_of(cell.config.preset),
+        rank=rank,
+        world=world,
+    )
 
 
 def with_less_memory(cell: Cell, execution: Execution, error: BaseException) -> Execution:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +32,11 @@ from bench.leaderboards.published.papers import (
 )
 
 if TYPE_CHECKING:
+    from bench.cells.cell import Cell
     from bench.leaderboards.published.paper_files import PublishedCell, PublishedTable
     from bench.leaderboards.published.reproduction import Plan
     from bench.leaderboards.row import TableRow
+    from bench.tasks.core.stated import Deviation
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -160,36 +162,13 @@ class Made:
         return self.plans.setdefault(key, Plan())
 
     def note_missing(self, need: Need, why: str, running: bool) -> None:
-        """Note why a need cannot be planned here; the configuration of its runs is known without its data."""
-        from bench.config.config import parse_sets
-        from bench.config.resolve import cell_config, find_method
-        from bench.tasks import find_task
-
-        given, task = self.arguments(need), find_task(need.task).value
+        """Note why a need cannot be planned here."""
         for key in need.keys:
-            method, sets = find_method(key[1]), parse_sets(given.sets)
-            config = cell_config(task, method, given.backbone, 0, given.preset, sets, given.decode, given.limit)
             self.plan(key).reason = why
-            self.note_config(key, config, method, {})
         self.contents.append({**about(need), "why": why})
         if running:
             print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
             self.code = max(self.code, MissingError.exit_code)
-
-    def note_config(self, key: Key, config: CellConfig, method: Any, data: Any) -> None:
-        """Note the configuration of a planned run, from which its deviations are computed."""
-        from bench.config.deviations import deviations_of
-
-        def deviations(cell: PublishedCell, row: TableRow | None) -> Any:
-            if not cell.metric:  # the paper counts or compares, and scores nothing
-                return ()
-            if row is None:
-                return deviations_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
-            decoding = row.decoding if cell.decoding else ""
-            return deviations_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
-
-        plan = self.plan(key)
-        plan.options, plan.deviations = config.method_options, deviations
 
     def note(self, need: Need, plan: Any) -> None:
         """Note the keys and the costs of a plan, and the reasons of runs without a number."""
@@ -208,11 +187,9 @@ class Made:
         for skip in plan.skips:
             self.plan((need.task, skip.method, need.backbone)).reason = skip.reason
         for cell in plan.cells:
-            key = (need.task, cell.method.name, need.backbone)
             self.limited = self.limited or cell.config.trainer.limit is not None
-            data = {split: cell.task.split(split).status for split in ("train", cell.config.evaluation.split)}
-            self.note_config(key, cell.config, cell.method, data)
-            known = self.plan(key)
+            known = self.plan((need.task, cell.method.name, need.backbone))
+            known.options, known.deviations = cell.config.method_options, deviations_from(cell)
             known.keys = {cell.key, *(known.keys or ())}
             known.reason = why_none(cell) or known.reason
         text = "\n".join(texts)
@@ -228,6 +205,24 @@ class Made:
                 parts.append(f"sampling seeds {', '.join(map(str, seeds))}")
             texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
         return "\n".join(texts or ["nothing to run: no number of these tables comes from a run"])
+
+
+def deviations_from(planned: Cell) -> Callable[[PublishedCell, TableRow | None], Sequence[Deviation]]:
+    """Return the function that computes the deviations of a planned run, or of a stored row in its place."""
+    from bench.config.deviations import deviations_of
+
+    config, method = planned.config, planned.method
+    data = {split: planned.task.split(split).status for split in ("train", config.evaluation.split)}
+
+    def deviations(cell: PublishedCell, row: TableRow | None) -> Sequence[Deviation]:
+        if not cell.metric:  # the paper counts or compares, and scores nothing
+            return ()
+        if row is None:
+            return deviations_of(config, method, decoding=cell.decoding, backbone=cell.backbone, data=data)
+        decoding = row.decoding if cell.decoding else ""
+        return deviations_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
+
+    return deviations
 
 
 def about(need: Need) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
-    from bench.cells.search.search import Search
+    from bench.cells.search import Search
     from bench.launch.slurm import Part
 
 TIMED = "timed"
@@ -243,7 +243,7 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
 
 def tune(search: Search, given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
     """Search for settings, and run what was picked; return the exit code."""
-    from bench.cells.search.run import plan_of_search, run_search
+    from bench.cells.search import plan_of_search, run_search
     from bench.launch.jobs import launch
 
     if given.dry_run:
@@ -256,7 +256,7 @@ def search_of(given: argparse.Namespace) -> Search | None:
     """Return the search over settings that was asked for, or None; `refuse_options` knows what goes with it."""
     if not given.grid and not given.trials:
         return None
-    from bench.cells.search.search import read_grid, read_trials
+    from bench.cells.search import read_grid, read_trials
 
     return read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
 

@@ -3,7 +3,6 @@
 Open `jobs.py` first: it executes a plan on several processes, here or through any executor.
 
 lock.py       one run, one lock: no two processes train the same run
-schedule.py   which run comes next: parents first, a locked run later
 jobs.py       `--jobs`, `--devices` and `bench.run(executor=...)`: submits runs and collects what became of them
 child.py      the function that is submitted: it executes a run in processes of its own and waits for them
 processes.py  starts one process by a fork server, several by torchrun's elastic agent; all end with their starter

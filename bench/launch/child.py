@@ -33,10 +33,10 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
     """Execute a run in a process of its own, or in several; return what became of it.
 
     Args:
-        job: plain content: `cell` (of `bench.cells.job`), its `label`, its `number` (and of how many), `arguments` (of
-            the command), `processes` that share the run, `threads` of each, `environment` (variables to set), `broken`
-            (the run of the same folder that has failed), `folder` and `path` (where relative paths and the user's own
-            modules are looked up), `scratch`.
+        job: plain content: `run` (of `bench.cells.job`), its `label`, its `number` (and of how many), `processes` that
+            share the run, `threads` of each, `environment` (variables to set), `broken` (the run of the same folder
+            that has failed), `folder` and `path` (where relative paths and the user's own modules are looked up),
+            `scratch`.
 
     Returns:
         `status`: `done` (with the `outcome`, `seconds` and `warnings`), `locked` (by another process), `failed` or
@@ -66,7 +66,6 @@ def be_run(job: dict[str, Any], rank: Rank) -> None:
         elif rank.number:
             group.follow()
         else:
-            group.scratch = rank.scratch
             with group.led():
                 execute_job(job, rank.scratch)
     except GroupError as error:
@@ -75,16 +74,16 @@ def be_run(job: dict[str, Any], rank: Rank) -> None:
 
 def execute_job(job: dict[str, Any], scratch: Path) -> None:
     """Execute a run and write what became of it."""
-    arguments, progress = RunArguments(**job["arguments"]), LogProgress()
+    arguments, progress = RunArguments(**job["run"]["arguments"]), LogProgress()
     try:
         number, of = job["number"]
         progress.cell(number, of, job["label"])
-        cell = cell_of(job["cell"], progress.rows)
+        cell = cell_of(job["run"], progress.rows)
         outcome, logs = Outcome(), logs_of(arguments, progress.warn)
         if job["broken"]:
             outcome.broken[cell.folder.path] = job["broken"]
         execute_run(cell, arguments, progress, logs, outcome)
-        content: dict[str, Any] = {"status": "done", "outcome": outcome.as_dict()}
+        content: dict[str, Any] = {"status": "done", "outcome": {**vars(outcome), "broken": {}}}
     except GroupError:
         raise
     except LockedError as error:

@@ -5,8 +5,8 @@ stores; it hands a run to the others through the store of torchrun's agent, so t
 Then all train, by Lightning's process group, and evaluate their shares of the rows. A process that fails ends, and the
 agent ends the others: a group does not go on behind a failure. Keys in the store:
 
-run/<n>          the n-th run that the processes share; null when there is no more
-done/<n>/<rank>  a process has done its part of it
+run/<n>            the n-th run that the processes share; null when there is no more
+<n>/<point>/<rank> a process has come to a point of its work on it
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import one_line
@@ -28,8 +26,8 @@ from bench.launch.signals import stop_if_asked
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
+    from bench.config.arguments import RunArguments
     from bench.training.events import Events
-    from bench.training.execution import Execution
 
 LOOK_S = 0.05
 
@@ -59,7 +57,6 @@ class Group:
     def __init__(self, rank: int, world: int) -> None:
         self.rank, self.world = rank, world
         self.runs = 0  # that were shared so far
-        self.scratch: Path | None = None  # a folder that is removed with the group, however it ends
 
     @cached_property
     def store(self) -> Any:
@@ -81,61 +78,54 @@ class Group:
     def follow(self) -> int:
         """Do a part of each run that the leader hands out; return the exit code."""
         from bench.cells.job import cell_of
+        from bench.config.arguments import RunArguments
 
         while job := json.loads(self.wait_for(f"run/{self.runs}")):
-            self.take_part(cell_of(job["cell"]), job)
+            self.take_part(cell_of(job["run"]), RunArguments(**job["run"]["arguments"]), job["rows"])
         return 0
 
-    def share(self, cell: Cell, rows_keys: Sequence[str], execution: Execution, events: Events) -> None:
+    def share(self, cell: Cell, arguments: RunArguments, rows_keys: Sequence[str], events: Events) -> None:
         """Execute a run together with the other processes, and store the predictions that all have made.
 
         Args:
             cell: the run.
+            arguments: of the command.
             rows_keys: evaluations whose predictions are missing.
-            execution: of each process, but for its rank.
             events: receives what happens in this process.
 
         Raises:
             GroupError: this process failed, as it also does when another one is gone.
             BenchError: the predictions are not exactly the required ones.
         """
-        from bench.base.files import scratch_folder
-        from bench.cells.job import content_of
-        from bench.cells.work import collect
+        from bench.cells.job import job_of
 
-        started, number = time.monotonic(), self.runs
-        with scratch_folder(self.scratch or cell.folder.root, cell.key) as scratch:
-            job = {
-                "cell": content_of(cell),
-                "rows": list(rows_keys),
-                "execution": asdict(execution),
-                "scratch": str(scratch.resolve()),
-            }
-            self.store.set(f"run/{number}", json.dumps(job))
-            self.take_part(cell, job, events)
-            for rank in range(1, self.world):
-                self.wait_for(f"done/{number}/{rank}")
-            trained = cell.folder.trained()
-            if trained is not None and trained["status"] == "ok":
-                collect(cell, rows_keys, scratch, self.world, started)
+        self.store.set(f"run/{self.runs}", json.dumps({"run": job_of(cell, arguments), "rows": list(rows_keys)}))
+        self.take_part(cell, arguments, rows_keys, events)
 
-    def take_part(self, cell: Cell, job: Mapping[str, Any], events: Events | None = None) -> None:
-        """Do this process' part of a run, and tell that it is done."""
-        from bench.cells.work import failure_of, train_and_evaluate
+    def take_part(
+        self, cell: Cell, arguments: RunArguments, rows_keys: Sequence[str], events: Events | None = None
+    ) -> None:
+        """Do this process' part of a run."""
+        from bench.cells.work import execution_of, failure_of, train_and_evaluate
         from bench.training.events import SILENT
-        from bench.training.execution import Execution
 
-        execution, scratch = Execution(**{**job["execution"], "rank": self.rank}), Path(job["scratch"])
+        execution = execution_of(cell, arguments, self.rank, self.world)
         use_threads(execution.threads)
         try:
-            train_and_evaluate(cell, job["rows"], execution, events or SILENT, scratch)
+            train_and_evaluate(cell, rows_keys, execution, events or SILENT, self.meet)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also an objective's SystemExit
             reason = failure_of(cell, execution.accumulate * self.world, error)
             raise GroupError(cell.label, f"process {self.rank} of {self.world}", reason) from error
-        self.store.set(f"done/{self.runs}/{self.rank}", "")
         self.runs += 1
+
+    def meet(self, point: str) -> None:
+        """Tell that this process has come to a point of its work; the first one waits for all others there."""
+        self.store.set(f"{self.runs}/{point}/{self.rank}", "")
+        if self.rank == 0:
+            for rank in range(1, self.world):
+                self.wait_for(f"{self.runs}/{point}/{rank}")
 
     def wait_for(self, key: str) -> Any:
         """Wait until there is a value in the store, however long it takes, and return it.

@@ -23,17 +23,26 @@ from typing import Any, Protocol
 
 from bench.base.cores import cores
 from bench.base.files import scratch_path
-from bench.cells.job import content_of
+from bench.cells.job import job_of
 from bench.cells.loggers import logs_of
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
-from bench.cells.run import Outcome, clean, drop_checkpoints, execute, execute_run, fail, is_unfinished
+from bench.cells.run import (
+    AGAIN_S,
+    Outcome,
+    Schedule,
+    clean,
+    drop_checkpoints,
+    execute,
+    execute_run,
+    fail,
+    is_unfinished,
+)
 from bench.config.arguments import AUTO, RunArguments
 from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
 from bench.launch.group import current_group
 from bench.launch.processes import end_processes, read_of_ranks
-from bench.launch.schedule import AGAIN_S, Schedule
 from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
 from bench.store.snapshot import files_at
 
@@ -169,7 +178,7 @@ class Jobs:
         """
         deadline = math.inf
         with between_steps():
-            while self.running or not (self.schedule.is_done or self.stopping):
+            while self.running or (self.schedule.waiting and not self.stopping):
                 while not self.stopping and self.free and self.begin_next():
                     pass
                 for ended in [running for running in self.running if running.future.done()]:
@@ -234,10 +243,9 @@ class Jobs:
         if self.is_here:
             threads = threads or max(1, cores() // (self.at_once * processes))
         return {
-            "cell": content_of(cell),
+            "run": job_of(cell, self.arguments),
             "label": cell.label,
             "number": (number + 1, len(self.plan.cells)),
-            "arguments": self.arguments.as_dict(),
             "processes": processes,
             "threads": threads,
             "environment": dict(share),
@@ -267,7 +275,7 @@ class Jobs:
             self.progress.warn(warning)
         outcome = Outcome()
         if status == "done":
-            outcome = Outcome.of(found["outcome"])
+            outcome = Outcome(**found["outcome"])
             how = "diverged" if outcome.diverged else "stored already" if outcome.stored else "done"
             if outcome.failed:
                 self.progress.failed(*outcome.failed.values())
@@ -283,7 +291,7 @@ class Jobs:
         if outcome.failed:
             self.broken.setdefault(cell.folder.path, cell.label)
         self.outcomes[number] = outcome
-        self.schedule.settle(number)
+        self.schedule.running.remove(number)
 
     def show(self) -> None:
         """Show now and then how far the runs are."""

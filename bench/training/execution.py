@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from bench.config.arguments import RunArguments
 from bench.config.config import ExecutionConfig
 
 WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
@@ -36,12 +35,6 @@ class Execution(ExecutionConfig):
     threads: int = 0
     rank: int = 0
     world: int = 1
-
-    @staticmethod
-    def of(arguments: RunArguments, **settings: Any) -> Execution:
-        """Return the execution that the arguments of a command describe, with `settings` overriding it."""
-        asked = {"micro_batch": arguments.micro_batch, "strategy": arguments.strategy, **asdict(arguments.execution)}
-        return Execution(**{**asked, **settings})
 
     @property
     def device(self) -> torch.device:

@@ -15,9 +15,6 @@ from bench.training.sharding import local
 CURVE_POINTS = 100
 """Points of the training curve that are kept."""
 
-SPIKE = 1e3
-"""A finite loss so many times that of the first step, or 1 if that is less, is marked as a spike."""
-
 
 class Recorder(Callback):
     """Keeps the training curve, and stops a run whose loss or weights are no longer finite.
@@ -35,29 +32,18 @@ class Recorder(Callback):
         self.steps, self.accumulate, self.events = steps, accumulate, events
         self.step = self.tokens = 0
         self.diverged_at: int | None = None
-        self.bad_parameter: str | None = None  # the first one that was not finite then
         self.curve: list[list[float]] = []
         self.sums: dict[str, torch.Tensor] = {}
         self.bad_at: torch.Tensor | None = None  # first step whose loss was not finite; infinite if there is none
-        self.losses: torch.Tensor | None = None  # [3]: the first step's, the largest, and the step of the largest
         self.every = max(1, steps // CURVE_POINTS)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed training goes on from; asked for at the end of a step."""
-        losses = None if self.losses is None else self.losses.tolist()
-        return {
-            "step": self.step,
-            "tokens": self.tokens,
-            "curve": self.curve,
-            "losses": losses,
-            "accumulate": self.accumulate,
-        }
+        return {"step": self.step, "tokens": self.tokens, "curve": self.curve, "accumulate": self.accumulate}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from what was kept; a diverged training keeps no state."""
         self.step, self.tokens, self.curve = state_dict["step"], state_dict["tokens"], state_dict["curve"]
-        if state_dict["losses"] is not None:
-            self.losses = torch.tensor(state_dict["losses"], dtype=torch.float32)
 
     def ends_step(self, batch: Any) -> bool:
         """Return whether a micro-batch is the last one of its step."""
@@ -80,18 +66,10 @@ class Recorder(Callback):
         self.sums = {}
 
     def _look_at(self, loss: torch.Tensor) -> None:
-        """Note the first step whose loss is not finite, and the largest loss, without waiting for the device."""
+        """Note the first step whose loss is not finite, without waiting for the device."""
         if self.bad_at is None:
             self.bad_at = torch.full_like(loss, math.inf)
         self.bad_at = torch.where(loss.isfinite(), self.bad_at, self.bad_at.clamp(max=self.step))
-        here = loss.float() / self.accumulate
-        if self.losses is None:
-            self.losses = torch.stack([here, here, torch.ones_like(here)])
-        first, largest, at = self.losses.to(loss.device).unbind()
-        is_larger = here.isfinite() & (here > largest)
-        self.losses = torch.stack(
-            [first, torch.where(is_larger, here, largest), torch.where(is_larger, float(self.step), at)]
-        )
 
     def is_finite(self, trainer: Trainer, module: LightningModule) -> bool:
         """Return whether losses and weights are finite on all ranks, all of which ask; if not, stop the training."""
@@ -104,7 +82,6 @@ class Recorder(Callback):
         if not math.isfinite(first):
             return True
         self.diverged_at = int(first)
-        self.bad_parameter = first_bad(module, trainer)
         trainer.should_stop = True
         return False
 
@@ -118,29 +95,11 @@ class Recorder(Callback):
             self.events.step(self.step, self.steps, {**named, "tokens": self.tokens})
 
     def result(self) -> dict[str, Any]:
-        """Return what a record says of the training; names that say something went wrong stand there only if it did."""
-        content: dict[str, Any] = {
+        """Return what a record says of the training."""
+        return {
             "status": "ok" if self.diverged_at is None else "diverged",
             "diverged_at": self.diverged_at,
             "steps": self.step,
             "tokens": self.tokens,
             "curve": self.curve,
         }
-        if self.bad_parameter is not None:
-            content["diverged_parameter"] = self.bad_parameter
-        if self.losses is not None and self.diverged_at is None:
-            first, largest, at = self.losses.tolist()
-            if largest > SPIKE * max(1.0, first):
-                content["spike"] = {"step": int(at), "loss": largest}
-        return content
-
-
-def first_bad(module: LightningModule, trainer: Trainer) -> str | None:
-    """Return the name of the first parameter that is not finite on any rank, or None; all ranks ask."""
-    named = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
-    bad = [at for at, (_, p) in enumerate(named) if not bool(local(p.detach()).isfinite().all())]
-    first = torch.tensor(min(bad, default=len(named)), dtype=torch.float64, device=module.device)
-    at = int(trainer.strategy.reduce(first, reduce_op="min"))
-    if at == len(named):
-        return None
-    return named[at][0]

@@ -61,7 +61,7 @@ def train(
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]];
-        where they are, `diverged_parameter`, `spike`, `validation` [[step, columns]] and `kept`, the chosen step.
+        where there was a validation, `validation` [[step, columns]], and `kept`, the chosen step.
 
     Raises:
         UsageError: the backbone has no layers that could be sharded, or whose activations could be computed again.

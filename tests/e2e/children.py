@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
-import bench.base.ties
 import bench.cells.run
 import bench.cells.work
 import bench.commands.report
@@ -54,70 +53,67 @@ have_one_core()
 CRASHED = 66
 
 
-@dataclass(frozen=True)
-class Crash:
+# Troubles: what a child does to itself before it begins ---------------------------------------------------------------
+
+Trouble = Callable[[], None]
+
+
+def together(*troubles: Trouble) -> Trouble:
+    """Return several troubles as one."""
+    return partial(_all, troubles)
+
+
+def _all(troubles: Sequence[Trouble]) -> None:
+    for trouble in troubles:
+        trouble()
+
+
+def crash(function: str, call: int, after: bool) -> None:
     """End the process, as a power cut would, around the n-th call of a function of `os`."""
+    real, seen = getattr(os, function), 0
 
-    function: str
-    call: int
-    after: bool
+    def counted(*arguments: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        if seen == call and not after:
+            os._exit(CRASHED)
+        found = real(*arguments)
+        if seen == call:
+            os._exit(CRASHED)
+        return found
 
-    def arm(self) -> None:
-        real, seen = getattr(os, self.function), 0
-
-        def counted(*arguments: Any) -> Any:
-            nonlocal seen
-            seen += 1
-            if seen == self.call and not self.after:
-                os._exit(CRASHED)
-            found = real(*arguments)
-            if seen == self.call:
-                os._exit(CRASHED)
-            return found
-
-        setattr(os, self.function, counted)
+    setattr(os, function, counted)
 
 
-@dataclass(frozen=True)
-class Full:
-    """No file longer than so many bytes can be written, as on a disk that is nearly full."""
-
-    free: int
-
-    def arm(self) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.free, self.free))
+def fill(free: int) -> None:
+    """Let no file longer than so many bytes be written, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (free, free))
 
 
-@dataclass(frozen=True)
-class Rival:
+def have_a_rival() -> None:
     """Train other weights, and find when storing them that another run has stored the cell meanwhile."""
+    real, build, seen = CellFolder.trained, bench.cells.work.build, []
 
-    def arm(self) -> None:
-        real, seen = CellFolder.trained, []
+    def later(folder: CellFolder) -> Any:
+        seen.append(folder)
+        return real(folder) if len(seen) > 2 else None  # the plan of the run and the start of the work
 
-        def later(folder: CellFolder) -> Any:
-            seen.append(folder)
-            return real(folder) if len(seen) > 2 else None  # the plan of the run and the start of the work
+    def other(cell: Any) -> Any:
+        objective, codec = build(cell)
+        for parameter in objective.parameters():
+            parameter.data += 0.01
+        return objective, codec
 
-        CellFolder.trained = later  # type: ignore[method-assign]
-        build = bench.cells.work.build
-
-        def other(cell: Any) -> Any:
-            objective, codec = build(cell)
-            for parameter in objective.parameters():
-                parameter.data += 0.01
-            return objective, codec
-
-        bench.cells.work.build = other
+    CellFolder.trained = later  # type: ignore[method-assign]
+    bench.cells.work.build = other
 
 
 class Forked:
     """A rank of a group, forked from its parent in place of a fresh interpreter, for speed."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(command[-1], environment))
+        self.process = fork().Process(target=self.work, args=(command[-1], environment))
         self.process.start()
-        assert self.process.pid is not None
         self.pid = self.process.pid
 
     @staticmethod
@@ -129,7 +125,8 @@ class Forked:
         processes.be_process(job, int(environment["RANK"]), int(environment["WORLD_SIZE"]))
 
     def poll(self) -> int | None:
-        return self.process.exitcode
+        code: int | None = self.process.exitcode
+        return code
 
     def wait(self, timeout: float | None = None) -> None:
         self.process.join(timeout)
@@ -137,77 +134,67 @@ class Forked:
             raise subprocess.TimeoutExpired("rank", timeout or 0)
 
 
-class ForkedWorkers:
+def fork_workers() -> None:
     """Let `--devices` fork its workers."""
-
-    def arm(self) -> None:
-        SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
+    SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
 
 
-@dataclass(frozen=True)
-class WaitsIn:
+def fork_jobs() -> None:
+    """Let `--jobs` fork the processes of its runs, in place of a fork server that has to import first, for speed."""
+    bench.launch.processes.fork_server = fork  # type: ignore[assignment]
+
+
+def fork() -> Any:
+    """Return what forks a child from the process that wants it."""
+    return multiprocessing.get_context("fork")
+
+
+def wait_in(module: str, function: str) -> None:
     """Let a function of a module wait, as `tests.e2e.methods:sleep` does, where the ranks `WAITS` call it."""
+    real = getattr(importlib.import_module(module), function)
 
-    module: str
-    function: str
+    def waiting(*given: Any, **named: Any) -> Any:
+        sleep(os.environ.get("WAITS", ""))
+        return real(*given, **named)
 
-    def arm(self) -> None:
-        module = importlib.import_module(self.module)
-        real = getattr(module, self.function)
-
-        def waiting(*given: Any, **named: Any) -> Any:
-            sleep(os.environ.get("WAITS", ""))
-            return real(*given, **named)
-
-        setattr(module, self.function, waiting)
+    setattr(importlib.import_module(module), function, waiting)
 
 
-@dataclass(frozen=True)
-class Hasty:
+def hurry(seconds: int = 1, timeout: float = 1800.0) -> None:
     """Let those that wait for a process that has failed or hangs wait for some seconds only.
 
     Args:
         seconds: from a failure, or a signal, to the end of processes that do not end by themselves.
         timeout: of a process group.
     """
-
-    seconds: int = 1
-    timeout: float = 1800.0
-
-    def arm(self) -> None:
-        bench.launch.jobs.GRACE_S = self.seconds
-        bench.launch.processes.END_S = self.seconds
-        bench.training.training.GROUP_TIMEOUT_S = self.timeout
+    bench.launch.jobs.GRACE_S = bench.launch.processes.END_S = seconds
+    bench.training.training.GROUP_TIMEOUT_S = timeout
 
 
-@dataclass(frozen=True)
-class All:
-    """Several troubles."""
-
-    troubles: tuple[Any, ...]
-
-    def arm(self) -> None:
-        for trouble in self.troubles:
-            trouble.arm()
-
-
-@dataclass(frozen=True)
-class ControlC:
+def hear_control_c() -> None:
     """Let SIGINT interrupt the child, also where the tests run in the background and ignore it."""
-
-    other: Any = None
-
-    def arm(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if self.other is not None:
-            self.other.arm()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run_bench(arguments: Sequence[str], environment: Mapping[str, str], log: str, trouble: Any = None) -> None:
+def fail_to_train() -> None:
+    """Let every training fail."""
+
+    def fails(*arguments: Any, **options: Any) -> Any:
+        raise RuntimeError("the training went wrong")
+
+    bench.cells.work.train = fails
+
+
+# Children -------------------------------------------------------------------------------------------------------------
+
+
+def run_bench(
+    arguments: Sequence[str], environment: Mapping[str, str], log: str, trouble: Trouble | None = None
+) -> None:
     """Run `bench` as a session of its own, its output in a file."""
     enter(environment, log)
     if trouble is not None:
-        trouble.arm()
+        trouble()
     sys.exit(main(arguments))
 
 
@@ -286,41 +273,3 @@ def users(folder: Path) -> list[int]:
 def read(path: Path) -> str:
     """The text of a log, for a message."""
     return path.read_text(errors="replace") if path.exists() else ""
-
-
-class TrainFails:
-    """Let every training fail."""
-
-    def arm(self) -> None:
-        def fails(*arguments: Any, **options: Any) -> Any:
-            raise RuntimeError("the training went wrong")
-
-        bench.cells.work.train = fails
-
-
-class ForkedJobs:
-    """Let `--jobs` fork the processes of its runs, in place of a fork server that has to import first, for speed.
-
-    Args:
-        other: trouble for everything that is forked.
-    """
-
-    def __init__(self, other: Any = None) -> None:
-        self.other = other
-
-    def arm(self) -> None:
-        bench.launch.processes.fork_server = fork  # type: ignore[assignment]
-        if self.other is not None:
-            self.other.arm()
-
-
-class AllTrialsTie:
-    """Let all trials of a search tie, however far apart their losses are."""
-
-    def arm(self) -> None:
-        bench.base.ties.TIE = 1e9  # type: ignore[misc]
-
-
-def fork() -> Any:
-    """Return what forks a child from the process that wants it."""
-    return multiprocessing.get_context("fork")

@@ -19,26 +19,37 @@ from bench.models.core.states import States
 from tests.bench import contrast
 
 
-class Raises(Objective):
-    """Raises in its second step, until `healed`."""
+class Counted(Objective):
+    """Counts its steps: `at_step` is called in each."""
 
-    name: ClassVar[str] = "raises"
+    name: ClassVar[str] = "counted"
     paper: ClassVar[str] = "for tests"
-    healed: ClassVar[bool] = False
     step = 0
 
     def loss(self, states: States) -> LossSum:
         self.step += 1
-        if self.step == 2 and not self.healed:
-            raise RuntimeError("the second step went wrong")
+        self.at_step(self.step)
         return super().loss(states)
 
+    def at_step(self, step: int) -> None:
+        """Do nothing; others do."""
 
-class FromRaises(Objective):
+
+class Raises(Counted):
+    """Raises in its second step, until `healed`."""
+
+    name: ClassVar[str] = "raises"
+    healed: ClassVar[bool] = False
+
+    def at_step(self, step: int) -> None:
+        if step == 2 and not self.healed:
+            raise RuntimeError("the second step went wrong")
+
+
+class FromRaises(Counted):
     """Fine-tuned from what raises."""
 
     name: ClassVar[str] = "from-raises"
-    paper: ClassVar[str] = "for tests"
     parent: ClassVar[str] = "tests.e2e.methods:Raises"
 
 
@@ -47,62 +58,53 @@ class RaisesOnSecondRank(Raises):
 
     name: ClassVar[str] = "raises-on-second-rank"
 
-    def loss(self, states: States) -> LossSum:
-        return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)
+    def at_step(self, step: int) -> None:
+        if os.environ.get("RANK") == "1":
+            super().at_step(step)
 
 
-class Exits(Objective):
+class Exits(Counted):
     """Leaves the program in its second step, as a library may that calls `sys.exit`."""
 
     name: ClassVar[str] = "exits"
-    paper: ClassVar[str] = "for tests"
 
     def __init__(self, backbone: Any, *, code: int = 7) -> None:
         super().__init__(backbone)
-        self.code, self.step = code, 0
+        self.code = code
 
-    def loss(self, states: States) -> LossSum:
-        self.step += 1
-        if self.step == 2:
+    def at_step(self, step: int) -> None:
+        if step == 2:
             raise SystemExit(self.code)
-        return super().loss(states)
 
 
-class Sleeps(Objective):
+class Sleeps(Counted):
     """Where `SLEEPS` lists its rank (0 of one process) it stays in its second step, until it may go on."""
 
     name: ClassVar[str] = "sleeps"
-    paper: ClassVar[str] = "for tests"
-    step = 0
 
-    def loss(self, states: States) -> LossSum:
-        self.step += 1
-        if self.step == 2:
+    def at_step(self, step: int) -> None:
+        if step == 2:
             sleep(os.environ.get("SLEEPS", ""))
-        return super().loss(states)
 
 
-class Paced(Objective):
+class Paced(Counted):
     """Takes its time for each step until there is a file `go` in the folder `BED`, and notes the steps it takes."""
 
     name: ClassVar[str] = "paced"
-    paper: ClassVar[str] = "for tests"
 
-    def loss(self, states: States) -> LossSum:
+    def at_step(self, step: int) -> None:
         bed = Path(os.environ["BED"])
         if self.training:
             with (bed / "steps").open("a") as steps:
                 print(f"{os.getpid()} {self.trainer.global_step + 1}", file=steps)
             if not (bed / "go").exists():
                 time.sleep(0.3)
-        return super().loss(states)
 
 
-class FromPaced(Objective):
+class FromPaced(Counted):
     """Fine-tuned from what takes its time."""
 
     name: ClassVar[str] = "from-paced"
-    paper: ClassVar[str] = "for tests"
     parent: ClassVar[str] = "tests.e2e.methods:Paced"
 
 
@@ -117,11 +119,10 @@ def sleep(ranks: str) -> None:
         time.sleep(0.02)
 
 
-class ReadsSlowly(Objective):
+class ReadsSlowly(Counted):
     """Takes its time with each batch after the training, on the one rank that reads them, or stops at the second."""
 
     name: ClassVar[str] = "reads-slowly"
-    paper: ClassVar[str] = "for tests"
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
         for number, _ in enumerate(train):
@@ -131,11 +132,10 @@ class ReadsSlowly(Objective):
         return {"read": len(train)}
 
 
-class Large(Objective):
+class Large(Counted):
     """Runs out of memory with micro-batches of more rows than `FITS` says, on the ranks that `LARGE` lists, or all."""
 
     name: ClassVar[str] = "large"
-    paper: ClassVar[str] = "for tests"
 
     def step_loss(self, batch: Any) -> LossSum:
         rows = len(batch["labels"])
@@ -145,44 +145,42 @@ class Large(Objective):
         return super().step_loss(batch)
 
 
-class Nan(Objective):
+class Nan(Counted):
     """Its loss is not a number in one step; gradients and later losses are as ever."""
 
     name: ClassVar[str] = "nan"
-    paper: ClassVar[str] = "for tests"
 
     def __init__(self, backbone: Any, *, at: int = 2, value: str = "nan") -> None:
         super().__init__(backbone)
-        self.at, self.value, self.step = at, float(value), 0
+        self.at, self.value = at, float(value)
 
     def loss(self, states: States) -> LossSum:
-        self.step += 1
         found = super().loss(states)
         return LossSum(found.total + self.value, found.n_target_tokens) if self.step == self.at else found
 
 
-class FromNan(Objective):
+class FromNan(Counted):
     """Fine-tuned from what diverges."""
 
     name: ClassVar[str] = "from-nan"
-    paper: ClassVar[str] = "for tests"
     parent: ClassVar[str] = "tests.e2e.methods:Nan"
 
 
-class NanGradient(Nan):
+class NanGradient(Counted):
     """Its loss is fine, and one step's gradient of one weight is not."""
 
     name: ClassVar[str] = "nan-gradient"
 
-    def loss(self, states: States) -> LossSum:
-        self.step += 1
-        if self.step == self.at:
+    def __init__(self, backbone: Any, *, at: int = 2, value: str = "nan") -> None:
+        super().__init__(backbone)
+        self.at, self.value = at, float(value)
+
+    def at_step(self, step: int) -> None:
+        if step == self.at:
             weight = next(p for p in self.parameters() if p.requires_grad)
-            hook = weight.register_hook(self.spoilt)
-            self.hooks = [hook]
-        elif self.step == self.at + 1:
+            self.hooks = [weight.register_hook(self.spoilt)]
+        elif step == self.at + 1:
             self.hooks[0].remove()
-        return Objective.loss(self, states)
 
     def spoilt(self, gradient: Tensor) -> Tensor:
         return torch.full_like(gradient, self.value)
@@ -197,20 +195,16 @@ class NanOnSecondRank(Nan):
         return super().loss(states) if os.environ.get("RANK") == "1" else Objective.loss(self, states)
 
 
-class DiesOnSecondRank(Objective):
+class DiesOnSecondRank(Counted):
     """Its second process is killed in the step that `DIES` says; those that `SLEEPS` lists wait."""
 
     name: ClassVar[str] = "dies-on-second-rank"
-    paper: ClassVar[str] = "for tests"
-    step = 0
 
-    def loss(self, states: States) -> LossSum:
-        self.step += 1
+    def at_step(self, step: int) -> None:
         sleep(os.environ.get("SLEEPS", "-"))
         dies = {"at once": 1, "in step 2": 2}.get(os.environ.get("DIES", ""))
-        if self.step == dies and os.environ.get("RANK") == "1":
+        if step == dies and os.environ.get("RANK") == "1":
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().loss(states)
 
 
 class Contrast(contrast.Contrast):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from bench.cells import work
 from bench.errors import BenchError
 from bench.tasks.encode.codec import Codec
 from tests.conftest import Ended, call, forget_data
-from tests.e2e import children, stores
+from tests.e2e import stores
 
 Bench = Callable[..., Ended]
 Run = Callable[..., int]
@@ -135,45 +134,6 @@ class TestOneTraining:
             *(("generation", f"decoupled:{d}", "mle.decoupled") for d in ("greedy", "topk=3", "beam=2")),
         }  # fmt: skip
 
-    def test_a_report_shows_both_and_marks_the_control(self, shared: Path, bench: Bench) -> None:
-        arguments = transformer(shared, "mle,mle.decoupled")
-        arguments.remove("--json")
-        ended = bench(*arguments)
-        labels = {
-            line.strip("│ ").partition("│")[0].strip() for line in ended.out.splitlines() if "small-encdec" in line
-        }
-        assert labels == {
-            *(f"mle ({d})" for d in ("greedy", "topk=3", "beam=2")),
-            *(f"mle.decoupled (decoupled:{d}) [control]" for d in ("greedy", "topk=3", "beam=2")),
-        }
-        assert "Controls of methods that are not in this table: mle.decoupled" in ended.out
-
-    @pytest.mark.slow
-    def test_two_devices_evaluate_as_one(self, run: Run, log: Path, shared: Path, tmp_path: Path) -> None:
-        results = Path(shutil.copytree(shared, tmp_path / "results"))
-        for path in (*results.rglob("rows-*"), *results.rglob("scores-*")):
-            path.unlink()
-        arguments = transformer(results, "mle.decoupled,mle", "--devices", "2")
-        assert run(arguments, children.ForkedWorkers()) == 0, children.read(log)
-        assert stores.contents(results) == stores.contents(shared)
-
-
-class TestFineTuned:
-    @pytest.mark.slow
-    def test_two_devices_train_a_parent_and_its_child(self, bench: Bench, run: Run, log: Path, tmp_path: Path) -> None:
-        """Each rank starts from the stored parent; the cells are those of one process."""
-        arguments = {n: transformer(tmp_path / n, "mle.continued,face") for n in ("one", "two")}
-        assert bench(*arguments["one"]).code == 0
-        assert run([*arguments["two"], "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
-        cells = [{str(p.relative_to(tmp_path / n)) for p in (tmp_path / n).glob("*/*/*")} for n in arguments]
-        assert cells[0] == cells[1]
-        assert {name.split("/")[1] for name in cells[0]} == {"mle", "mle.continued", "face"}
-        parent, child = (next((tmp_path / "two").glob(f"logicnlg/{name}/*")) for name in ("mle", "face"))
-        record = json.loads((child / "trained.json").read_text())["content"]
-        assert record["start"]["key"] == parent.name
-        assert not list(parent.glob("rows-*"))
-        assert list(child.glob("rows-*"))
-
 
 class TestBaselines:
     def test_they_write_exactly_the_split_and_train_nothing(self, written: Path) -> None:
@@ -201,10 +161,6 @@ class TestBaselines:
             record = json.loads((folder / "trained.json").read_text())["content"]
             assert "model" not in record
             assert (record["status"], record["train"]) == ("ok", {"steps": 0, "curve": []})
-
-    def test_any_number_of_devices_writes_the_same(self, bench: Bench, written: Path, tmp_path: Path) -> None:
-        assert bench(*transformer(tmp_path / "results", "lead,copy_exemplar", "--devices", "2")).code == 0
-        assert stores.contents(tmp_path / "results") == stores.contents(written)
 
 
 class TestExemplars:

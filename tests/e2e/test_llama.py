@@ -15,9 +15,8 @@ from transformers import LlamaForCausalLM
 
 from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
-from bench.errors import UsageError
 from tests.conftest import Ended
-from tests.e2e import children, stores
+from tests.e2e import stores
 from tests.models.backbones.folders import save_model
 
 Bench = Callable[..., Ended]
@@ -45,12 +44,6 @@ def record(results: Path, method: str) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-def weights(results: Path, method: str) -> dict[str, torch.Tensor]:
-    """Its weights."""
-    (path,) = results.rglob(f"{method}/*/model-*")
-    return dict(load_file(path))
-
-
 def values(results: Path, method: str) -> dict[str, float]:
     """Its scores by column."""
     found = {}
@@ -76,7 +69,8 @@ def test_a_model_is_read_without_training(bench: Bench, folder: Path, tmp_path: 
     trained = record(tmp_path, "mle")["content"]["train"]
     assert (trained["steps"], trained["tokens"], trained["curve"]) == (0, 0, [])
     library = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    for name, weight in weights(tmp_path, "mle").items():
+    (path,) = tmp_path.rglob("mle/*/model-*")
+    for name, weight in load_file(path).items():
         assert torch.equal(weight, library.state_dict()[name.removeprefix("backbone.model.")]), name
     found = values(tmp_path, "mle")
     assert {f"acc@{k}{mode}" for k in (2, 5, 10) for mode in ("/full", "/cache", "/head")} <= set(found)
@@ -89,45 +83,6 @@ def test_a_model_is_read_without_training(bench: Bench, folder: Path, tmp_path: 
             logits = library(torch.tensor([prompts[row["id"]]])).logits[0, -1]
         best = logits.topk(5).indices.tolist()
         assert row["head"][:5] == best
-
-
-def test_no_training_needs_weights(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="backbone small-causal has random weights"):
-        make_plan(RunArguments(("ambiguous_template",), ("mle",), preset="small", sets=ZERO_SHOT, limit=8))
-
-
-def test_the_paper_s_cells_are_planned() -> None:
-    """Table 2 of HistAlign: three methods on LLaMA-2 7B, from which nothing is downloaded to plan it."""
-    arguments = RunArguments(
-        ("ambiguous_template",), ("mle", "trime", "histalign"), backbone="llama2-7b", preset="paper", controls=False
-    )
-    cells = make_plan(arguments, costs_only=True).cells
-    assert [(cell.config.method, cell.config.backbone) for cell in cells] == [
-        ("mle", "llama2-7b"), ("trime", "llama2-7b"), ("histalign", "llama2-7b"),
-    ]  # fmt: skip
-    assert {cell.config.trainer.batch_size for cell in cells} == {256}
-    assert {cell.config.trainer.lr for cell in cells} == {1e-5}
-
-
-@pytest.mark.ddp
-@pytest.mark.slow
-def test_a_run_in_shares_stores_what_one_process_stores(
-    bench: Bench, run: Run, log: Path, folder: Path, tmp_path: Path
-) -> None:
-    """Weights to rounding, the same files, and rows of both processes; provenance says how."""
-    alone, shared = tmp_path / "alone", tmp_path / "shared"
-    assert bench(*arguments(alone, folder, method="histalign")).code == 0
-    more = ("--devices", "2", "--strategy", "fsdp", "--set", "execution.activation_checkpointing=true")
-    assert run(arguments(shared, folder, *more, method="histalign"), children.ForkedWorkers()) == 0, children.read(log)
-    provenance = record(shared, "histalign")["provenance"]
-    assert (provenance["world"], provenance["strategy"], provenance["activation_checkpointing"]) == (2, "fsdp", True)
-    ours, theirs = weights(alone, "histalign"), weights(shared, "histalign")
-    assert ours.keys() == theirs.keys()
-    for name, weight in ours.items():
-        assert float((weight - theirs[name]).abs().max()) <= 1e-5, name
-    names = [{path.name.split("-")[0] for path in results.rglob("*.*")} for results in (alone, shared)]
-    assert names[0] == names[1]
-    assert values(alone, "histalign") == pytest.approx(values(shared, "histalign"), rel=1e-3)
 
 
 def test_shares_need_processes_and_a_precision(bench: Bench, folder: Path, tmp_path: Path) -> None:

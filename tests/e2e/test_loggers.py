@@ -13,7 +13,7 @@ import yaml
 
 from bench.cells.loggers import Logs
 from tests.conftest import Ended
-from tests.e2e import own_loggers, stores
+from tests.e2e import children, own_loggers, stores
 from tests.e2e.own_loggers import Kept
 
 Bench = Callable[..., Ended]
@@ -61,7 +61,7 @@ def read(path: Path) -> list[dict[str, str]]:
 VALIDATED = ("trainer.validate=1", "trainer.steps=4")
 
 
-def test_csv_files_hold_curves_scores_and_samples(bench: Bench, folder: Path) -> None:
+def test_csv_files_hold_curves_and_scores(bench: Bench, folder: Path) -> None:
     results = folder / "results"
     ended = bench(*arguments(results, "csv", sets=VALIDATED))
     assert (ended.code, warnings(ended)) == (0, [])
@@ -86,9 +86,19 @@ def test_csv_files_hold_curves_scores_and_samples(bench: Bench, folder: Path) ->
     assert len(scores) > 3
     assert {name: points(metrics, name) for name in scores} == {name: [(4, value)] for name, value in scores.items()}
     assert yaml.safe_load((logged / "hparams.yaml").read_text()) == record["config"]
-    samples = read(logged / "samples" / "greedy.csv")
-    assert {row["id"]: row["text"] for row in samples} == stores.texts(cell)
-    assert all(row["source"] and row["reference"] for row in samples)
+
+
+@pytest.mark.ddp
+def test_the_first_of_several_processes_logs(run: Callable[..., int], log: Path, folder: Path) -> None:
+    results = folder / "results"
+    sets = (*VALIDATED, f"execution.log_dir={folder / 'logs'}")
+    asked = arguments(results, "csv", "--devices", "2", task="ambiguous_template", sets=sets)
+    assert run(asked, children.fork_workers) == 0, children.read(log)
+    _, record = stored(results)
+    (logged,) = (folder / "logs").rglob("metrics.csv")
+    metrics = read(logged)
+    assert [step for step, _ in points(metrics, "train/loss")] == [step for step, _ in record["train"]["curve"]]
+    assert points(metrics, "validation/nll") == [(step, of["nll"]) for step, of in record["train"]["validation"]]
 
 
 def test_a_cell_that_is_evaluated_again_has_another_version(bench: Bench, folder: Path) -> None:
@@ -99,32 +109,8 @@ def test_a_cell_that_is_evaluated_again_has_another_version(bench: Bench, folder
     cell, _ = stored(results)
     runs = folder / "logs" / "csv" / "logicnlg" / "trime" / cell.name
     assert sorted(path.name for path in runs.iterdir()) == ["version_0", "version_1"]
-    assert (runs / "version_0" / "samples" / "greedy.csv").exists()
-    assert (runs / "version_1" / "samples" / "topk=3.csv").exists()
     assert "train/loss" in read(runs / "version_0" / "metrics.csv")[0]
     assert "train/loss" not in read(runs / "version_1" / "metrics.csv")[0]
-
-
-def test_tensorboard_files_hold_curves_scores_and_samples(bench: Bench, folder: Path) -> None:
-    pytest.importorskip("tensorboard", reason="tensorboard is no dependency of ours")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    results = folder / "results"
-    ended = bench(*arguments(results, "tensorboard", sets=VALIDATED))
-    assert (ended.code, warnings(ended)) == (0, [])
-    cell, record = stored(results)
-    events = EventAccumulator(str(folder / "logs" / "tensorboard" / "logicnlg" / "trime" / cell.name / "version_0"))
-    events.Reload()
-    curve = [(event.step, event.value) for event in events.Scalars("train/loss")]
-    assert curve == [(step, pytest.approx(loss, rel=1e-6)) for step, loss in record["train"]["curve"]]
-    validation = [(event.step, event.value) for event in events.Scalars("validation/loss")]
-    assert validation == [
-        (step, pytest.approx(columns["loss"], rel=1e-6)) for step, columns in record["train"]["validation"]
-    ]
-    assert "test/bleu-1/greedy" in events.Tags()["scalars"]
-    place = folder / "logs" / "tensorboard"
-    (samples,) = place.glob(f"logicnlg/trime/{cell.name}/version_0/samples/greedy.csv")
-    assert {row["id"]: row["text"] for row in read(samples)} == stores.texts(cell)
 
 
 def test_a_package_that_is_not_installed_is_named(
@@ -171,7 +157,11 @@ def test_a_logger_that_draws_random_numbers_changes_none_of_ours(bench: Bench, f
     cell, record = stored(folder / "results")
     assert (kept.save_to, kept.run) == (str(Path("logs", "Kept")), f"logicnlg/trime/{cell.name}")
     assert kept.config == record["config"]
+    ((columns, rows),) = kept.tables.values()
+    samples = [dict(zip(columns, row, strict=True)) for row in rows]
     assert list(kept.tables) == ["samples/greedy"]
+    assert {row["id"]: row["text"] for row in samples} == stores.texts(cell)
+    assert all(row["source"] and row["reference"] for row in samples)
 
 
 def test_what_makes_no_logger_is_said(bench: Bench, folder: Path) -> None:
@@ -182,17 +172,15 @@ def test_what_makes_no_logger_is_said(bench: Bench, folder: Path) -> None:
 
 
 def test_a_training_that_begins_again_logs_no_step_twice() -> None:
-    """As after too little memory; what its record holds beside is added."""
-    logs = Logs([], Path("logs"), pytest.fail)
+    """As after too little memory."""
     unused: Any = None
-    with logs.run(unused) as opened:
+    with Logs([], Path("logs"), pytest.fail).run(unused) as opened:
         kept = opened.loggers["kept"] = Kept("logs", "run")
         for step in (1, 2, 1, 2, 3):
-            opened.train(step, {"loss": float(step)})
-        opened.validation(2, {"loss": 2.0})
-        opened.curves({"curve": [[3, 3.0], [4, 4.0]], "validation": [[2, {"loss": 2.0}], [4, {"loss": 4.0}]]})
-    assert [values["train/loss"] for _, values in kept.metrics if "train/loss" in values] == [1.0, 2.0, 3.0, 4.0]
-    assert [step for step, values in kept.metrics if "validation/loss" in values] == [2, 4]
+            opened.step(step, 3, {"loss": float(step)})
+            opened.validation(step, {"loss": float(step)})
+    for name in ("train/loss", "validation/loss"):
+        assert [values[name] for _, values in kept.metrics if name in values] == [1.0, 2.0, 3.0]
     assert kept.status == "success"
 
 

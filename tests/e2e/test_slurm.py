@@ -30,13 +30,6 @@ STEPS = 400
 """Of a training that takes its time: more than an element takes before it is told to end."""
 
 
-class Interruptible:
-    """Lets Ctrl-C reach the command, as in a terminal."""
-
-    def arm(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SlurmCluster]:
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +51,7 @@ def submit(cluster: SlurmCluster, start: Start, tmp_path: Path) -> Callable[...,
             task="ambiguous_template", method=methods, sets=(f"trainer.steps={STEPS}", "execution.state_every=600"),
         )  # fmt: skip
         asked.remove("--quiet")
-        return start(asked, Interruptible(), BED=str(tmp_path), **cluster.environment, **environment)
+        return start(asked, children.hear_control_c, BED=str(tmp_path), **cluster.environment, **environment)
 
     return begin
 

@@ -21,19 +21,6 @@ METHODS = "mle,face"
 STEPS = "trainer.steps=40"
 
 
-@dataclass(frozen=True)
-class Begun:
-    """Leave a file when the program begins, so that nobody disturbs it before it can hear."""
-
-    file: Path
-    other: Any = None
-
-    def arm(self) -> None:
-        if self.other is not None:
-            self.other.arm()
-        self.file.touch()
-
-
 @dataclass
 class Findings:
     """What was measured, beside what was wanted."""
@@ -77,8 +64,9 @@ def begin(folder: Path, asked: list[str], environment: dict[str, str], trouble: 
     folder.mkdir(parents=True, exist_ok=True)
     begun = folder / "begun"
     begun.unlink(missing_ok=True)
-    both = children.All(tuple(one for one in (children.ForkedWorkers(), trouble) if one is not None))
-    child = children.start(children.run_bench, asked, environment, str(folder / "log"), Begun(begun, both))
+    # The file is left when the program begins: nobody disturbs it before it can hear.
+    troubles = children.together(*filter(None, (children.fork_workers, trouble, begun.touch)))
+    child = children.start(children.run_bench, asked, environment, str(folder / "log"), troubles)
     wait_until(begun.exists, 60)
     time.sleep(0.05)
     return child

@@ -18,7 +18,7 @@ LIMIT_S = 15.0
 
 def disturb(run: runs.Disturbance) -> str:
     """Send a signal at some moment; say what was done."""
-    child = run.begin(trouble=children.ControlC())
+    child = run.begin(trouble=children.hear_control_c)
     number, ranks = run.draw.choice(list(EXIT_CODES)), runs.ranks_of(run.results)
     who = run.draw.choice(["parent", "rank", "all"])
     assert child.pid is not None

@@ -40,16 +40,6 @@ def test_batches_are_those_of_the_split_in_order() -> None:
         batches[3]
 
 
-def test_nothing_is_encoded_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = cell_of("mle.cache")
-    objective, codec = build(cell)
-    asked: list[str] = []
-    encoded = cell.task.encoded
-    monkeypatch.setattr(cell.task, "encoded", lambda split, *a, **k: asked.append(split) or encoded(split, *a, **k))
-    fitted(cell, objective, codec, "ok", SILENT)
-    assert asked == ["valid"]
-
-
 def test_validation_rows_are_those_that_validation_reads() -> None:
     _, codec = build(cell_of("mle"))
     some = SplitBatches(cell_of("mle", "trainer.validate_rows=4"), codec, "valid", torch.device("cpu"))

@@ -31,20 +31,12 @@ def left(results: Path) -> dict[str, int]:
     return found
 
 
-def test_all_are_kept_unless_asked(bench: Bench, tmp_path: Path) -> None:
-    ended = bench(*arguments(tmp_path, "all"))
-    assert ended.code == 0
-    assert left(tmp_path) == {"mle": 1}
-    assert "--keep-checkpoints" not in ended.err
-
-
-def test_none_is_kept_and_the_disk_is_said(bench: Bench, tmp_path: Path) -> None:
+def test_none_is_kept_and_it_is_said(bench: Bench, tmp_path: Path) -> None:
     """Nothing else goes: another run finds all it wants."""
     ended = bench(*arguments(tmp_path, "none"))
     assert ended.code == 0, ended.err
     assert left(tmp_path) == {"mle": 0}
-    assert "--keep-checkpoints none: removed " in ended.err
-    assert "kB in 1 checkpoints; this run has 0 B of checkpoints left" in ended.err
+    assert ended.err.count("--keep-checkpoints none: removed ") == 1
     scores = list(tmp_path.rglob("scores-*"))
     again = bench(*arguments(tmp_path, "none"))
     assert again.code == 0, again.err

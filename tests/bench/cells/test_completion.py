@@ -82,15 +82,3 @@ def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., En
     (after,) = again.grids()
     assert again.path == cell.path
     assert [tried["nll"] for tried in after["tried"]] == pytest.approx([tried["nll"] for tried in before["tried"]])
-
-
-def test_rows_that_weights_can_make_are_made_again(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    asked = ("run", *TINY, "--method", "trime", "--seeds", "0", "--results", str(tmp_path))
-    assert bench(*asked).code == 0
-    before = held(tmp_path)
-    rows = list(tmp_path.rglob("rows-*"))
-    for path in rows:
-        path.unlink()
-    assert json.loads(bench(*asked, "--json").out)["ok"]
-    assert sorted(held(tmp_path)) == sorted(before)
-    assert rows

@@ -173,7 +173,7 @@ def test_a_trainer_trains_with_a_reference_model(results: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("method", "says"),
     [
-        ("lead", "'lead' writes texts without a model: there is nothing to train"),
+        ("lead", "'lead' trains nothing"),
         ("adadec.swapped", "trains nothing"),
         ("mle.matched", "is for open-ended tasks"),
         ("histaling", "did you mean 'histalign'"),
@@ -192,7 +192,7 @@ def test_what_is_no_backbone_is_refused() -> None:
 
 
 def test_the_method_before_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(BlockedError, match=r"fine-tuned from .* run: bench run --task logicnlg --method mle"):
+    with pytest.raises(BlockedError, match=r"needs the trained run of .* run: bench run --task logicnlg --method face"):
         bench.make("logicnlg", "face", limit=30, results=tmp_path)
 
 

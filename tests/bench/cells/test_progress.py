@@ -32,58 +32,39 @@ def clock() -> Clock:
     return Clock()
 
 
-def train(progress: Progress, clock: Clock, seconds: float, first: int = 1, last: int = 100) -> None:
-    """Train steps of a training of 100, each of which is a point of the curve."""
-    progress.stage(TRAINING, 100)
-    for step in range(first, last + 1):
+def reach(progress: Progress, clock: Clock, stage: str, seconds: float, first: int = 1, last: int = 50) -> None:
+    """Take steps of a stage of 50, each of them in so many seconds; a training has a point of its curve at each."""
+    progress.stage(stage, 50)
+    for number in range(first, last + 1):
         clock.now += seconds
-        progress.step(step, 100, {"loss": 2.0, "tokens": 50 * step})
-
-
-def evaluate(progress: Progress, clock: Clock, name: str, seconds: float, rows: int = 50) -> None:
-    """Evaluate 50 rows, and tell of each."""
-    progress.stage(name, 50)
-    for row in range(1, rows + 1):
-        clock.now += seconds
-        progress.beat(name, row)
+        progress.step(number, 50, {"loss": 2.0}) if stage == TRAINING else progress.beat(stage, number)
 
 
 def test_a_long_run_has_a_line_for_every_tenth_and_one_at_its_end(clock: Clock) -> None:
     out = io.StringIO()
     with Progress(stream=out, clock=clock) as progress:
+        progress.rows("rows read", 7, 0)
+        clock.now += 40.0
+        progress.rows("rows read", 1007, 0)
         progress.cell(1, 1, "t · m")
-        train(progress, clock, 1.0)
-        evaluate(progress, clock, "likelihood", 0.01)
-        evaluate(progress, clock, "generation greedy", 1.0)
+        reach(progress, clock, TRAINING, 2.0)
+        reach(progress, clock, "likelihood", 0.01)
+        reach(progress, clock, "generation greedy", 1.0)
         progress.done("done")
-    lines = out.getvalue().splitlines()
-    assert lines[4] == "[1/1] t · m: training 50 of 100, loss 2.000, ends in 50 s"
+    first, *lines = out.getvalue().splitlines()
+    assert first == "rows read 1,007"
+    assert lines[4] == "[1/1] t · m: training 25 of 50, loss 2.000, ends in 0:00:50"
     assert lines[:9] == [line for line in lines if ": training" in line]
     assert not any("likelihood" in line for line in lines), "a short stage has none"
-    assert lines[-2] == "[1/1] t · m: generation greedy 45 of 50, ends in 5 s"
+    assert lines[-2] == "[1/1] t · m: generation greedy 45 of 50, ends in 0:00:05"
     assert lines[-1] == "[1/1] t · m: done (150.5 s)"
-
-
-def test_long_reads_have_lines_too(clock: Clock) -> None:
-    out = io.StringIO()
-    with Progress(stream=out, clock=clock) as progress:
-        for done in range(0, 101):
-            clock.now += 1.0
-            progress.rows("exemplars", done, 100)
-        for done in range(1, 71):
-            clock.now += 1.0
-            progress.rows("rows read", done, 0)
-    lines = out.getvalue().splitlines()
-    assert lines[0] == "exemplars 10 of 100, ends in 2 min"
-    assert [line.partition(" ")[0] for line in lines[:9]] == ["exemplars"] * 9
-    assert lines[9:] == ["rows read 31", "rows read 61"]
 
 
 def test_quiet_says_nothing_but_warnings_and_failures(clock: Clock) -> None:
     out = io.StringIO()
     with Progress(quiet=True, stream=out, clock=clock) as progress:
         progress.cell(1, 1, "t · m")
-        train(progress, clock, 5.0)
+        reach(progress, clock, TRAINING, 5.0)
         progress.warn("careful")
         progress.failed("why")
     assert out.getvalue() == "warning: careful\n[1/1] t · m: failed: why\n"
@@ -100,10 +81,10 @@ def test_the_live_line_says_step_loss_and_end(clock: Clock) -> None:
     with Progress(stream=Screen(), clock=clock) as progress:
         progress.cell(1, 2, "t · m")
         assert line_of(progress) == "[1/2] t · m"
-        train(progress, clock, 1.0, last=50)
-        assert line_of(progress) == "[1/2] training 50 of 100, loss 2.000, ends in 50 s · t · m"
-        evaluate(progress, clock, "likelihood", 1.0, rows=20)
-        assert line_of(progress) == "[1/2] likelihood 20 of 50, ends in 30 s · t · m"
+        reach(progress, clock, TRAINING, 1.0, first=10, last=30)
+        assert line_of(progress) == "[1/2] training 30 of 50, loss 2.000, ends in 0:00:20 · t · m", "not from step 1 on"
+        reach(progress, clock, "likelihood", 1.0, last=20)
+        assert line_of(progress) == "[1/2] likelihood 20 of 50, ends in 0:00:30 · t · m"
         progress.rows("rows encoded", 7, 0)
         assert line_of(progress) == "[1/2] rows encoded 7 · t · m"
         progress.beat("likelihood", 30)
@@ -112,18 +93,8 @@ def test_the_live_line_says_step_loss_and_end(clock: Clock) -> None:
         progress.beat(SCORING, 3)
         assert line_of(progress) == "[1/2] scoring 3 · t · m"
         progress.cell(1, 2, "task · method · backbone · seed 0 " * 5)
-        train(progress, clock, 1.0, last=50)
-        assert "50 of 100, loss 2.000, ends in 50 s" in line_of(progress)
-
-
-def test_what_was_done_before_does_not_count_as_fast(clock: Clock) -> None:
-    """A training is taken up again from its state after step 79."""
-    with Progress(stream=Screen(), clock=clock) as progress:
-        train(progress, clock, 1.0, first=80, last=80)
-        assert line_of(progress) == "training 80 of 100, loss 2.000"
-        clock.now += 9.0
-        progress.step(90, 100, {"loss": 2.0})
-        assert line_of(progress) == "training 90 of 100, loss 2.000, ends in 9 s"
+        reach(progress, clock, TRAINING, 1.0, last=25)
+        assert "25 of 50, loss 2.000, ends in 0:00:25" in line_of(progress)
 
 
 def test_a_process_prints_for_the_command_and_keeps_its_warnings(
@@ -132,13 +103,13 @@ def test_a_process_prints_for_the_command_and_keeps_its_warnings(
     monkeypatch.setattr("bench.cells.progress.LINE_S", -1.0)
     progress = LogProgress()
     progress.cell(2, 3, "t · m")
-    train(progress, Clock(), 0.0, last=35)
+    reach(progress, Clock(), TRAINING, 0.0, last=19)
     progress.warn("careful")
     progress.done("done")
     printed = capsys.readouterr().err
     assert progress_in(tmp_path) == ""
     (tmp_path / "log.0").write_text(f"{printed}some library says something\n")
-    assert progress_in(tmp_path).startswith("[2/3] t · m: training 30 of 100, loss 2.000, ends in ")
+    assert progress_in(tmp_path).startswith("[2/3] t · m: training 15 of 50, loss 2.000")
     assert progress.warnings == ["careful"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,16 +10,15 @@ from torch import Tensor
 
 from bench.cells.build import build, check_vocabulary
 from bench.cells.cell import Cell
-from bench.cells.job import cell_of, content_of
+from bench.cells.job import cell_of, job_of
 from bench.cells.make import make
 from bench.cells.plan import make_plan
-from bench.cells.run import execute
+from bench.cells.run import Schedule, execute
 from bench.config.arguments import RunArguments
 from bench.decodings.core.decoding import Decoding
 from bench.decodings.searches import Beam, ContrastiveSearch, Greedy
-from bench.errors import BenchError, BlockedError, UsageError
+from bench.errors import BlockedError, UsageError
 from bench.generation.generation import generate
-from bench.launch.schedule import Schedule
 from bench.leaderboards.groups import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -159,19 +157,11 @@ class TestCells:
         assert "has for its reference model mle, which has the backbone small-encdec" in plan.skips[0].reason
 
     def test_a_worker_makes_the_same_cell(self, own_pair: Own) -> None:
-        *_, cell = cells(PAIR)
-        content = json.loads(json.dumps(content_of(cell)))
-        made = cell_of(content)
-        assert made.reference is not None
-        assert cell.reference is not None
-        assert (made.key, made.reference.key, made.reference.folder) == (
-            cell.key,
-            cell.reference.key,
-            cell.reference.folder,
-        )
-        content["reference"] = None
-        with pytest.raises(BenchError, match="in the job and .* in the worker"):
-            cell_of(content)
+        arguments = RunArguments(("ambiguous_template",), (PAIR,), limit=8, preset="small")
+        for cell in make_plan(arguments).cells:
+            made = cell_of(job_of(cell, arguments))
+            assert (made.key, made.folder, made.reference and made.reference.key) == (
+                cell.key, cell.folder, cell.reference and cell.reference.key)  # fmt: skip
 
     def test_the_source_of_the_users_task_and_backbone_is_in_its_key(self, own_pair: Own) -> None:
         """Else a model of an older source would be taken, and other processes would not find task and backbone."""
@@ -179,11 +169,11 @@ class TestCells:
         keys = []
         for line in ("", "# changed"):
             own_pair.write("own_parts", PARTS + line)
-            reference, cell = make_plan(RunArguments(("own_parts:Mine",), (PAIR,), **asked)).cells
+            arguments = RunArguments(("own_parts:Mine",), (PAIR,), **asked)
+            reference, cell = make_plan(arguments).cells
             assert reference.config.own_code() == cell.config.own_code()
             assert set(reference.config.own) == {"task", "backbone"}
-            made = cell_of(json.loads(json.dumps(content_of(reference))))
-            assert made.key == reference.key
+            assert cell_of(job_of(reference, arguments)).key == reference.key
             keys.append(reference.key)
         assert keys[0] != keys[1]
 
@@ -196,7 +186,7 @@ def test_it_is_trained_first_and_used_in_evaluation(own_pair: Own, tmp_path: Any
         ("ambiguous_template",), (PAIR,), limit=8, preset="small", results=str(tmp_path), sets=small[:-1],
         decode="greedy,beam=2",
     )  # fmt: skip
-    with pytest.raises(BlockedError, match="'own_pair:Pair' has for its reference model .* --method own_pair:Pair"):
+    with pytest.raises(BlockedError, match="'own_pair:Pair' needs the trained run of .* --method own_pair:Pair"):
         make("ambiguous_template", PAIR, limit=8, results=tmp_path)
     plan = make_plan(arguments)
     outcome = execute(plan, arguments, Quiet())

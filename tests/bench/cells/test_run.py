@@ -179,7 +179,7 @@ def test_a_child_of_what_is_not_there_is_blocked(arguments, monkeypatch, end, be
     outcome, trainer, progress, plan = run(arguments, monkeypatch, {("mle", 0): end})
     parent, child = plan.cells
     assert [call[0] for call in trainer.calls] == ["mle"]
-    assert (outcome.exit_code, outcome.ok, outcome.blocked) == (code, [], {child.label})
+    assert (outcome.exit_code, outcome.ok, outcome.blocked) == (code, [], [child.label])
     assert outcome.failed[child.label] == f"is fine-tuned from '{parent.label}', which has {became}"
     assert child.folder.failed()["status"] == "blocked"
     assert "traceback" not in child.folder.failed()

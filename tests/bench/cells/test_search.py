@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from bench.base.ties import TIE, tied
-from bench.cells.search.run import Stated, Tried, best
-from bench.cells.search.search import Search, learning_rates, read_grid, read_trials
+from bench.cells.search import Search, Tried, best, learning_rates, read_grid, read_trials
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
 from bench.errors import UsageError
@@ -45,27 +44,18 @@ def test_trials_as_typed(words: list[str], expected: Search) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["0"], "--trials takes numbers from 1, e.g. 3 or 3,mle=18, not '0'"),
-        (["mle"], "--trials takes numbers from 1"),
-        (["2,3"], "trials of every method twice"),
-        (["mle=2,mle=3"], "trials of mle twice"),
-        (["mel=2"], "mel"),
-        (["3", "steps=0"], "steps of --trials is a share of a training above 0 and at most 1, e.g. 1/3, not '0'"),
-        (["3", "steps=4/3"], "not '4/3'"),
-        (["3", "steps=1/0"], "not '1/0'"),
-        (["3", "steps=third"], "not 'third'"),
-        (["3", "rows=few"], "rows of --trials is a number from 1, e.g. 2000, not 'few'"),
-        (["3", "step=1/3"], "not 'step=1/3'; did you mean 'steps'?"),
-        (["lr=1e-3,fast"], "lr of --trials takes different numbers above 0, e.g. lr=1e-5,5e-5, not '1e-3,fast'"),
-        (["lr=1e-3,0.001"], "lr of --trials takes different numbers"),
-        (["lr=-1"], "lr of --trials takes different numbers"),
-        (["lr=nan"], "lr of --trials takes different numbers"),
-    ],
-)
-def test_trials_typed_wrongly(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
+    "words",
+    [["0"], ["mle"], ["2,3"], ["mle=2,mle=3"], ["3", "steps=0"], ["3", "steps=4/3"], ["3", "steps=1/0"],
+     ["3", "rows=few"], ["3", "rows=0"], ["lr=1e-3,fast"], ["lr=1e-3,0.001"], ["lr=-1"], ["lr=nan"]],
+)  # fmt: skip
+def test_trials_typed_wrongly(words: list[str]) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"rows=N, at least 1; not '{' '.join(words)}'")):
+        read_trials(words)
+
+
+@pytest.mark.parametrize(("words", "near"), [(["mel=2"], "mle"), (["3", "step=1/3"], "steps")])
+def test_a_name_in_trials_that_is_misspelt(words: list[str], near: str) -> None:
+    with pytest.raises(UsageError, match=f"did you mean '{near}'"):
         read_trials(words)
 
 
@@ -123,8 +113,8 @@ def test_trials_leave_the_options_of_a_method_as_they_are() -> None:
 
 def tried(rate: str, eps: str, nll: float | None, rouge: float | None = None) -> Tried:
     """One combination of a learning rate and an option of a method."""
-    stated = None if rouge is None else Stated("rouge-l", rouge, lower_is_better=False)
-    return Tried((f"optim.lr={rate}", f"method.eps={eps}"), {}, nll, stated)
+    selected = None if rouge is None else ("rouge-l", rouge, False)
+    return Tried((f"optim.lr={rate}", f"method.eps={eps}"), {}, nll, selected)
 
 
 def test_the_rate_is_picked_by_likelihood_and_an_option_by_the_stated_column() -> None:

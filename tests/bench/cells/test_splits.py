@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from bench.tasks import TASKS
 from tests.conftest import Ended
 
 LINE = '{{"text": "{} went up the hill to fetch a pail of water and came down again {}"}}\n'
@@ -35,16 +34,6 @@ def data_of(bench: Callable[..., Ended], task: str, *words: str) -> dict[str, An
     assert ended.code == 0, ended.err
     found: dict[str, Any] = json.loads(ended.out)[task]
     return found
-
-
-def test_all_tasks_say_where_their_rows_are(bench: Callable[..., Ended], folder: Path) -> None:
-    ended = bench("list", "--data", "--data-dir", str(folder), "--json")
-    found = {row["task"]: row for row in json.loads(ended.out)}
-    assert list(found) == list(TASKS)
-    assert found["text"]["from"] == f"--data-dir: {folder / 'text'}"
-    assert found["logicnlg"]["from"].startswith("built-in sample")
-    assert found["logicnlg"]["official"] == {"train": 28450, "valid": 4260, "test": 4305}
-    assert "28,450 / 4,260 / 4,305" in bench("list", "--data").out
 
 
 def test_one_task_says_status_rows_and_a_row(bench: Callable[..., Ended], folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.base import ties
-from bench.cells.search import run
+from bench.cells import search
 from bench.store.export import export
 from bench.store.joining import join
 from bench.store.store import CellFolder, Store
@@ -79,7 +79,7 @@ def test_the_trainings_at_full_length_decide_unless_one_fails(
         return None if fails and trainer.lr == min(RATES) else -float(trainer.lr)
 
     monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
-    monkeypatch.setattr(run, "validation_nll", loss)
+    monkeypatch.setattr(search, "validation_nll", loss)
     ended = bench(*SEARCH, "--results", str(tmp_path))
     assert ended.code == 0, ended.err
     assert ("a training of its tie break has failed; the best trial is picked" in ended.err) == fails

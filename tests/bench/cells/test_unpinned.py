@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.tasks import TASKS
 from bench.tasks.fetch.hub_copies import CONVERTED, HUB
 from tests.conftest import Ended
 from tests.tasks.fake_hub import parquet
@@ -64,19 +63,3 @@ def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, t
     (copy / "origin.json").unlink()
     again = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, "--json", *SHORT)
     assert len(json.loads(again.out)["stored"]) == 1
-
-
-@pytest.mark.usefixtures("copy")
-@pytest.mark.parametrize("name", HUB)
-def test_every_task_knows_its_copy(name: str, tmp_path: Path) -> None:
-    from bench.tasks.fetch.sources import Source
-
-    (tmp_path / "origin.json").write_text(json.dumps({"repository": HUB[name].repository, "commit": COMMIT}))
-    task = TASKS[name].load()()
-    task.source = Source(tmp_path, "")
-    found = task.hub_rows()
-    assert (found.commit, found.is_pinned) == (COMMIT, name not in UNPINNED)
-    (tmp_path / "origin.json").write_text(json.dumps({"repository": "other/rows", "commit": COMMIT}))
-    assert task.hub_rows() is None
-    task.source = Source(None, "")
-    assert task.hub_rows() is None

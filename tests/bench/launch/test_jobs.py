@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +9,8 @@ import pytest
 
 from bench.cells.plan import Plan, make_plan
 from bench.config.arguments import RunArguments
-from bench.errors import UsageError
 from bench.launch import jobs
 from bench.launch.jobs import BYTES_PER_PROCESS, free_memory, jobs_of
-from tests.conftest import Ended
-from tests.e2e import stores
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 GB = 2**30
@@ -75,12 +70,6 @@ def test_larger_models_are_one_at_a_time(
     assert jobs_of(make_plan(asked), asked) == 1
 
 
-def test_one_where_there_is_a_gpu(plan: Plan, arguments: RunArguments, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_machine(monkeypatch, 16, 100 * GB)
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert jobs_of(plan, arguments) == 1
-
-
 def test_what_is_free_is_no_more_than_a_container_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit, used = tmp_path / "max", tmp_path / "current"
     limit.write_text(f"{100 * 2**20}\n")
@@ -90,12 +79,3 @@ def test_what_is_free_is_no_more_than_a_container_leaves(tmp_path: Path, monkeyp
     assert free_memory() <= 60 * 2**20
     limit.write_text("max\n")
     assert free_memory() > 60 * 2**20
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "some"])
-def test_other_words_are_refused(bench: Callable[..., Ended], tmp_path: Path, number: str) -> None:
-    ended = bench(*stores.arguments(tmp_path / "results", "--jobs", number))
-    assert ended.code == 2
-    assert re.search("--jobs", ended.err)
-    with pytest.raises(UsageError, match="jobs is at least 1"):
-        RunArguments(("logicnlg",), ("mle",), jobs=0)

@@ -7,8 +7,6 @@ import threading
 
 import pytest
 
-from bench.cli import main
-from bench.commands import store
 from bench.launch.signals import (
     TOGETHER,
     TOGETHER_S,
@@ -38,13 +36,6 @@ class TestHandled:
         with pytest.raises(Stopped), handled():
             terminate()
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-
-    def test_raises_again(self):
-        """What a destructor has swallowed can be sent once more."""
-        with handled():
-            for _ in range(2):
-                with pytest.raises(Stopped):
-                    terminate()
 
     def test_a_handler_of_somebody_else_stays(self):
         came = []
@@ -81,13 +72,6 @@ class TestHandled:
                 return ends()
 
         assert os.WTERMSIG(in_child(parent)) == signal.SIGTERM
-
-    def test_the_exit_code_and_the_line(self, monkeypatch, capsys):
-        monkeypatch.setitem(store.ACTIONS, "status", lambda *_: terminate())
-        assert main(["store", "status"]) == 143
-        line = "bench: stopped by SIGTERM; run the same command again to go on\n"
-        assert capsys.readouterr() == ("", line)
-        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 @pytest.mark.usefixtures("default_action")
@@ -137,12 +121,6 @@ class TestInterruptsGetOut:
     def test_other_exceptions_stay(self):
         with pytest.raises(SystemExit, match="7"), interrupts_get_out():
             sys.exit(7)
-
-    def test_handlers_are_put_back(self):
-        before = signal.getsignal(signal.SIGINT)
-        with interrupts_get_out():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        assert signal.getsignal(signal.SIGINT) == before
 
 
 @pytest.mark.parametrize("seconds", [TOGETHER_S, 60.0])

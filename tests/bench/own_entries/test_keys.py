@@ -1,10 +1,8 @@
 """The source of what is one's own is in the keys of what depends on it, in every process."""
 
-import json
-
 import pytest
 
-from bench.cells.job import cell_of, content_of
+from bench.cells.job import cell_of, job_of
 from bench.cells.plan import make_plan
 from bench.errors import BenchError
 from tests.bench.own_entries.asked import arguments, key
@@ -22,10 +20,10 @@ def test_a_changed_source_is_another_cell(files, name):
 
 def test_another_process_makes_the_same_cell(files, monkeypatch, tmp_path):
     (cell,) = make_plan(arguments()).cells
-    content = json.loads(json.dumps(content_of(cell)))
+    job = job_of(cell, arguments())
     forget()
     monkeypatch.chdir(tmp_path)
-    assert cell_of(content).key == cell.key
+    assert cell_of(job).key == cell.key
     write(files, "towns", TASK + "\n# changed since\n")
     with pytest.raises(BenchError, match="code or data have changed"):
-        cell_of(content)
+        cell_of(job)

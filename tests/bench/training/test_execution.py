@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
 
 from bench.cells import work
-from bench.config.arguments import RunArguments
 from bench.store.store import Store
 from bench.training.execution import Execution
 from tests.conftest import TINY, Ended
-
-
-def test_every_field_is_asked_for_and_goes_to_other_processes() -> None:
-    asked = RunArguments(
-        ("logicnlg",), ("mle",), micro_batch="4", strategy="fsdp", sets=tuple(map("execution.{}".format, (
-            "activation_checkpointing=yes", "deterministic=yes", "workers=2", "state_every=7",
-            "log_dir=x",
-        ))),
-    )  # fmt: skip
-    execution = Execution.of(asked, accumulate=6, out_of_memory=True, threads=3, rank=1, world=2)
-    default = Execution()
-    unchanged = [name for name, value in asdict(default).items() if getattr(execution, name) == value]
-    assert unchanged == []
-    assert Execution(**asdict(execution)) == execution
-    assert Execution.of(RunArguments(("logicnlg",), ("mle",), sets=("execution.accumulate=3",))).accumulate == 3
 
 
 def test_what_is_recorded() -> None:

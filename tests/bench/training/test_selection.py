@@ -70,18 +70,18 @@ def test_the_best_step_is_kept(cell: Cell) -> None:
     assert len({weights, last, first}) == 3
 
 
-def test_a_first_of_equals_is_kept(cell: Cell) -> None:
-    assert trained(cell, [2.0, 2.0, 2.0, 2.0], validate=0.4)[1]["kept"]["step"] == 2
-
-
-def test_what_is_not_finite_is_never_the_best(cell: Cell) -> None:
-    found = trained(cell, [float("inf"), 1.0, float("nan"), 0.5], validate=0.4)[1]
-    assert found["kept"]["step"] == 4
-
-
-def test_patience_ends_it(cell: Cell) -> None:
-    found = trained(cell, [3.0, 2.0, 1.0, 9.0], validate=0.4, patience=2)[1]
-    assert (found["steps"], found["kept"]["step"]) == (6, 2)
+@pytest.mark.parametrize(
+    ("measured", "patience", "steps", "kept"),
+    [
+        ([2.0, 2.0, 2.0, 2.0], 0, STEPS, 2),
+        ([float("inf"), 1.0, float("nan"), 0.5], 0, STEPS, 4),
+        ([3.0, 2.0, 1.0, 9.0], 2, 6, 2),
+    ],
+    ids=["the first of equals", "what is not finite", "patience"],
+)
+def test_which_step_is_kept(cell: Cell, measured: list[float], patience: int, steps: int, kept: int) -> None:
+    found = trained(cell, measured, validate=0.4, patience=patience)[1]
+    assert (found["steps"], found["kept"]["step"]) == (steps, kept)
 
 
 @pytest.mark.parametrize("column", ["nll", "ppl", "loss"])
@@ -144,7 +144,7 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"watch": "tabel_bleu"}, "did you mean 'table_bleu'"),
-        ({"select": "bleu-1"}, "'bleu-1', which this validation does not measure; it measures nll, ppl, loss; it is"),
+        ({"select": "bleu-1"}, "'bleu-1', which this validation does not measure; it measures nll, ppl, loss; "),
         ({"watch": "table_bleu", "select": "rouge-1"}, "sentence-bleu"),
         ({"validate": 0.0, "select": "loss"}, "need trainer.validate"),
     ],

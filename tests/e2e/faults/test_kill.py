@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import ClassVar
@@ -69,7 +70,7 @@ class TestEveryPoint:
     def test_crash(self, run: Run, tmp_path: Path, one_cell: dict[str, bytes], function: str, after: bool) -> None:
         for call in range(1, 100):
             results = tmp_path / f"{call}"
-            code = run(cell(results), children.Crash(function, call, after))
+            code = run(cell(results), partial(children.crash, function, call, after))
             if code == 0:
                 break
             assert code == children.CRASHED
@@ -123,7 +124,7 @@ class TestTwoAtOnce:
         expected = stores.contents(folder)
         for path in (*folder.glob("rows-*"), *folder.glob("scores-*")):
             path.unlink()
-        assert run(stores.arguments(copied, task="logicnlg", method="mle"), children.Rival()) == 0
+        assert run(stores.arguments(copied, task="logicnlg", method="mle"), children.have_a_rival) == 0
         assert stores.contents(folder) == expected
 
 

@@ -11,9 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load
 
-from bench.cells.work import execution_of, with_less_memory
-from bench.cli import parser
-from bench.config.arguments import collect
+from bench.cells.work import with_less_memory
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from bench.training.execution import Execution
@@ -91,16 +89,6 @@ def test_the_largest_micro_batch_that_fits(
     assert not list((tmp_path / "results").rglob(STATE))
 
 
-def test_how_many_micro_batches_to_begin_with(tmp_path: Path) -> None:
-    def begins(asked: str, world: int) -> int:
-        given = arguments(tmp_path / "results", "--micro-batch", asked)
-        (cell,) = stores.planned(given)
-        return execution_of(cell, collect(parser().parse_args(given)), world).accumulate
-
-    assert [begins("auto", world) for world in (1, 2)] == [1, 1]
-    assert [begins("1", world) for world in (1, 2, 3, 4)] == [4, 2, 1, 1], "none is empty"
-
-
 def test_one_option_says_how_large_a_micro_batch_is(bench: Bench, tmp_path: Path) -> None:
     ended = bench(*arguments(tmp_path / "results", "--micro-batch", "2", "--set", "execution.accumulate=2"))
     assert ended.code == 2
@@ -135,9 +123,9 @@ def test_several_processes_say_which_setting_needs_less(run: Run, log: Path, tmp
     """Their run fails, and no other; with the setting it is done."""
     results = tmp_path / "results"
     asked = stores.arguments(results, "--devices", "2", task="ambiguous_template", method=f"{LARGE},mle")
-    assert run(asked, children.ForkedWorkers(), FITS="1", LARGE=large) == 1, children.read(log)
+    assert run(asked, children.fork_workers, FITS="1", LARGE=large) == 1, children.read(log)
     said = "failed: out of memory with 2 rows in a micro-batch (OutOfMemoryError: no memory for 2 rows); give it fewer "
     assert f" of 2 {said}rows: --micro-batch 1" in children.read(log)
     assert len(list(results.rglob("trained.json"))) == 1
-    assert run([*asked, "--micro-batch", "1"], children.ForkedWorkers(), FITS="1", LARGE=large) == 0, children.read(log)
+    assert run([*asked, "--micro-batch", "1"], children.fork_workers, FITS="1", LARGE=large) == 0, children.read(log)
     assert len(list(results.rglob("trained.json"))) == 2

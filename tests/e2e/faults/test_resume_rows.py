@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from bench.cells.evaluation import evaluate
-from bench.metrics import METRICS
-from bench.tasks import TASKS
 from bench.tasks.encode.batches import evaluation_batches
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import stores
@@ -70,24 +68,6 @@ def state(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {path.name: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.iterdir()}
 
 
-def test_more_decodings_add_rows_and_leave_the_training(matrix: Path, decoded: Path) -> None:
-    before, after = cell(matrix), cell(decoded)
-    assert set(generations(matrix)) == {"greedy"}
-    assert set(generations(decoded)) == set(DECODINGS)
-    assert generations(decoded)["greedy"] == generations(matrix)["greedy"]
-    texts = {tuple(row["text"] for row in rows) for rows in generations(decoded).values()}
-    assert len(texts) == len(DECODINGS), "else the tests below would compare the same thing"
-    new = {path.name for path in after.iterdir()} - {path.name for path in before.iterdir()}
-    families = [name for name in TASKS["logicnlg"].load().info.metrics if METRICS[name].kind == "generation"]
-    kinds = sorted(name.partition("-")[0] for name in new)
-    assert [kind for kind in kinds if kind != "items"] == ["rows"] * 3 + ["scores"] * 3 * len(families)
-    assert 1 <= kinds.count("items") <= 3, "one for each decoding of table_bleu; equal ones are one file"
-    for path in before.iterdir():
-        kept = after / path.name
-        assert kept.stat().st_mtime_ns == path.stat().st_mtime_ns
-        assert kept.read_bytes() == path.read_bytes()
-
-
 def test_running_again_does_nothing(bench: Bench, decoded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("train", "build", "evaluate"):
         monkeypatch.setattr(f"bench.cells.work.{name}", refuse)
@@ -98,15 +78,6 @@ def test_running_again_does_nothing(bench: Bench, decoded: Path, monkeypatch: py
     assert state(cell(decoded)) == before
     loud = [word for word in arguments(decoded) if word != "--quiet"]
     assert "stored already" in bench(*loud).err
-
-
-def test_samples_are_repeated(bench: Bench, decoded: Path, again: Path) -> None:
-    """Deleted rows come back as they were: samples depend on the run's seed and the row's id alone."""
-    expected = stores.contents(decoded)
-    for path in cell(again).glob("rows-*"):
-        path.unlink()
-    assert bench(*arguments(again)).code == 0
-    assert stores.contents(again) == expected
 
 
 @pytest.mark.parametrize("size", [3, 1, 8])

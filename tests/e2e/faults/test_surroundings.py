@@ -177,23 +177,6 @@ def test_a_home_that_is_read_only(
     assert (ended.code, ended.err) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "command", [["list", "--data"], ["list", "--data", "logicnlg"], ["doctor"], ["store", "status"]]
-)
-def test_other_commands_with_a_home_that_is_read_only(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
-) -> None:
-    monkeypatch.delenv("BENCH_CACHE")
-    monkeypatch.setenv("HOME", READ_ONLY)
-    data = logicnlg_folder.write(tmp_path / "data")
-    if command[-1] == "logicnlg":
-        command = [*command, "--data-dir", str(data)]
-    ended = bench(*command)
-    assert ended.code in (0, 1, 3)
-    assert len(ended.complaints) == (ended.code == 1)
-    assert "Traceback" not in ended.err
-
-
 # Paths ------------------------------------------------------------------------------------------------------------
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,11 @@ from torch import Tensor
 
 from bench.cells.evaluation import evaluate, merge
 from bench.cells.required import Evaluation
-from bench.cells.score import score_cell
 from bench.launch.lock import LOCK
-from bench.models.mle import MLE
 from bench.store.checkpoints import save_checkpoint
-from bench.tasks.encode.batches import Order, share
 from tests.conftest import Ended
 from tests.e2e import children, stores
-from tests.e2e.tiny import Training, left, small
+from tests.e2e.tiny import Training, left
 from tests.waiting import free_port, wait_until
 
 pytestmark = pytest.mark.ddp
@@ -112,15 +109,6 @@ class TestTraining:
         for found in on_ranks(training, {**environment, **slurm}, tmp_path / "out"):
             assert_same_training(weights_of(replace(training, world=1)), found, "32-true")
 
-    def test_shares_are_uneven(self) -> None:
-        """Else a mean over ranks of their means would pass the tests above."""
-        _, task, codec = small(MLE)
-        rows = task.encode(task.split("train").examples, codec)
-        order = Order(len(rows), Training().batch, 0)
-        steps = [order.step(step).tolist() for step in range(8)]
-        tokens = [[sum(len(rows[i].target) for i in share(step, part, 2)) for part in (0, 1)] for step in steps]
-        assert all(first != second for first, second in tokens)
-
     def test_one_rank_diverges_and_all_stop(self, environment: dict[str, str], tmp_path: Path) -> None:
         training = Training("tests.e2e.methods:NanOnSecondRank", steps=250, world=2)
         for _, found in on_ranks(training, environment, tmp_path / "out"):
@@ -195,7 +183,7 @@ class TestCommandLine:
             for n, results in both.items()
         }
         assert bench(*arguments[1]).code == 0
-        assert run([*arguments[2], "--devices", "2"], children.ForkedWorkers()) == 0, children.read(log)
+        assert run([*arguments[2], "--devices", "2"], children.fork_workers) == 0, children.read(log)
         for method in ("mle", "contrast"):
             assert_same_cell(*(next(results.glob(f"logicnlg/{method}/*")) for results in both.values()))
         held = without_rows(both[2])
@@ -229,7 +217,7 @@ class TestDeath:
         """One process is killed in its second step: the run ends with a clear line, and nothing is left running."""
         results = tmp_path / "results"
         method = {"DIES": "at once" if sleeps else "in step 2", "SLEEPS": sleeps, "BED": str(tmp_path)}
-        child = start(self.arguments(results), children.ForkedWorkers(), **method)
+        child = start(self.arguments(results), children.fork_workers, **method)
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert "its process was killed 2 times: process 1 of 2 was killed by SIGKILL" in children.read(log)
@@ -237,7 +225,7 @@ class TestDeath:
         assert not (results / ".work").exists()
         (folder,) = results.glob("*/dies-on-second-rank/*")
         assert {path.name for path in folder.iterdir()} - {LOCK} == {"failed.json"}
-        assert run(self.arguments(results), children.ForkedWorkers()) == 0, children.read(log)
+        assert run(self.arguments(results), children.fork_workers) == 0, children.read(log)
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
 
@@ -246,7 +234,7 @@ class TestDeath:
         self, start: Start, log: Path, tmp_path: Path, rank: int
     ) -> None:
         """The others wait for it as long as the timeout of the group says."""
-        trouble = children.All((children.ForkedWorkers(), children.Hasty(2, timeout=3.0)))
+        trouble = children.together(children.fork_workers, partial(children.hurry, 2, timeout=3.0))
         child = start(self.arguments(tmp_path / "results"), trouble, SLEEPS=str(rank), BED=str(tmp_path))
         bed = tmp_path / f"asleep.{rank}"
         assert wait_until(lambda: children.read(bed) != "", 60)
@@ -260,7 +248,7 @@ class TestDeath:
     def test_of_the_parent(self, start: Start, tmp_path: Path, workers: str) -> None:
         """Killed alone, it takes its ranks along, and the processes that prepare their batches."""
         asked = [*self.arguments(tmp_path / "results"), "--set", f"execution.workers={workers}"]
-        child = start(asked, children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+        child = start(asked, children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert len(children.users(tmp_path)) >= 3 + 2 * int(workers)
         assert child.pid is not None
@@ -271,54 +259,13 @@ class TestDeath:
     @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
     def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
         """It cannot see that the parent is gone."""
-        child = start(self.arguments(tmp_path / "results"), children.ForkedWorkers(), SLEEPS="0,1", BED=str(tmp_path))
+        child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()
         assert wait_until(lambda: children.users(tmp_path) == [], 10)
-
-
-class TestPrecision:
-    """bf16 has 8 bits: 3 steps of 16 columns end within 1 % of the fp32 likelihoods, row by row."""
-
-    @pytest.mark.parametrize("backbone", [pytest.param("small-causal", marks=pytest.mark.slow), "small-encdec"])
-    def test_bf16_mixed(self, bench: Bench, tmp_path: Path, backbone: str) -> None:
-        likelihoods = {}
-        for precision in ("32-true", "bf16-mixed"):
-            more = ("--backbone", backbone, "--set", f"trainer.precision={precision}", "--decode", "greedy")
-            arguments = stores.arguments(tmp_path / precision, *more, sets=("trainer.max_source=24",))
-            assert bench(*arguments).code == 0
-            likelihoods[precision] = {
-                (cell.config.task, cell.config.method, row["id"]): row["nll_sum"]
-                for cell in stores.planned(arguments)
-                for key, what in cell.evaluations.items()
-                if what.kind == "likelihood"
-                for row in cell.folder.rows(key).rows  # type: ignore[union-attr]
-            }
-            assert_evaluated_in(precision, arguments)
-            for cell in stores.planned(arguments):
-                assert all(math.isfinite(loss) for _, loss in cell.folder.trained()["train"]["curve"])  # type: ignore[index]
-                assert all(
-                    v["value"] is None or math.isfinite(v["value"]) for s in score_cell(cell) for v in s["values"]
-                )
-        exact, rounded = likelihoods.values()
-        assert exact.keys() == rounded.keys()
-        assert len({method for _, method, _ in exact}) == 3
-        worst = max(abs(rounded[at] - nll) / nll for at, nll in exact.items())
-        print(f"bf16-mixed, {backbone}: largest relative difference of a row's likelihood {worst:.2e}")
-        assert 0 < worst < 1e-2
-
-
-def assert_evaluated_in(precision: str, arguments: list[str]) -> None:
-    """Stored rows are those of the precision, and of no other."""
-    arguments = [word.replace(stores.METHODS, "mle").replace(stores.TASKS, "logicnlg") for word in arguments]
-    cell, objective, codec = stores.loaded(arguments)
-    (key, what), *_ = cell.evaluations.items()
-    for other in ("32-true", "bf16-mixed"):
-        rows = merge([list(evaluate(objective, cell.task, codec, replace(what, precision=other)))], what.ids, "")
-        assert (rows == cell.folder.rows(key).rows) == (other == precision)  # type: ignore[union-attr]
 
 
 STREAM = ("run", "--task", "wikitext103", "--method", "mle", "--preset", "small", "--limit", "12", "--quiet", "--json",

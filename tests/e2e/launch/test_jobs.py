@@ -27,7 +27,7 @@ SLOW = pytest.mark.slow
 
 def test_two_jobs_make_the_store_of_one(run: Run, log: Path, matrix: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    assert run(stores.arguments(results, "--jobs", "2"), children.ForkedJobs()) == 0, children.read(log)
+    assert run(stores.arguments(results, "--jobs", "2"), children.fork_jobs) == 0, children.read(log)
     assert stores.contents(results) == stores.contents(matrix)
     assert not (results / ".work").exists()
 
@@ -42,14 +42,14 @@ def test_children_come_after_parents_and_failures_stay_their_own(run: Run, log: 
     one, two = tmp_path / "one", tmp_path / "two"
     assert run(family(one)) == 1
     first = outcome(log)
-    assert run(family(two, "--jobs", "3"), children.ForkedJobs()) == 1
+    assert run(family(two, "--jobs", "3"), children.fork_jobs) == 1
     assert stores.contents(one) == stores.contents(two), children.read(log)
     assert outcome(log) == first
     assert len(first["failed"]) == 3
     assert len(first["diverged"]) == 1
 
 
-@pytest.mark.parametrize("trouble", [None, children.TrainFails()], ids=["done", "failed"])
+@pytest.mark.parametrize("trouble", [None, children.fail_to_train], ids=["done", "failed"])
 def test_a_control_waits_for_the_cell_it_reads(run: Run, log: Path, tmp_path: Path, trouble: Any) -> None:
     """Both would train it otherwise. Where it fails, the control says so, and leaves the note of the first."""
     found = []
@@ -58,7 +58,7 @@ def test_a_control_waits_for_the_cell_it_reads(run: Run, log: Path, tmp_path: Pa
         arguments = stores.arguments(
             results, *more, "--decode", "greedy", task="logicnlg", method="mle,mle.decoupled,trime", limit=4
         )
-        code = run(arguments, children.ForkedJobs(other=trouble))
+        code = run(arguments, children.together(children.fork_jobs, *filter(None, [trouble])))
         found.append((code, outcome(log), stores.contents(results)))
     assert found[0] == found[1]
     assert found[0][0] == (0 if trouble is None else 1)
@@ -83,7 +83,8 @@ class TestSignals:
     ) -> None:
         """Workers and children have ended when it ends, and the same command goes on."""
         results = tmp_path / "results"
-        command = start(sleepy(results, "--jobs", "2"), children.ControlC(children.ForkedJobs()), **asleep(tmp_path))
+        trouble = children.together(children.hear_control_c, children.fork_jobs)
+        command = start(sleepy(results, "--jobs", "2"), trouble, **asleep(tmp_path))
         child = in_bed(tmp_path)
         os.kill(pid_of(command), number)
         may_wake(tmp_path)
@@ -92,11 +93,11 @@ class TestSignals:
         assert is_gone(child)
         assert not (results / ".work").exists()
         assert not list(results.rglob("*sleeps*/*/trained.json"))
-        assert run(sleepy(results, "--jobs", "2"), children.ForkedJobs()) == 0, children.read(log)
+        assert run(sleepy(results, "--jobs", "2"), children.fork_jobs) == 0, children.read(log)
         assert len(list(results.rglob("trained.json"))) == 2
 
     def test_a_killed_command_leaves_no_process(self, start: Start, tmp_path: Path) -> None:
-        command = start(sleepy(tmp_path / "results", "--jobs", "2"), children.ForkedJobs(), **asleep(tmp_path))
+        command = start(sleepy(tmp_path / "results", "--jobs", "2"), children.fork_jobs, **asleep(tmp_path))
         child = in_bed(tmp_path)
         os.kill(pid_of(command), signal.SIGKILL)
         assert wait_until(lambda: is_gone(child), 10)
@@ -104,7 +105,7 @@ class TestSignals:
     def test_a_killed_child_costs_its_cell_some_time(self, start: Start, log: Path, tmp_path: Path) -> None:
         """The cell is begun again; a second death fails it, and it alone."""
         results = tmp_path / "results"
-        command = start(sleepy(results, "--jobs", "2"), children.ForkedJobs(), **asleep(tmp_path))
+        command = start(sleepy(results, "--jobs", "2"), children.fork_jobs, **asleep(tmp_path))
         for _ in range(2):
             child = in_bed(tmp_path)
             (tmp_path / "asleep.0").unlink()

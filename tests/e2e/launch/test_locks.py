@@ -54,7 +54,7 @@ def test_two_commands_train_nothing_twice(commands: Commands, matrix: Path, tmp_
     """Each run is done by one of them; the other finds it stored."""
     results = tmp_path / "results"
     asked = stores.arguments(results, "--jobs", jobs)
-    both = [commands.outcome(child) for child in [commands.start(asked, children.ForkedJobs()) for _ in range(2)]]
+    both = [commands.outcome(child) for child in [commands.start(asked, children.fork_jobs) for _ in range(2)]]
     done = [label for found in both for label in found["ok"]]
     assert len(done) == len(set(done)) == 6
     assert all(len(found["ok"]) + len(found["stored"]) == 6 for found in both)
@@ -80,9 +80,9 @@ def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_pat
     """Meanwhile the other one does the rest of the plan. It goes on from the last state."""
     results, bed = tmp_path / "results", str(tmp_path)
     asked = [word for word in paced(results, "--devices", devices) if word != "--quiet"]
-    first = commands.start(asked, children.ForkedWorkers(), BED=bed)
+    first = commands.start(asked, children.fork_workers, BED=bed)
     assert wait_until(lambda: len(steps_in(tmp_path)) >= 2, 60), commands.log(first)
-    second = commands.start(asked, children.ForkedWorkers(), BED=bed)
+    second = commands.start(asked, children.fork_workers, BED=bed)
     assert wait_until(lambda: len(list(results.glob("*/mle/*/trained.json"))) == 1, 60), commands.log(second)
     assert wait_until(lambda: "is locked by process" in commands.log(second), 20), commands.log(second)
     children.kill(first)
@@ -92,19 +92,3 @@ def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_pat
     assert len(commands.outcome(second)["ok"]) == 2
     assert min(step for _, step in steps_in(tmp_path)[taken:]) > 1, "it goes on, and does not begin again"
     assert len(list(results.rglob("trained.json"))) == 2
-
-
-@pytest.mark.slow
-def test_the_store_of_a_run_that_was_handed_over(commands: Commands, tmp_path: Path) -> None:
-    """Byte for byte that of a run that nobody disturbed."""
-    (tmp_path / "go").touch()
-    commands.outcome(commands.start(paced(tmp_path / "one"), BED=str(tmp_path)))
-    (tmp_path / "go").unlink()
-    (tmp_path / "steps").unlink()
-    first = commands.start(paced(tmp_path / "two"), BED=str(tmp_path))
-    assert wait_until(lambda: len(steps_in(tmp_path)) >= 3, 60), commands.log(first)
-    second = commands.start(paced(tmp_path / "two"), BED=str(tmp_path))
-    children.kill(first)
-    (tmp_path / "go").touch()
-    commands.outcome(second)
-    assert stores.contents(tmp_path / "one") == stores.contents(tmp_path / "two")

@@ -1,7 +1,5 @@
 """Controls: who declares them, whose cell they read, what they want of it, and where they do not fit."""
 
-import dataclasses
-
 import pytest
 
 from bench.cells.cell import described
@@ -13,7 +11,6 @@ from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
-from bench.models.mle import MLE
 from bench.tasks import TASKS, TaskEntry
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -60,15 +57,6 @@ def test_without_controls_all_is_the_objectives():
     names = method_names(["all"], controls=False)
     assert names == [name for name, entry in METHODS.items() if not entry.baseline]
     assert method_names(["all", "mle.decoupled"], controls=False) == [*names, "mle.decoupled"]
-
-
-def test_the_command_line_can_leave_controls_out():
-    arguments = [collect(parser().parse_args(["run", "--task", TABLES, *more])) for more in ([], ["--no-controls"])]
-    assert [a.controls for a in arguments] == [True, False]
-    names = [{c.method.name for c in make_plan(dataclasses.replace(a, limit=8, preset="small")).cells}
-             for a in arguments]  # fmt: skip
-    assert {"mle.decoupled", "lead", "copy_exemplar", "adadec.swapped"} <= names[0]
-    assert names[1] == set(method_names(["papers"], controls=False))
 
 
 def test_an_alias_stands_for_its_methods():
@@ -188,11 +176,3 @@ def test_the_config_of_a_cell_that_a_control_has_trained_repeats_the_cell(tmp_pa
 )  # fmt: skip
 def test_what_does_not_fit_is_skipped_with_its_reason(method, others, why):
     assert reason(method, **others) == why
-
-
-@pytest.mark.parametrize(("least", "fits"), [(1, True), (10**6, False)])
-def test_short_targets_are_measured(monkeypatch, least, fits):
-    monkeypatch.setattr(MLE, "min_target_tokens", least)
-    found = plan("mle")
-    assert bool(found.cells) == fits
-    assert fits or found.skips[0].reason.startswith("needs targets of 1000000 tokens; these have about ")

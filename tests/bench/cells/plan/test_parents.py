@@ -72,14 +72,6 @@ def test_older_generations_come_first(own):
     assert found[2].start == found[1].folder
 
 
-def test_a_cell_under_another_name_with_the_key_of_the_parent_is_not_the_parent(own):
-    own.write("my_losses", child_of("histalign.released"))
-    found = cells("histalign", FOCAL_OF, sets=("histalign:method.variant=released",))
-    assert listed(found) == ["histalign", "(histalign.released)", "focal"]
-    assert found[0].key == found[1].key
-    assert found[2].start == found[1].folder
-
-
 # Keys -------------------------------------------------------------------------------------------------------------
 
 
@@ -156,13 +148,6 @@ def test_a_parent_that_cannot_be_is_one_clear_line(own, parent, says):
     with pytest.raises(UsageError) as found:
         cells(FOCAL_OF)
     assert str(found.value) == says
-
-
-def test_a_circle_of_parents_is_one_clear_line(own):
-    own.write("my_losses", child_of("my_others:Focal"))
-    own.write("my_others", child_of(FOCAL_OF).replace("focal", "other"))
-    with pytest.raises(UsageError, match="^method 'focal' is fine-tuned from itself"):
-        cells(FOCAL_OF)
 
 
 def test_a_child_of_what_does_not_fit_is_skipped_with_its_reason(own):

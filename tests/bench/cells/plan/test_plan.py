@@ -142,10 +142,12 @@ BILSTM = {"backbone": "bilstm", "task": TABLES}
         ({**BILSTM, "sets": ("backbone.embedding_width=8",)}, "tied embeddings need"),
         ({"task": "text", "sets": ("task.prompt_words=0",)}, "'prompt_words' is at least 1, not 0"),
         ({"task": "text", "sets": ("task.words=5",)}, "task.words is at least 8 more than task.prompt_words"),
+        ({"sets": ("trainer.steps=0",)}, "backbone small-causal has random weights"),
+        ({"sets": ("trainer.precision=bf16-true",)}, "take bf16-mixed, which keeps float32 weights"),
         ({"sets": ("trainer.select=loss",)}, "need trainer.validate"),
         ({"sets": ("trainer.patience=2",)}, "need trainer.validate"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.select=bleu-1")},
-         "; it is a column of table_bleu: set trainer.watch=table_bleu"),
+         "it measures nll, ppl, loss; trainer.watch names metric families with more columns"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=table_bleu", "trainer.select=Bleu-2")},
          "; did you mean 'bleu-2'?"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=rouge")}, "which scores no texts of logicnlg"),
@@ -175,8 +177,3 @@ def test_a_data_folder_in_the_environment_that_is_not_there_is_refused(monkeypat
     monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
     with pytest.raises(MissingError, match="^BENCH_DATA names '/no/such/folder'"):
         plan()
-
-
-def test_weights_of_bfloat16_are_refused():
-    with pytest.raises(UsageError, match="bf16-true.*take bf16-mixed, which keeps float32 weights"):
-        plan(sets=("trainer.precision=bf16-true",))

@@ -1,9 +1,12 @@
 """Keys of plans: what decides a result changes exactly the keys it should, and what does not changes none."""
 
+import json
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+from bench.cells.record import about
 from bench.config.config import EvaluationConfig, ExecutionConfig, TrainerConfig
 from bench.models.f2softmax import F2Softmax
 from bench.models.mle import MLE
@@ -120,15 +123,6 @@ def test_a_new_version_of_evaluation_changes_rows_keys_only(monkeypatch):
     assert not set(keys()[1].values()) & set(rows.values())
 
 
-def test_decodings_add_rows_and_never_train_again():
-    one, many = keys(task=TABLES), keys(task=TABLES, decode="greedy,topk=3,beam=4,decoupled:topk=3,topk=4")
-    assert one[0] == many[0]
-    assert one[1].items() < many[1].items()
-    assert len(set(many[1].values())) == 6
-    assert list(many[1]) == ["likelihood", *(f"generation {d}" for d in
-                                             ("greedy", "topk=3", "beam=4", "decoupled:topk=3", "topk=4"))]  # fmt: skip
-
-
 def test_each_setting_of_a_decoding_counts_and_its_spelling_does_not():
     plain = keys(task=TABLES, decode="beam=4")[1]["generation beam=4"]
     assert keys(task=TABLES, decode=" beam=4 + length_penalty=1 ")[1]["generation beam=4"] == plain
@@ -210,3 +204,48 @@ def test_only_the_training_split_is_in_the_training_key(tmp_path):
 
 def test_a_scope_is_how_it_was_said_and_not_what():
     assert keys("mle:trainer.lr=0.5") == keys("trainer.lr=0.5") == keys("ambiguous_template:trainer.lr=0.5")
+
+
+# Validation text --------------------------------------------------------------------------------------------------
+
+CHOOSING = ("mle.cache", "mle.knn", "mle.penalty")
+
+
+@pytest.fixture
+def validations(tmp_path):
+    """Two data folders that differ in their validation split alone."""
+    one, two = (logicnlg_folder.write(tmp_path / name) for name in ("one", "two"))
+    file = two / "logicnlg" / "val_lm.json"
+    file.write_text(file.read_text().replace("12 points", "12 goals"))
+    return str(one), str(two)
+
+
+@pytest.mark.parametrize(
+    ("method", "sets", "moves"),
+    [
+        *((method, (), True) for method in CHOOSING),
+        ("mle", (), False),
+        ("mle", ("trainer.validate=1",), False),
+        ("mle", ("trainer.validate=1", "trainer.select=loss"), True),
+    ],
+)
+def test_validation_text_is_in_the_key_of_what_it_decides(validations, method, sets, moves):
+    one, two = (plan(task=TABLES, method=method, data_dir=folder, sets=sets).cells[-1] for folder in validations)
+    assert (one.key != two.key) == moves
+    assert list(about(one)["data"]) == ["train", "test", *(["valid"] if moves else [])]
+
+
+@pytest.mark.parametrize("method", CHOOSING)
+def test_nothing_is_chosen_on_the_rows_that_are_evaluated(method):
+    found = plan(task=TABLES, method=method, sets=("evaluation.split=valid",))
+    assert not found.cells
+    assert "evaluation.split=valid would evaluate it on; evaluate on test" in found.skips[0].reason
+    assert keys("evaluation.split=valid", task=TABLES)
+
+
+def test_a_validation_split_without_rows_is_refused(validations):
+    (Path(validations[0]) / "logicnlg" / "val_lm.json").write_text(json.dumps({}))
+    found = plan(task=TABLES, method="mle.cache", data_dir=validations[0])
+    assert not found.cells
+    assert found.skips[0].reason.startswith("chooses on the validation split, which ")
+    assert plan(task=TABLES, method="mle", data_dir=validations[0]).cells

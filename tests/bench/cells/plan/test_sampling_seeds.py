@@ -1,11 +1,9 @@
 """Sampling seeds: several samples of the texts of one training, in the keys of these texts and of nothing else."""
 
-import json
-
 import pytest
 import yaml
 
-from bench.cells.job import cell_of, content_of
+from bench.cells.job import cell_of, job_of
 from bench.cells.plan import make_plan
 from bench.cells.record import config_yaml
 from bench.cells.validation import validation_evaluation
@@ -45,12 +43,12 @@ def test_the_seed_of_the_training_is_no_other_seed():
 
 def test_the_option_is_a_setting_that_config_and_workers_keep(tmp_path):
     typed = ["run", "--task", TABLES, "--method", "mle", "--limit", "8", "--decode", DECODE, "--no-controls"]
-    (found,) = make_plan(collect(parser().parse_args([*typed, "--sampling-seeds", "0,1,42"]))).cells
+    arguments = collect(parser().parse_args([*typed, "--sampling-seeds", "0,1,42"]))
+    (found,) = make_plan(arguments).cells
     assert found.evaluations == cell(SAMPLED, task=TABLES, decode=DECODE).evaluations
     assert yaml.safe_load(config_yaml(found))["set"]["evaluation.sampling_seeds"] == "0,1,42"
     assert "evaluation.sampling_seeds" not in yaml.safe_load(config_yaml(cell(task=TABLES)))["set"]
-    worker = cell_of(json.loads(json.dumps(content_of(found))))
-    assert worker.evaluations == found.evaluations
+    assert cell_of(job_of(found, arguments)).evaluations == found.evaluations
 
 
 def test_validation_writes_once():

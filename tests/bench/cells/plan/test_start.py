@@ -1,6 +1,8 @@
 """Starts: weights and vocabulary of another cell, named by what they are and never by where they lie."""
 
+import hashlib
 import json
+import re
 import shutil
 
 import pytest
@@ -13,6 +15,7 @@ from bench.cells.record import config_yaml
 from bench.cells.work import train_and_evaluate
 from bench.config.arguments import RunArguments
 from bench.errors import MissingError, StoreError, UsageError
+from bench.models.backbones.recurrent.glove import HOW_TO_GET
 from bench.store.checkpoints import load_verified
 from bench.store.store import TOKENIZER, CellFolder
 from bench.tasks import TASKS, TaskEntry
@@ -103,6 +106,25 @@ def test_a_shared_vocabulary_is_named_by_its_content(donors, tmp_path):
     assert cell(f"backbone.tokenizer={tmp_path / 'mine.json'}").key != right.key
 
 
+def vectors(glove):
+    sets = ("backbone.tokens=words", "backbone.tied=false", "backbone.embedding_width=3", f"backbone.glove={glove}")
+    (found,) = make_plan(RunArguments(("wikibio",), ("seq2seq",), sets=sets, limit=4)).cells
+    return found
+
+
+def test_word_vectors_are_in_the_key_and_the_record_by_their_content(tmp_path):
+    first, second = tmp_path / "one.txt", tmp_path / "two.txt"
+    for file in (first, second):
+        file.write_bytes(b"the 1 2 3\n")
+    one = vectors(first)
+    assert described(one)["backbone_options"]["glove"] == hashlib.sha256(b"the 1 2 3\n").hexdigest()
+    assert one.key == vectors(second).key
+    first.write_bytes(b"the 1 2 30\n")
+    assert vectors(first).key != one.key
+    with pytest.raises(MissingError, match=f"^backbone.glove names .*no file; the paper's: {re.escape(HOW_TO_GET)}$"):
+        vectors(tmp_path / "nowhere.txt")
+
+
 # What is taken over -----------------------------------------------------------------------------------------------
 
 
@@ -124,12 +146,6 @@ def test_weights_and_vocabulary_are_those_of_the_donor(donors, task):
     assert (own.tokenizer.get_vocab() == codec.tokenizer.get_vocab()) == (task == AMBIGUOUS)
     if task == AMBIGUOUS:
         assert not all(torch.equal(plain.state_dict()[name], tensor) for name, tensor in held.items())
-
-
-def test_a_vocabulary_alone_may_be_shared(donors):
-    objective, codec = build(cell(f"backbone.tokenizer={donors[0]}", task=TABLES))
-    assert tokenizer_hash(codec.tokenizer) == CellFolder(donors[0]).trained()["model"]["tokenizer_sha256"]
-    assert objective.backbone.vocabulary_size == len(codec.tokenizer)
 
 
 def test_a_cell_that_starts_from_another_is_trained_and_says_so(donors, tmp_path):

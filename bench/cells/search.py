@@ -1,20 +1,28 @@
-"""Run of a search: every combination is trained, the best is picked, and what was picked is trained on every seed.
+"""Search: `--trials` and `--grid` try settings of each method, and what is picked is trained on every seed.
+
+A comparison at one shared learning rate can be decided by that rate alone. So `--trials` gives every method the same
+number of learning rates around its recipe's own, baseline included, unless more are asked for some by name: such as
+maximum likelihood with the number that a paper gave its method. With few trials, methods differ in the rates they draw;
+`lr=A,B,C` tries the same rates for all. `--grid` tries the same typed values for every method, and it alone tries
+options of a method itself: a weight that trades likelihood for something else cannot be picked by likelihood.
+
+The learning rate is picked by the negative log-likelihood under the method's own distribution on the validation split,
+for every method alike; never by a method's own loss, of which a ranking or penalty term may be a part.
 
 A trial usually has a share of the steps of a training. A rate that is slightly better after a third of the steps may be
 far worse at the end: two rates of F2-Softmax, 0.0002 nats apart after 100 steps, are 20 points of perplexity apart
 after 300. So trials that tie are trained with all steps, and the best of these is picked, as in the last round of
 successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
-
-The learning rate is picked by the negative log-likelihood under the method's own distribution on the validation split,
-for every method alike; never by a method's own loss, of which a ranking or penalty term may be a part.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +30,217 @@ from bench.base.keys import key_of
 from bench.base.ties import TIE, tied
 from bench.cells.cell import Cell
 from bench.cells.completion import without_weights
-from bench.cells.plan import Plan, PlanBuilder, builder_of
+from bench.cells.plan import Plan, PlanBuilder
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
-from bench.cells.search.search import Search, method_options
 from bench.cells.validation import is_lower_better
 from bench.config.arguments import RunArguments
-from bench.config.config import VALIDATED
-from bench.config.resolve import Method, find_method
+from bench.config.config import VALIDATED, CellConfig, override, parse_sets
+from bench.config.resolve import Method, ancestors, find_method, reference_of
+from bench.errors import UsageError, did_you_mean
 from bench.store.provenance import provenance
 from bench.store.store import cells_below
 from bench.tasks.core.task import Task
+
+BY = "negative log-likelihood per target token on the validation split, "
+
+FACTOR = 4
+"""The learning rate of a trial is the recipe's, divided or multiplied by at most this."""
+
+DIGITS = 3
+"""Significant digits of a learning rate that is tried, as a person would type it."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """The settings that are tried: learning rates of each method on one seed, or a grid on every seed.
+
+    Args:
+        number: of learning rates of every method; 0 to tune only those in `of_method`.
+        of_method: numbers of some methods, by name.
+        steps: share of a training that a trial is; 1 for all of it.
+        rows: of the validation split that a trial is scored on, at most; None for all.
+        rates: learning rates to try for every method, in place of those of its own sequence; `number` is their number.
+        axes: of a grid, `section.name=value,value` each; empty for trials.
+    """
+
+    number: int = 0
+    of_method: Mapping[str, int] = field(default_factory=dict)
+    steps: Fraction = Fraction(1)
+    rows: int | None = None
+    rates: tuple[float, ...] = ()
+    axes: tuple[str, ...] = ()
+
+    def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
+        """Return the combinations to try, as typed after --set; none for weights that are only read."""
+        if self.axes:
+            return combinations(self.axes)
+        number = self.of_method.get(method.trained_name, self.number)
+        if not number or not (config.trainer.steps or config.trainer.epochs):
+            return []
+        name = method.trained_name
+        return [(f"{name}:optim.lr={rate}",) for rate in self.rates or learning_rates(name, config.trainer.lr, number)]
+
+    def content(self, method: Method, config: CellConfig) -> dict[str, Any]:
+        """Return what the record says about the search itself."""
+        content: dict[str, Any]
+        if self.axes:
+            content = {"axes": list(self.axes), "by": f"{BY}mean over seeds"}
+            select = config.trainer.select
+            if method_options(self.examples()) and select and select not in VALIDATED:
+                content["method_options_by"] = select
+            return content
+        space = f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"
+        content = {
+            "trials": self.of_method.get(method.trained_name, self.number),
+            "space": {"optim.lr": list(self.rates) or space},
+            "steps": str(self.steps),
+            "by": f"{BY}of one seed",
+        }
+        if self.rows is not None:
+            content["rows"] = self.rows
+        return content
+
+    def examples(self) -> tuple[str, ...]:
+        """Return settings that were typed, for a check that some method of the run takes them."""
+        return combinations(self.axes)[0] if self.axes else ()
+
+    def only_while_tried(self, method: Method, config: CellConfig) -> tuple[str, ...]:
+        """Return fewer steps or epochs for the method itself, and fewer rows; what it starts from is trained whole."""
+        sets = [] if self.rows is None else [f"evaluation.rows={self.rows}"]
+        trainer = config.trainer
+        if self.steps < 1 and trainer.steps:
+            sets.append(f"{method.trained_name}:trainer.steps={max(1, round(trainer.steps * self.steps))}")
+        elif self.steps < 1:
+            sets.append(f"{method.trained_name}:trainer.epochs={float(trainer.epochs * self.steps):.6g}")
+        return tuple(sets)
+
+    def whole(self) -> Search | None:
+        """Return the same trials at full length, for a tie break; None where they have it already."""
+        return replace(self, steps=Fraction(1)) if self.steps < 1 else None
+
+    def seeds(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the seeds of the runs that are tried: all of a grid, the first of trials."""
+        return seeds if self.axes else seeds[:1]
+
+    def starts_from(self, method: Method) -> list[str]:
+        """Return the methods whose picked rates a method starts from, the oldest first, with its reference model's."""
+        if self.axes:
+            return []
+        names = [older.trained_name for older in reversed(ancestors(method))]
+        if reference := reference_of(method):
+            names.append(reference.trained_name)
+        return names
+
+
+def learning_rates(name: str, rate: float, number: int) -> list[float]:
+    """Return the learning rates that a method's first trials have, each order of magnitude as likely.
+
+    They are the first of a scrambled Sobol sequence of the method's own (Owen 1998), so that a search of more trials
+    begins with those of a search of fewer.
+
+    >>> learning_rates("mle", 1e-3, 2)
+    [0.000978, 0.00131]
+    """
+    import torch
+
+    seed = int(key_of({"space of": name})[:12], 16)
+    shares = torch.quasirandom.SobolEngine(1, scramble=True, seed=seed).draw(number, dtype=torch.float64)
+    return [float(f"{rate * FACTOR ** (2 * share - 1):.{DIGITS}g}") for share in shares.flatten().tolist()]
+
+
+def method_options(sets: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some settings that are options of the method itself.
+
+    >>> method_options(["optim.lr=0.1", "histalign:method.alpha=1"])
+    ('histalign:method.alpha=1',)
+    """
+    parsed = zip(sets, parse_sets(sets), strict=True)
+    return tuple(text for text, item in parsed if item.section == "method")
+
+
+# What is typed ------------------------------------------------------------------------------------------------------
+
+
+def read_grid(axes: Sequence[str]) -> Search:
+    """Read the words after `--grid`. Errors as in `combinations`."""
+    combinations(axes)
+    return Search(axes=tuple(axes))
+
+
+def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return every combination of a grid as `--set` texts.
+
+    >>> combinations(["optim.lr=1e-5,3e-5", "method.alpha=1"])
+    [('optim.lr=1e-5', 'method.alpha=1'), ('optim.lr=3e-5', 'method.alpha=1')]
+    """
+    sets_of: dict[str, list[str]] = {}
+    for axis in axes:
+        name, _, values = axis.partition("=")
+        if override(name, values).section == "execution":  # refuses what is no section.name
+            raise UsageError(f"--grid tries settings that change results; '{name}' changes none: give it to --set")
+        sets = [f"{name}={value.strip()}" for value in values.split(",") if value.strip()]
+        if not sets:
+            raise UsageError(f"--grid takes section.name=value,value, not '{axis}'")
+        if name in sets_of:
+            raise UsageError(f"--grid has '{name}' twice; give all its values at once, with commas")
+        sets_of[name] = sets
+    return list(itertools.product(*sets_of.values()))
+
+
+def read_trials(words: Sequence[str]) -> Search:
+    """Read the words after `--trials`: numbers of trials or `lr=RATE,RATE`, then maybe `steps=SHARE` and `rows=N`.
+
+    Numbers are one for every method, some by method, or both: `3,histalign=18,mle=18`.
+
+    Raises:
+        UsageError: a word is none of these, a method is not known, or is given twice.
+
+    >>> read_trials(["3,mle=18", "steps=1/3", "rows=5000"])
+    Search(number=3, of_method={'mle': 18}, steps=Fraction(1, 3), rows=5000, rates=(), axes=())
+    >>> read_trials(["lr=1e-5,5e-5"])
+    Search(number=2, of_method={}, steps=Fraction(1, 1), rows=None, rates=(1e-05, 5e-05), axes=())
+    """
+    first, *others = words or [""]
+    try:
+        search = replace(_rates(first) if first.startswith("lr=") else _numbers(first), **dict(map(_limit, others)))
+        if not 0 < search.steps <= 1 or (search.rows is not None and search.rows < 1):
+            raise ValueError
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(
+            f"--trials takes numbers of trials, such as 3 or 3,mle=18, or different rates above 0, lr=1e-5,5e-5; then "
+            f"maybe steps=SHARE of a training, above 0 and at most 1, and rows=N, at least 1; not '{' '.join(words)}'"
+        ) from None
+    return search
+
+
+def _limit(word: str) -> tuple[str, Any]:
+    """Return the name and the value of `steps=SHARE` or `rows=N`."""
+    name, _, value = word.partition("=")
+    if name not in ("steps", "rows"):
+        raise UsageError(f"--trials has steps=SHARE and rows=N, not '{word}'{did_you_mean(name, ('steps', 'rows'))}")
+    return name, Fraction(value) if name == "steps" else int(value)
+
+
+def _numbers(text: str) -> Search:
+    """Read the number of trials of every method, 0 for none, and those of some methods by name."""
+    parts = [part.strip().rpartition("=") for part in text.split(",")]
+    numbers = {find_method(name).trained_name if name else "": int(number) for name, _, number in parts}
+    if len(numbers) < len(parts) or min(numbers.values()) < 1:
+        raise ValueError
+    return Search(numbers.pop("", 0), numbers)
+
+
+def _rates(text: str) -> Search:
+    """Read different learning rates above 0, with commas between them."""
+    rates = tuple(float(rate) for rate in text.removeprefix("lr=").split(","))
+    if len(set(rates)) < len(rates) or not all(0 < rate < math.inf for rate in rates):
+        raise ValueError
+    return Search(len(rates), rates=rates)
+
+
+# Whole searches -------------------------------------------------------------------------------------------------------
+
 
 Execute = Callable[[Plan, RunArguments, Progress], Outcome]
 """Trains and evaluates every run of a plan, here or on several workers."""
@@ -123,8 +331,7 @@ def run_search(
 
 def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) -> Plan:
     """Return what a search would train, for its costs; in place of what it will pick, the settings without it."""
-    builder = builder_of_search(search, arguments, progress)
-    builder.costs_only = True
+    builder = builder_of_search(search, arguments, progress, costs_only=True)
     plan = Plan(builder.preset)
     for tuned in tuned_methods(builder).values():
         place_tried(plan, tuned, search, builder)
@@ -132,10 +339,12 @@ def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) 
     return plan
 
 
-def builder_of_search(search: Search, arguments: RunArguments, progress: Progress) -> PlanBuilder:
+def builder_of_search(
+    search: Search, arguments: RunArguments, progress: Progress, *, costs_only: bool = False
+) -> PlanBuilder:
     """Return what makes the plans of a search; refuse settings that no method of the run takes."""
     checked = replace(arguments, sets=(*arguments.sets, *search.examples()))
-    return builder_of(checked, progress.say, progress.rows).again(arguments)
+    return PlanBuilder(checked, progress.say, progress.rows, costs_only=costs_only).again(arguments)
 
 
 def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
@@ -265,20 +474,6 @@ PERPLEXITY = "ppl/token"
 
 
 @dataclass(frozen=True)
-class Stated:
-    """The value of the validation column in `trainer.select`, at the step that was kept, as a mean over seeds."""
-
-    column: str
-    value: float
-    lower_is_better: bool
-
-    @property
-    def cost(self) -> float:
-        """The value, or its negative where higher is better."""
-        return self.value if self.lower_is_better else -self.value
-
-
-@dataclass(frozen=True)
 class Tried:
     """One combination of settings for one task and method.
 
@@ -287,43 +482,44 @@ class Tried:
         keys: of its trained runs, by seed.
         nll: nats per target token of the validation split under the method's own distribution, mean over seeds; None
             where a seed has no finite one, as after a diverged training.
-        stated: the stated column, where the combination sets options of the method itself and the run states one.
+        selected: the validation column of `trainer.select` with its value at the step that was kept, a mean over seeds,
+            and whether a lower one is better; only where the combination sets options of the method itself.
     """
 
     sets: tuple[str, ...]
     keys: dict[int, str]
     nll: float | None
-    stated: Stated | None = None
+    selected: tuple[str, float, bool] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, keys by seed in their order."""
         keys = {str(seed): key for seed, key in sorted(self.keys.items())}
         content: dict[str, Any] = {"sets": list(self.sets), "keys": keys, "nll": self.nll}
-        if self.stated is not None:
-            content[self.stated.column] = self.stated.value
+        if self.selected is not None:
+            content[self.selected[0]] = self.selected[1]
         return content
 
 
 def tried_of(sets: tuple[str, ...], cells: Sequence[Cell]) -> Tried:
     """Return a combination with the values by which it may be picked, from its runs of all seeds."""
-    stated = stated_column(cells) if cells and method_options(sets) else None
-    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), stated)
+    selected = selected_column(cells) if cells and method_options(sets) else None
+    return Tried(sets, {cell.config.seed: cell.key for cell in cells}, validation_nll(cells), selected)
 
 
 def best(tried: Sequence[Tried]) -> Tried | None:
     """Return the combination that is picked, the first of equal ones; None where none has a likelihood.
 
     Of combinations with the same options of the method itself, that with the lowest negative log-likelihood wins. Of
-    these winners the one with the best stated column is picked; that with the lowest negative log-likelihood where a
-    column is not stated or not measured.
+    these winners the one with the best column of `trainer.select` is picked; that with the lowest negative
+    log-likelihood where none is named or measured.
     """
     winners: dict[tuple[str, ...], Tried] = {}
     for each in sorted((each for each in tried if each.nll is not None), key=lambda each: each.nll or 0.0):
         winners.setdefault(method_options(each.sets), each)
-    costs = {options: winner.stated.cost for options, winner in winners.items() if winner.stated is not None}
-    if not winners or len(costs) < len(winners):
+    selected = [(winner.selected, winner) for winner in winners.values() if winner.selected is not None]
+    if not winners or len(selected) < len(winners):
         return next(iter(winners.values()), None)
-    return winners[min(costs, key=costs.__getitem__)]
+    return min(selected, key=lambda each: each[0][1] if each[0][2] else -each[0][1])[1]
 
 
 def validation_nll(cells: Sequence[Cell]) -> float | None:
@@ -343,8 +539,8 @@ def validation_nll(cells: Sequence[Cell]) -> float | None:
     return sum(finite) / len(finite) if finite and len(finite) == len(values) else None
 
 
-def stated_column(cells: Sequence[Cell]) -> Stated | None:
-    """Return the column that the runs state in `trainer.select`; None where it is a likelihood, or a seed has none."""
+def selected_column(cells: Sequence[Cell]) -> tuple[str, float, bool] | None:
+    """Return `Tried.selected` of runs; None where `trainer.select` names a likelihood, or a seed has no value."""
     trainer = cells[0].config.trainer
     if not trainer.select or trainer.select in VALIDATED:
         return None
@@ -352,7 +548,7 @@ def stated_column(cells: Sequence[Cell]) -> Stated | None:
     values = [record.get("train", {}).get("kept", {}).get("value") for record in records]
     if None in values:
         return None
-    return Stated(trainer.select, statistics.fmean(values), is_lower_better(trainer, cells[0].task))
+    return trainer.select, statistics.fmean(values), is_lower_better(trainer, cells[0].task)
 
 
 def _of_rows(cell: Cell) -> float | None:

@@ -1,20 +1,23 @@
-"""The preset `paper`: published data only, and the methods that papers train, as their tables say."""
+"""The presets `paper` and `mid`: which methods run on which data and backbone."""
 
 import pytest
 
+from bench.cells.completion import required_families
 from bench.cells.plan import make_plan, why_unpublished
 from bench.cells.work import train_and_evaluate
 from bench.config.arguments import RunArguments
 from bench.config.resolve import find_method
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import papers
+from bench.metrics import find_metric
+from bench.metrics.requirements import describe
 from bench.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
 
-def plan(*tasks, methods=("mle",), **others):
-    return make_plan(RunArguments(tasks, methods, preset="paper", **others))
+def plan(*tasks, methods=("mle",), preset="paper", say=lambda line: None, **others):
+    return make_plan(RunArguments(tasks, methods, preset=preset, **others), say)
 
 
 def test_built_in_rows_are_refused_with_what_to_do():
@@ -92,3 +95,36 @@ def test_the_record_of_a_papers_recipe_says_what_of_it_is_other(tmp_path):
 
 def test_a_small_recipe_is_no_papers_and_its_record_stays(tmp_path):
     assert "deviations" not in trained_by(tmp_path, "small")
+
+
+# The preset `mid` fine-tunes a pretrained model; its plan needs no weights ----------------------------------------
+
+
+@pytest.mark.parametrize("task", [name for name, entry in TASKS.items() if "mid" in entry.load().recipes])
+@pytest.mark.parametrize("method", ["mle", "histalign.released", "mle.untrained"])
+def test_every_method_is_planned_on_the_pretrained_model(task, method, monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    found = plan(task, methods=(method,), preset="mid", limit=4)
+    (cell,) = [cell for cell in found.cells if cell.evaluations]
+    assert cell.config.backbone == "smollm2-135m-instruct-q4"
+    assert not found.skips
+
+
+def test_the_preset_names_the_models_that_metrics_read():
+    (cell,) = plan("wikitext103", methods=("mle.untrained",), preset="mid", limit=4).cells
+    metric = {family.name.partition("[")[0]: family for family in required_families(cell)}["mauve"]
+    assert metric.name == "mauve[all-minilm-l6-v2]"
+    assert "bench models get all-minilm-l6-v2" in describe(metric.value.requires)
+    with pytest.raises(UsageError, match="a model can be named in entity_precision"):
+        find_metric("rouge[all-minilm-l6-v2]")
+
+
+def test_what_the_preset_leaves_out():
+    said = []
+    found = plan("xsum", "wikitext103", "gigaword", methods=("mle", "seq2seq"), preset="mid", say=said.append, limit=4)
+    assert {cell.config.task for cell in found.cells} == {"wikitext103", "gigaword"}
+    assert said[0] == "xsum is left out: it has no recipe for the preset mid"
+    reasons = {skip.reason for skip in found.skips if skip.task == "gigaword"}
+    assert reasons == {"trains bilstm from scratch, and the preset mid fine-tunes a pretrained model"}
+    with pytest.raises(UsageError, match="task 'xsum' has no recipe for the preset 'mid', only for: small, paper"):
+        plan("xsum", preset="mid")

@@ -1,1 +1,0 @@
-"""Search: which settings of each method are tried, and which of them is picked on the validation split."""
