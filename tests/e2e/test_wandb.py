@@ -106,25 +106,7 @@ def test_a_control_that_reads_a_run_has_one_of_its_own(bench: Bench, folder: Pat
     assert b"test/bleu-1/decoupled:greedy" in runs[f"{cell.name}-mle.decoupled"]
 
 
-def broken(*_: Any, **__: Any) -> Any:
-    raise RuntimeError("the service is down\nand this is its trace")
-
-
 class TestFailures:
-    @pytest.mark.parametrize("where", ["init", "Run.log", "Run.finish"])
-    def test_a_call_that_raises(
-        self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, where: str
-    ) -> None:
-        """Wherever it breaks: one warning, the same results."""
-        monkeypatch.setenv("WANDB_MODE", "offline")
-        monkeypatch.setattr(f"wandb.{where}", broken)
-        ended = bench(*arguments(folder / "results"))
-        assert ended.code == 0
-        assert warnings(ended) == [
-            "warning: logger 'wandb' is off for this run (RuntimeError: the service is down); results are not touched"
-        ]
-        assert stores.contents(folder / "results") == expected(matrix)
-
     @pytest.mark.parametrize("is_installed", [False, True])
     def test_not_installed_or_no_key(
         self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch, is_installed: bool
