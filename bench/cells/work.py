@@ -160,8 +160,10 @@ def make_rows(
     for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before):
         rows.append(row)
         events.beat(stage, len(rows))
-    if rank and kept.unwritten:
-        raise StoreError(f"no space left to write '{kept.path}'; free some and run the same command again")
+    if rank:
+        kept.flush()  # again: the first process may just have removed the folder, with an earlier evaluation
+        if kept.unwritten:
+            raise StoreError(f"no space left to write '{kept.path}'; free some and run the same command again")
     meet(key)
     if rank == 0:
         others = [[row for batch in read_batches(path)[0].values() for row in batch] for path in paths[1:]]
