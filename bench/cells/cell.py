@@ -76,7 +76,8 @@ def make_cell(
     """Name a run and its evaluations by the hash of everything that decides them."""
     donor = donor_of(config)
     method = with_revisions(method, config, task)
-    key = trained_key_of(config, method, task, donor, key_or_none(parent), key_or_none(reference))
+    keys = (needed.key if needed else "" for needed in (parent, reference))
+    key = trained_key_of(config, method, task, donor, *keys)
     evaluations = {rows_key_of(key, task, what): what for what in required_evaluations(config, method, task)}
     folder = store.cell(config.task, config.method, key)
     return Cell(config, method, task, key, folder, evaluations, parent, donor, reference)
@@ -95,11 +96,6 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
     if not revised:
         return method
     return replace(method, code={**method.code, "revised": revised})
-
-
-def key_or_none(cell: Cell | None) -> str:
-    """Return a run's key, empty for no run."""
-    return "" if cell is None else cell.key
 
 
 def trained_key_of(
