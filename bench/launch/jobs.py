@@ -162,7 +162,7 @@ class Jobs:
         self.logs = logs_of(arguments, progress.warn)
         self.schedule = Schedule(plan.cells)
         self.running: list[Running] = []
-        self.begun, self.killed = Counter[int](), Counter[int]()
+        self.killed = Counter[int]()  # how often the process of a run was killed
         self.locked: set[int] = set()  # runs that people know to be locked by others
         self.broken: dict[Path, str] = {}  # which runs have failed, for controls that read the same folder
         self.outcomes: dict[int, Outcome] = {}  # of settled runs, by their position in the plan
@@ -228,8 +228,7 @@ class Jobs:
             execute_run(cell, self.arguments, self.progress, self.logs, outcome)
             self.settle(number, outcome)
             return True
-        self.begun[number] += 1
-        name = f"{cell.key}-{number}-{self.begun[number]}"
+        name = f"{cell.key}-{number}-{self.killed[number]}"
         scratch, share = scratch_path(self.arguments.results_folder.absolute(), name), self.free.pop()
         future = self.executor.submit(execute_in_process, self.job(number, scratch, share))
         self.running.append(Running(number, future, scratch, share))

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,7 +47,6 @@ def cells() -> Iterator[tuple[str, str, str]]:
 
 def measured(task: str, method: str, backbone: str, results: str) -> dict[str, Any]:
     """Train and evaluate one run in this process, which should do nothing else."""
-    started = time.monotonic()
     sets = [f"trainer.steps={STEPS}", "trainer.epochs=0", f"trainer.batch_size={ROWS}", "trainer.warmup=0"]
     sets.append(f"evaluation.rows={ROWS}")
     if find_method(method).parent:
@@ -68,11 +65,8 @@ def measured(task: str, method: str, backbone: str, results: str) -> dict[str, A
         "status": record.get("status"),
         "steps": record.get("train", {}).get("steps"),
         "loss": [loss for _, loss in record.get("train", {}).get("curve", [])],
-        "parameters": record.get("model", {}).get("parameters"),
         "precision": cell.config.trainer.precision,
         "positions": cell.config.trainer.max_source + cell.config.trainer.max_target,
-        "seconds": round(time.monotonic() - started, 1),
-        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9, 2),
     }
 
 
@@ -90,14 +84,13 @@ def test_every_paper_is_there() -> None:
 @pytest.mark.skipif(not DATA, reason="BENCH_DATA names no folder with data")
 @pytest.mark.parametrize(("task", "method", "backbone"), [cell for cell in [*cells(), *LARGE] if cell[0] not in BARRED])
 def test_two_steps(task: str, method: str, backbone: str, tmp_path: Path) -> None:
-    """They end with finite losses; time and memory are printed."""
+    """They end with finite losses."""
     if not (Path(DATA) / task).is_dir():
         pytest.skip(f"no data of {task}")
     command = [sys.executable, "-m", __name__, task, method, backbone, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=3000, env={**os.environ, "BENCH_DATA": DATA})
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    print(json.dumps({"task": task, "method": method, "backbone": backbone, **found}))
     assert (found["failed"], found["status"], found["steps"]) == ({}, "ok", 2)
     assert len(found["loss"]) == 2
     assert all(map(math.isfinite, found["loss"]))
