@@ -28,7 +28,7 @@ def job_of(cell: Cell, arguments: RunArguments) -> dict[str, Any]:
         methods=(cell.method.asked,),
         seeds=(config.seed,),
         backbone=config.asked("backbone"),
-        preset=config.preset,
+        preset=config.preset,  # type: ignore[arg-type]  # it was checked when the run was planned
         sets=(*set_texts_of(as_sets(cell)), *(text for text, given in sets if given.section == "execution")),
         decode=",".join(decoding.asked for decoding in config.decodings) or None,
         limit=None,  # a setting of the trainer
