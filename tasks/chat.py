@@ -34,7 +34,7 @@ PARTS = ("role", "content")
 DATED = "{% macro strftime_now(form) %}01 Jan 2026{% endmacro %}"
 """In front of a template that asks for the date of today, so that rows are the same on every day."""
 
-SAMPLES = {"train": 400, "valid": 100, "test": 100}
+SAMPLES = {"train": slice(0, 400), "valid": slice(400, 500), "test": slice(500, 600)}
 
 
 class Chat(Pairs):
@@ -208,5 +208,4 @@ def _sums(split: str) -> list[tuple[int, int]]:
     """Return the two numbers of each row of the built-in sample."""
     pairs = [(first, second) for first in range(2, 42) for second in range(2, 42)]
     random.Random(0).shuffle(pairs)
-    start = sum(size for name, size in SAMPLES.items() if list(SAMPLES).index(name) < list(SAMPLES).index(split))
-    return pairs[start : start + SAMPLES[split]]
+    return pairs[SAMPLES[split]]

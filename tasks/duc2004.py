@@ -59,9 +59,6 @@ class Duc2004(Task):
         "paper": PAPER,
     }
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def read(self, folder: Path, split: str) -> Split:
         """Read the test split below the folder, the others from Gigaword's folder."""
         bad_rows = self.bad_rows(split)
@@ -92,9 +89,7 @@ def gigaword_folder(folder: Path, split: str) -> Path:
     places = [folder, folder / "gigaword", folder.parent / "gigaword"]
     if folder.parent.name == "gigaword":
         places.append(folder.parent)
-    hub = []
-    for stem in NAMES[split]:
-        hub += [f"{stem}.jsonl", f"{stem}.parquet", f"{stem}-*-of-*.parquet"]
+    hub = [f"{stem}{end}" for stem in NAMES[split] for end in (".jsonl", ".parquet", "-*-of-*.parquet")]
     for place in places:
         if split_pair(place, split) is not None or find(place, hub) is not None:
             return place

@@ -73,9 +73,6 @@ class Gigaword(Task):
         "paper": PAPER,
     }
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def read(self, folder: Path, split: str) -> Split:
         """Read sentences and headlines line by line."""
         bad_rows = self.bad_rows(split)

@@ -11,28 +11,26 @@ stands between spaces (eojeol).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from bench.base.options import Positive
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import held_out, place
+from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.recipes import SMALL_STREAM, f2_korean
-from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.encode.stream import Stream
+from bench.tasks.core.task import TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRow, BadRows, Skipped
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import checked_text, read_records
+from bench.tasks.files.user_data import split_rows
+from bench.tasks.lyrics import Lyrics
 from bench.tasks.samples import sample_rows
 
-SPLITS = ("train", "valid", "test")
 N_REVIEWS = {"train": 150_000, "test": 50_000}
 """Reviews of the publisher's tables."""
 HEADER = ["id", "document", "label"]
@@ -56,23 +54,16 @@ class Film(NamedTuple):
     reviews: Sequence[str]
 
 
-class NSMC(Task):
-    """Films as one running text.
+class NSMC(Lyrics):
+    """Films as one running text, with the options and settings of `lyrics`.
 
     Files: `train.jsonl`, `valid.jsonl` and `test.jsonl` (.gz or .parquet too), whose rows have `movie_id` and
     `reviews`, or `id` and `document` as on the hub; or the publisher's reviews without films, `ratings_train.txt` and
     `ratings_test.txt`, where each review is a document of its own. Without a file for validation, 5 % of the training
     rows are held out for it. Nobody has published a split by film.
-
-    Args:
-        prefix: tokens a generation starts from.
-        continuation: tokens after them that it is compared with.
-        columns: the evaluated text is laid out in so many columns before it is cut. F2-Softmax's code takes 32 times
-            the batch size, in which the paper has 16 for lyrics (Table 7).
     """
 
     name: str = "nsmc"
-    ends: ClassVar[bool] = False
     info: ClassVar[TaskInfo] = TaskInfo(
         summary="continue reviews of films, in Korean",
         source="https://github.com/e9t/nsmc",
@@ -85,30 +76,19 @@ class NSMC(Task):
         open_ended=True,
         folders=("korean/nsmc_raw",),
     )
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": SMALL_STREAM, "paper": f2_korean()}
-
-    def __init__(self, *, prefix: Positive = 50, continuation: Positive = 100, columns: Positive = 512) -> None:
-        super().__init__()
-        self.stream = Stream(prefix, continuation, columns)
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the films or reviews of a split; what has no word is left out by rule."""
         bad_rows = self.bad_rows(split)
         is_table = find(folder, ["ratings_train.txt"]) is not None
-        by_split = {name: self._files(folder, name, is_table) for name in SPLITS}
-        is_held_out = split != "test" and not by_split["valid"]
-        files = by_split["train"] if is_held_out else by_split[split]
-        if not files:
+        by_split = {name: self._files(folder, name, is_table) for name in ("train", "valid", "test")}
+        files = {name: found for name, found in by_split.items() if found or name != "valid"}
+        if not files.get(split, files["train"]):
             raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
-        read_as = BadRows("train", bad_rows.policy) if is_held_out and split == "valid" else bad_rows
-        films = list(_ratings(files, read_as) if is_table else _records(files, read_as))
-        status, origin = "subset", str(files[0])
-        if is_held_out:
-            chosen = held_out([place(film.place) for film in films], ["valid"], origin)
-            films = [film for number, film in enumerate(films) if chosen.get(number, "train") == split]
-            origin += "; valid held out"
-        elif is_table and len(films) == N_REVIEWS.get(split):
-            status = "official"
+        read = _ratings if is_table else _records
+        numbered, origin = split_rows(files, split, bad_rows, read, lambda film: place(film.place))
+        films = [film for _, film in numbered]
+        status = "official" if is_table and len(films) == N_REVIEWS.get(split) else "subset"
         examples, left_out = [], []
         for film in films:
             if all(map(is_blank, film.reviews)):

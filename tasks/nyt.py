@@ -100,7 +100,6 @@ class NYT(Task):
         for file in files_of(folder, split, rule):
             try:
                 article = parse(file.content)
-                check_day(file, article, rule, split)
                 if file.id in rows:
                     raise BadRow("is there twice; expected each article once")
             except BadRow as problem:
@@ -109,8 +108,8 @@ class NYT(Task):
             if reason := self.missing(article, split):
                 left_out.append(Skipped(file.path.name, file.row, reason))
             else:
-                text, summary = "\n".join(article.paragraphs), article.abstract
-                rows[file.id] = Example(file.id, text, summary, (summary,))
+                text = "\n".join(article.paragraphs)
+                rows[file.id] = Example(file.id, text, article.abstract, (article.abstract,))
         status, by = "subset", "day"
         if split in rule.lists:
             status, by = self.status_of(split, len(rows)), "ids"
@@ -143,22 +142,11 @@ class NYT(Task):
         return made
 
 
-def check_day(file: File, article: Article, rule: Rule, split: str) -> None:
-    """Refuse an article whose own day puts it in another split than its folder does.
-
-    Raises:
-        BadRow: it does.
-    """
-    if article.day and rule.split_of(file.id, article.day) != split:
-        raise BadRow(f"was published on {article.day} and lies in the folder of {file.day}; these are in two splits")
-
-
 class File(NamedTuple):
-    """An article's file: where it lies, its day by the names of the folders, its name, and its content."""
+    """An article's file: where it is, its place in the file as text, its name, and its content."""
 
     path: Path
     row: str
-    day: str
     id: str
     content: bytes
 
@@ -185,10 +173,8 @@ class Rule:
         for split, ids in self.lists.items():
             if id in ids:
                 return split
-        by_day = "train"
-        if day >= FIRST_TEST_DAY:
-            by_day = "test"
-        elif int(day[:4]) < self.first_year:
+        by_day = "test" if day >= FIRST_TEST_DAY else "train"
+        if by_day == "train" and int(day[:4]) < self.first_year:
             return ""
         if by_day in self.lists:
             return ""
@@ -198,11 +184,7 @@ class Rule:
 
     def may_have(self, split: str, year: int) -> bool:
         """Return whether articles of a year can be in a split."""
-        if split in self.lists:
-            return True
-        if split == "test":
-            return year >= 2007
-        return self.first_year <= year < 2007
+        return split in self.lists or (year >= 2007 if split == "test" else self.first_year <= year < 2007)
 
 
 def _place(id: str) -> float:
@@ -241,12 +223,10 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
     not read from its archive. `data` may be left out.
 
     Raises:
-        MissingError: there is no year.
+        MissingError: there is no year, or a file cannot be read.
         DataError: an archive is damaged.
     """
-    root = folder
-    if (folder / "data").is_dir():
-        root = folder / "data"
+    root = folder / "data" if (folder / "data").is_dir() else folder
     years = sorted(path for path in root.iterdir() if path.is_dir() and re.fullmatch(r"\d{4}", path.name))
     if not years:
         raise MissingError(
@@ -260,19 +240,12 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
             packed = ARCHIVE.fullmatch(month.name)
             if packed and not (year / packed[1]).is_dir():
                 yield from _packed(month, year.name, split, rule)
-            elif month.is_dir() and re.fullmatch(r"\d\d", month.name):
-                yield from _unpacked(month, year.name, split, rule)
-
-
-def _unpacked(month: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
-    for path in sorted(month.glob("[0-9][0-9]/*.xml")):
-        day = f"{year}{month.name}{path.parent.name}"
-        if rule.split_of(path.stem, day) == split:
-            try:
-                content = path.read_bytes()
-            except OSError as problem:
-                raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
-            yield File(path, f"article {path.stem}", day, path.stem, content)
+            for path in sorted(month.glob("[0-9][0-9]/*.xml")):
+                if rule.split_of(path.stem, f"{year.name}{month.name}{path.parent.name}") == split:
+                    try:
+                        yield File(path, f"article {path.stem}", path.stem, path.read_bytes())
+                    except OSError as problem:
+                        raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
 
 
 def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
@@ -281,11 +254,9 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
         with unpacked(archive) as stream, tarfile.open(fileobj=stream) as members:
             for member in members:
                 name = MEMBER.fullmatch(member.name)
-                if name is None or not member.isreg():
-                    continue
-                id, day = name[3], f"{year}{name[1]}{name[2]}"
-                if rule.split_of(id, day) == split and (data := members.extractfile(member)) is not None:
-                    yield File(archive, f"article {id}", day, id, data.read())
+                if name and rule.split_of(name[3], f"{year}{name[1]}{name[2]}") == split and member.isreg():
+                    data: Any = members.extractfile(member)
+                    yield File(archive, f"article {name[3]}", name[3], data.read())
             while stream.read(1 << 20):  # to the check sum, which tells damaged letters
                 pass
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as problem:
@@ -293,9 +264,8 @@ def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:
 
 
 class Article(NamedTuple):
-    """The content of an article: its day as `YYYYMMDD` (empty if it has none), summary and paragraphs."""
+    """The content of an article: its summary and its paragraphs."""
 
-    day: str
     abstract: str
     paragraphs: tuple[str, ...]
 
@@ -306,38 +276,23 @@ def parse(content: bytes) -> Article:
     Raises:
         BadRow: it is no XML, or no article.
 
-    >>> parse(b'<nitf><head><pubdata date.publication="20060102T000000"/></head><body><body.head><abstract><p>Bridge'
-    ... b' closes (S)</p></abstract></body.head><body.content><block class="full_text"><p>The  bridge</p><p>It</p>'
-    ... b'</block></body.content></body></nitf>')
-    Article(day='20060102', abstract='Bridge closes (S)', paragraphs=('The bridge', 'It'))
+    >>> parse(b'<nitf><body><body.head><abstract><p>Bridge closes (S)</p></abstract></body.head><body.content>'
+    ... b'<block class="full_text"><p>The  bridge</p><p>It</p></block></body.content></body></nitf>')
+    Article(abstract='Bridge closes (S)', paragraphs=('The bridge', 'It'))
     """
-    if b"<!ENTITY" in content:
-        raise BadRow("declares entities, which no article of the corpus does")
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as problem:
         raise BadRow(f"is no well-formed XML ({problem!s:.100}); get it again") from None
     if root.tag != "nitf":
         raise BadRow(f"expected an article, <nitf>, found <{root.tag!s:.40}>")
-    abstract = ""
-    if (element := root.find("./body/body.head/abstract")) is not None:
-        abstract = _text(element)
-    paragraphs: list[str] = []
-    if (block := root.find("./body/body.content/block[@class='full_text']")) is not None:
-        paragraphs = [_text(paragraph) for paragraph in block.iter("p")]
-    return Article(_day(root), abstract, tuple(filter(None, paragraphs)))
-
-
-def _day(root: ElementTree.Element) -> str:
-    published = root.find("./head/pubdata")
-    if published is None:
-        return ""
-    match = re.match(r"\d{8}", published.get("date.publication", ""))
-    return match[0] if match else ""
+    abstract = root.find("./body/body.head/abstract")
+    block = root.find("./body/body.content/block[@class='full_text']")
+    paragraphs = [] if block is None else [_text(paragraph) for paragraph in block.iter("p")]
+    return Article("" if abstract is None else _text(abstract), tuple(filter(None, paragraphs)))
 
 
 def _text(element: ElementTree.Element) -> str:
     """Return the words of an element; paragraphs in it are apart."""
     parts = element.findall("p") or [element]
-    words = " ".join("".join(part.itertext()) for part in parts).split()
-    return " ".join(words)
+    return " ".join(" ".join("".join(part.itertext()) for part in parts).split())

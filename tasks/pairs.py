@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import held_out, place
+from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.recipes import MID, SMALL, histalign
@@ -24,7 +24,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, origin_of
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, split_rows
 from bench.tasks.samples import sample_rows
 
 
@@ -115,19 +115,11 @@ class Pairs(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""
-        bad_rows = self.bad_rows(split)
-        files = self.user_data.files(folder)
-        mine = files.get(split, files["train"])
-        # Rows that are held out are in the training file, and are read as such.
-        rows = self._rows(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
-        origin = origin_of(mine)
-        missing = [name for name in ("valid", "test") if name not in files]
-        if missing and (split == "train" or split in missing):
-            remedy = "; set task.valid_path and task.test_path"
-            chosen = held_out([place(self.group_of(row)) for row in rows], missing, origin, remedy)
-            rows = [row for at, row in enumerate(rows) if chosen.get(at, "train") == split]
-            origin += f"; {' and '.join(missing)} held out"
-        return Split(split, self._examples(split, rows), "own", origin, bad_rows.closed(), commit_of(folder))
+        bad_rows, files = self.bad_rows(split), self.user_data.files(folder)
+        remedy = "; set task.valid_path and task.test_path"
+        rows, origin = split_rows(files, split, bad_rows, self._rows, lambda row: place(self.group_of(row)), remedy)
+        examples = self._examples(split, [row for _, row in rows])
+        return Split(split, examples, "own", origin, bad_rows.closed(), commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated questions and answers."""

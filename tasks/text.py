@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import held_out, place
+from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import has_words, is_blank, longest_word, pieces
 from bench.tasks.core.recipes import SMALL_OPEN_ENDED
@@ -25,7 +25,7 @@ from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.records import read_records
-from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, origin_of
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, split_rows
 from bench.tasks.samples import sample_rows
 
 LEAST_REST = 8
@@ -171,23 +171,18 @@ class Text(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
         bad_rows = self.bad_rows(split)
-        files = self.user_data.files(folder)
-        mine = files.get(split, files["train"])
-        # Documents that are held out are in the training text, and are read as such.
-        read_as = bad_rows if split in files else BadRows("train", bad_rows.policy)
-        documents: Iterable[tuple[int, Document]] = enumerate(read_documents(mine, self.column, self.document, read_as))
-        origin = origin_of(mine)
-        missing = [name for name in ("valid", "test") if name not in files]
-        if missing and (split == "train" or split in missing):
-            remedy = (
-                f" of {self.least} words or more; set task.document (line, blank_line or file), task.prompt_words, or "
-                "task.valid_path and task.test_path"
-            )
-            documents = list(documents)
-            places = [place(one.text) if has_words(one.text, self.least) else None for _, one in documents]
-            split_of = held_out(places, missing, origin, remedy)
-            documents = [numbered for numbered in documents if split_of.get(numbered[0], "train") == split]
-            origin += f"; {' and '.join(missing)} held out"
+        remedy = (
+            f" of {self.least} words or more; set task.document (line, blank_line or file), task.prompt_words, or "
+            "task.valid_path and task.test_path"
+        )
+
+        def read(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Document]:
+            return read_documents(files, self.column, self.document, bad_rows)
+
+        def place_of(document: Document) -> float | None:
+            return place(document.text) if has_words(document.text, self.least) else None
+
+        documents, origin = split_rows(self.user_data.files(folder), split, bad_rows, read, place_of, remedy)
         examples, short = self.rows(documents, split)
         if not examples:
             raise DataError(

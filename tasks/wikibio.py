@@ -80,9 +80,6 @@ class Wikibio(Task):
         },
     }
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files or the hub's rows; a row's target is its first sentence."""
         bad_rows = self.bad_rows(split)

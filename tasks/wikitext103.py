@@ -124,11 +124,10 @@ class WikiText103(Task):
         if not texts:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
-            texts = proxy_share(texts, split)
+            stays = split == "valid"
+            texts = [text for number, text in enumerate(texts) if (number % VALID_SHARE == 0) == stays]
         examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(texts)]
-        status = self.status_of(split, len(examples))
-        if proxy:
-            status = "proxy"
+        status = "proxy" if proxy else self.status_of(split, len(examples))
         return Split(split, examples, status, str(path), bad_rows.closed())
 
     def proxy(self, folder: Path) -> bool:
@@ -162,13 +161,6 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
     return text + " \n"
 
 
-def proxy_share(texts: list[str], split: str) -> list[str]:
-    """Return the validation articles that stand in for training, or those that stay for validation."""
-    if split == "valid":
-        return texts[::VALID_SHARE]
-    return [text for number, text in enumerate(texts) if number % VALID_SHARE]
-
-
 def files_of(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
     """Return the published file of a split, or the hub's rows of its lines."""
     published = find(folder, [f"wiki.{split}.tokens", f"{split}.txt"])
@@ -178,22 +170,12 @@ def files_of(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
 
 
 def read_lines(files: Sequence[Path], bad_rows: BadRows) -> Iterator[str]:
-    """Yield lines with their ends, from the published file or from rows with a `text`."""
+    """Yield lines that end as the published ones do, from the published file or from rows with a `text`."""
+    texts: Iterable[str] = (line for _, line in lines(files[0], bad_rows))
     if ".jsonl" in files[0].name or ".parquet" in files[0].name:
         rows = read_all(files, bad_rows, columns={"text": "text"}, may_be_empty=True)
-        return (line_fed(row.texts["text"]) for _, _, row in rows)
-    return (line_fed(line) for _, line in lines(files[0], bad_rows))
-
-
-def line_fed(line: str) -> str:
-    r"""Return a line that ends as the published ones do, whatever system it was saved on.
-
-    >>> line_fed(" = A = \r\n"), line_fed(" = A = \n")
-    (' = A = \n', ' = A = \n')
-    """
-    if line.endswith("\r\n"):
-        return line[:-2] + "\n"
-    return line
+        texts = (row.texts["text"] for _, _, row in rows)
+    return (text.replace("\r\n", "\n") for text in texts)
 
 
 def articles(lines_of_file: Iterable[str]) -> Iterator[str]:

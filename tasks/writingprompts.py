@@ -192,19 +192,9 @@ class WritingPrompts(Task):
 def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Story]]:
     """Return the first file of a split and its rows; the fairseq files go before the hub's."""
     if prompts := find(folder, [f"{split}.wp_source"]):
-        stories = needed(folder, [f"{split}.wp_target"], advice)
-        return prompts, _lines(prompts, stories, bad_rows)
+        pairs = aligned(prompts, needed(folder, [f"{split}.wp_target"], advice), bad_rows)
+        return prompts, (Story(prompts, f"line {number}", number - 1, prompt, story) for number, prompt, story in pairs)
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
-    return files[0], _records(files, bad_rows)
-
-
-def _lines(prompts: Path, stories: Path, bad_rows: BadRows) -> Iterator[Story]:
-    """Yield the rows of two files that go together line by line."""
-    for number, prompt, story in aligned(prompts, stories, bad_rows):
-        yield Story(prompts, f"line {number}", number - 1, prompt, story)
-
-
-def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Story]:
-    """Yield rows of the hub, numbered through all files of a split."""
-    for path, number, record in read_all(files, bad_rows, columns={"prompt": "prompt", "story": "story"}):
-        yield Story(path, record.row, number, record.texts["prompt"], record.texts["story"])
+    records = read_all(files, bad_rows, columns={"prompt": "prompt", "story": "story"})
+    stories = (Story(path, row.row, at, row.texts["prompt"], row.texts["story"]) for path, at, row in records)
+    return files[0], stories

@@ -54,32 +54,25 @@ class XSum(Task):
         "paper": histalign(lr=5e-5, steps=15_000, max_target=64),
     }
 
-    def __init__(self) -> None:
-        super().__init__()
-
     def read(self, folder: Path, split: str) -> Split:
         """Read a split and compare it with the publisher's list of ids."""
         bad_rows = self.bad_rows(split)
         files, examples = self._rows(folder, split, bad_rows)
         status = self.status_of(split, len(examples))
         reasons = []
-        if (official := official_splits(folder)) and (reason := rows_of_other_splits(examples, split, official)):
-            reasons.append(reason)
-        if split == "train" and status != "official" and (shared := self._shared(folder, examples)):
-            reasons.append(f"{shared:,} of {len(examples):,} rows are rows of the test file too")
-        if reasons:
+        if official := official_splits(folder):
+            reasons.append(rows_of_other_splits(examples, split, official))
+        if split == "train" and status != "official":
+            reasons.append(evaluated_too(examples, self._rows(folder, "test", BadRows("test"))[1]))
+        if any(reasons):
             status = "proxy"
-        return Split(split, examples, status, "; ".join([str(files[0]), *reasons]), bad_rows.closed())
+        origin = "; ".join(filter(None, [str(files[0]), *reasons]))
+        return Split(split, examples, status, origin, bad_rows.closed())
 
     def _rows(self, folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Path], list[Example]]:
         files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
         rows = published_rows(files, bad_rows, source="document", target="summary", empty_sources=True)
         return files, [Example(id, text, summary, (summary,)) for id, text, summary in rows]
-
-    def _shared(self, folder: Path, examples: Sequence[Example]) -> int:
-        """Return how many training rows are test rows too."""
-        test = self._rows(folder, "test", BadRows("test"))[1]
-        return evaluated_too(examples, test)
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""
@@ -111,14 +104,11 @@ def rows_of_other_splits(examples: Sequence[Example], split: str, official: Mapp
     >>> rows_of_other_splits([Example("1", "", ""), Example("2", "", "")], "train", {"1": "test", "2": "train"})
     '1 of 2 rows are official test rows'
     """
-    count: Counter[str] = Counter()
-    for row in examples:
-        if row.id in official:
-            count[f"are official {official[row.id]} rows"] += 1
-        elif row.id.startswith(MADE):
-            count["have no id"] += 1
-        else:
-            count["have an id that is in no official split"] += 1
-    of_others = [f"are official {name} rows" for name in SPLITS.values() if name != split]
-    kinds = [*of_others, "have an id that is in no official split", "have no id"]
-    return "; ".join(f"{count[kind]:,} of {len(examples):,} rows {kind}" for kind in kinds if count[kind])
+    kinds = {name: f"are official {name} rows" for name in SPLITS.values()}
+    kinds |= {"unknown": "have an id that is in no official split", "": "have no id"}
+    count = Counter(official.get(row.id, "" if row.id.startswith(MADE) else "unknown") for row in examples)
+    return "; ".join(
+        f"{count[kind]:,} of {len(examples):,} rows {text}"
+        for kind, text in kinds.items()
+        if count[kind] and kind != split
+    )

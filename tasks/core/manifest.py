@@ -109,7 +109,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [part if isinstance(part, str) else plain(part) for part in value]
+        return [plain(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
     return value
@@ -135,11 +135,7 @@ PUBLISHED_ROWS: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def known_rows(task: str, split: str) -> tuple[str, ...]:
-    """Return the hashes that a split's rows may have to be the published ones; nothing where none is known.
-
-    >>> known_rows("text", "test")
-    ()
-    """
+    """Return the hashes that a split's rows may have to be the published ones; nothing where none is known."""
     return PUBLISHED_ROWS.get((task, split), ())
 
 

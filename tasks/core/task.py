@@ -226,9 +226,7 @@ class Task(DataModule, ABC):
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""
-        if rows == self.info.sizes.get(split):
-            return "official"
-        return "subset"
+        return "official" if rows == self.info.sizes.get(split) else "subset"
 
     def evaluation_examples(self, split: str, n: int | None) -> Sequence[Example]:
         """Return n rows of a split, the same ones for every run; all of them for None."""
@@ -285,32 +283,22 @@ class Task(DataModule, ABC):
             equal_targets: whether a training row's exemplar may have the row's own target.
             swap: give every row another row's exemplar, as a control.
         """
-        key, rows = (split, equal_targets), self.split(split).examples
-        if key not in self._exemplars:
-            self._exemplars[key] = self._nearest(split, equal_targets or split != "train")
-        nearest = self._exemplars[key]
+        from bench.tasks.exemplars.retrieve import retrieve, swapped
+
+        train, rows = self.split("train").examples, self.split(split).examples
+        if (split, equal_targets) not in self._exemplars:
+            self._exemplars[split, equal_targets] = retrieve(
+                [self.plain_source(row) for row in train],
+                [row.target for row in train],
+                None if split == "train" else [self.plain_source(row) for row in rows],
+                equal_targets=equal_targets or split != "train",
+                cache=cache_folder() / "exemplars",
+                progress=partial(self.on_rows, "exemplars"),
+            )
+        nearest = self._exemplars[split, equal_targets]
         if swap:
-            from bench.tasks.exemplars.retrieve import swapped
-
             nearest = swapped(nearest, [row.id for row in rows])
-        train = self.split("train").examples
         return {row.id: train[at].target for row, at in zip(rows, nearest.tolist(), strict=True)}
-
-    def _nearest(self, split: str, equal_targets: bool) -> Array:
-        from bench.tasks.exemplars.retrieve import retrieve
-
-        train = self.split("train").examples
-        sources = None
-        if split != "train":
-            sources = [self.plain_source(row) for row in self.split(split).examples]
-        return retrieve(
-            [self.plain_source(row) for row in train],
-            [row.target for row in train],
-            sources,
-            equal_targets=equal_targets,
-            cache=cache_folder() / "exemplars",
-            progress=partial(self.on_rows, "exemplars"),
-        )
 
     def exemplar_leak(self, split: str, equal_targets: bool = True) -> str | None:
         """Return a warning when exemplars are the gold target far more often in training than in a split."""
@@ -342,7 +330,9 @@ class Task(DataModule, ABC):
         if prompts and self.prompt_tokens:
             return [self._cut(row, codec) for row in self.encode(examples, replace(codec, max_target=10**6))]
         if prompts and self.info.open_ended:
-            examples = [self._prompted(example) for example in examples]
+            parts = map(self.prompt_and_rest, examples)
+            prompted = zip(examples, parts, strict=True)
+            examples = [replace(row, source=prompt, target=rest) for row, (prompt, rest) in prompted]
         texts = [self.source_text(example, codec) for example in examples]
         sources, dropped = [text for text, _ in texts], [n_dropped for _, n_dropped in texts]
         space = ""
@@ -368,11 +358,6 @@ class Task(DataModule, ABC):
             )
             for at, example in enumerate(examples)
         ]
-
-    def _prompted(self, example: Example) -> Example:
-        """Return an open-ended row with its prompt as source and its true continuation as target."""
-        prompt, rest = self.prompt_and_rest(example)
-        return replace(example, source=prompt, target=rest)
 
     def _cut(self, row: Encoded, codec: Codec) -> Encoded:
         """Move the first tokens of an open-ended row from what is learned to what is read."""
@@ -472,11 +457,10 @@ class Task(DataModule, ABC):
             examples: rows.
             wanted: of `target`, `references`, `source` (as a model would read it) and the names of the rows' fields.
         """
-        return {example.id: {name: self._gold(example, name) for name in wanted} for example in examples}
 
-    def _gold(self, example: Example, name: str) -> Any:
-        if name == "source":
-            return self.plain_source(example)
-        if name in ("target", "references"):
-            return plain(getattr(example, name))
-        return plain(example.fields.get(name))
+        def value(example: Example, name: str) -> Any:
+            if name == "source":
+                return self.plain_source(example)
+            return plain(getattr(example, name) if name in ("target", "references") else example.fields.get(name))
+
+        return {example.id: {name: value(example, name) for name in wanted} for example in examples}

@@ -6,7 +6,6 @@ and every later run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ from bench.tasks.fetch.hub import make_folder
 
 __all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Encoded", "Part", "TokenStore", "Tokens", "gathered", "ids_of"]
 
-FORMAT = 1
+FORMAT = 2
 """A part of the key of every stored split; raise it when the arrays mean something else."""
 
 COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")
@@ -127,32 +126,35 @@ class TokenStore(Sequence[Encoded]):
             StoreError: the folder cannot be written, or is damaged.
         """
 
+        dtype = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32)
+
         def fill(unfinished: Path) -> None:
-            dtype, size, names = np.dtype(np.uint16 if vocabulary <= 1 << 16 else np.uint32), 0, list[str]()
-            with open(unfinished / "tokens.bin", "wb") as tokens, open(unfinished / "index.bin", "wb") as index:
+            tables: list[Array] = []
+            names: list[str] = []
+            size = 0
+            with open(unfinished / "tokens.bin", "wb") as tokens:
                 for start in range(0, n, chunk):
                     rows = make(start, min(start + chunk, n))
                     store = cls.of(rows)
                     store.table[:, 0] += size
+                    tables.append(store.table)
                     size += len(store.tokens)
                     tokens.write(store.tokens.astype(dtype).tobytes())
-                    index.write(store.table.tobytes())
                     names += [row.id for row in rows]
                     on_rows("rows encoded", len(names), n)
-            table = ids_of(names)
-            (unfinished / "names.bin").write_bytes(table.tobytes())
-            about = {"format": FORMAT, "rows": n, "tokens": size, "dtype": dtype.str, "names": table.dtype.str}
-            (unfinished / "about.json").write_text(json.dumps(about))
+            np.save(unfinished / "table.npy", np.concatenate([_table([]), *tables]))
+            np.save(unfinished / "names.npy", ids_of(names))
 
         make_folder(folder, fill)
         try:
-            about = json.loads((folder / "about.json").read_text())
-            tokens = _map(folder / "tokens.bin", np.dtype(about["dtype"]), (about["tokens"],))
-            index = _map(folder / "index.bin", np.dtype(np.int64), (about["rows"], len(COLUMNS)))
-            names = _map(folder / "names.bin", np.dtype(about["names"]), (about["rows"],))
-        except (OSError, ValueError, LookupError, TypeError) as error:
+            table, names = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("table", "names"))
+            tokens = np.zeros(0, dtype)
+            if (folder / "tokens.bin").stat().st_size:  # an empty file cannot be mapped
+                tokens = np.memmap(folder / "tokens.bin", dtype, "r")
+            table, names, tokens = map(np.asarray, (table, names, tokens))  # slices of a plain array are made faster
+        except (OSError, ValueError) as error:
             raise StoreError(f"'{folder}' is damaged ({error!s:.150}); remove it, and it is made again") from error
-        return cls(tokens, index, names)
+        return cls(tokens, table, names)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -243,12 +245,3 @@ def _table(rows: Sequence[tuple[int, ...]]) -> Array:
 def ids_of(names: Sequence[str]) -> Array:
     """Return ids as bytes of one length, [rows]; an array of none needs a length too."""
     return np.array([name.encode("utf-8", "surrogatepass") for name in names] or [b""], np.bytes_)[: len(names)]
-
-
-def _map(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Map a file of exactly this shape; an empty one cannot be mapped and needs not be."""
-    if path.stat().st_size != int(np.prod(shape)) * dtype.itemsize:
-        raise ValueError(f"{path} has another size")
-    if not np.prod(shape):
-        return np.zeros(shape, dtype)
-    return np.asarray(np.memmap(path, dtype, "r", shape=shape))

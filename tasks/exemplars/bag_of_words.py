@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict
+from array import array
 from collections.abc import Sequence
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from bench.errors import DataError
 
 __all__ = ["Bags", "bags_of", "words"]
 
 # Raise VERSION in retrieve.py with any change of the words of a bag.
-CHUNK = 8_192  # texts counted at once
 LIMIT = 2**31  # a squared length must stay below, so that products of two counts fit 32 bits
 UNSPACED = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"}
 UNSPACED |= {"THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"}
@@ -66,45 +65,23 @@ def bags_of(texts: Sequence[str], vocabulary: dict[str, int], grow: bool) -> Bag
     Raises:
         DataError: a text repeats words so often that exact integer products would not fit.
     """
-    parts = [_count(texts[first : first + CHUNK], vocabulary, grow, first) for first in range(0, len(texts), CHUNK)]
-    lengths, terms, counts, squared = zip(*parts, strict=True) if parts else [()] * 4
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
-    small, large = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    return Bags(
-        starts, np.concatenate([small, *terms]), np.concatenate([small, *counts]), np.concatenate([large, *squared])
-    )
-
-
-def _count(
-    texts: Sequence[str], vocabulary: dict[str, int], grow: bool, first: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return how many known words each text has, their numbers and counts, and the squared lengths of the texts.
-
-    The first text has the number `first` in messages.
-    """
-    known = len(vocabulary)
-    unknown: defaultdict[str, int] = defaultdict(lambda: known + len(unknown))
-    rows: list[list[int]] = []
+    numbers = vocabulary if grow else dict(vocabulary)
+    terms, starts = array("i"), array("q", [0])
     for text in texts:
-        rows.append([vocabulary[word] if word in vocabulary else unknown[word] for word in words(text)])
-    if grow:
-        vocabulary.update(unknown)
-        known = len(vocabulary)
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    flat = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))  # [words]
-    keys, counts = np.unique(np.repeat(np.arange(len(rows)), lengths) << 32 | flat, return_counts=True)
-    row, term = keys >> 32, keys & 0xFFFFFFFF  # [entries]
-    squared = np.zeros(len(rows), np.int64)
-    np.add.at(squared, row, counts**2)
-    if squared.size and squared.max() >= LIMIT:
+        terms.extend([numbers.setdefault(word, len(numbers)) for word in words(text)])
+        starts.append(len(terms))
+    ones = np.ones(len(terms), np.int32)
+    bags = sparse.csr_array((ones, np.array(terms, np.int32), np.array(starts)), (len(texts), len(numbers)))
+    bags.sum_duplicates()
+    squared = bags.astype(np.int64).power(2).sum(1)
+    if len(texts) and squared.max() >= LIMIT:
         at = int(squared.argmax())
         raise DataError(
-            f"text {first + at} repeats its words too often for a bag of words (squared length {squared[at]:,}, "
-            f"expected below {LIMIT:,}); cut or drop it"
+            f"text {at} repeats its words too often for a bag of words (squared length {squared[at]:,}, expected below "
+            f"{LIMIT:,}); cut or drop it"
         )
-    kept = term < known
-    lengths = np.bincount(row[kept], minlength=len(rows))
-    return lengths, term[kept].astype(np.int32), counts[kept].astype(np.int32), squared
+    known = bags[:, : len(vocabulary)]
+    return Bags(known.indptr.astype(np.int64), known.indices.astype(np.int32), known.data, squared)
 
 
 class _Characters(dict[int, "int | str"]):

@@ -15,7 +15,7 @@ from bench.base.cores import cores
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.base.seeds import seed_of
-from bench.errors import DataError, StoreError
+from bench.errors import DataError
 from bench.tasks.exemplars.bag_of_words import bags_of
 
 __all__ = ["VERSION", "gold_share", "leak", "retrieve", "swapped"]
@@ -73,16 +73,17 @@ def retrieve(
         raise DataError("expected training rows to take exemplars from, got none; give the task a training split")
     rows = train_sources if sources is None else sources
     content = [VERSION, sources is None, equal_targets, *map(_sha256, (train_sources, train_targets, rows))]
-    file = None if cache is None else cache / f"exemplars-{key_of(content)}.npz"
-    found = _read(file, len(rows), len(train_sources))
-    if found is None:
-        groups = [_numbers(train_sources, sources)]
-        if not equal_targets:
-            groups.append(_numbers(train_targets, None))
-        found = _search(train_sources, sources, groups, progress, threads or cores())
-        _write(file, found)
-    elif progress:
-        progress(len(rows), len(rows))
+    file = cache / f"exemplars-{key_of(content)}.npz" if cache else None
+    if file and (known := _read(file)) is not None:
+        if progress:
+            progress(len(rows), len(rows))
+        return known
+    groups = [_numbers(train_sources, sources)]
+    if not equal_targets:
+        groups.append(_numbers(train_targets, None))
+    found = _search(train_sources, sources, groups, progress, threads or cores())
+    if file:
+        write_atomic(file, lambda opened: np.savez(opened, indices=found), replace=True)
     return found
 
 
@@ -137,27 +138,14 @@ def _sha256(texts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _read(file: Path | None, rows: int, train_rows: int) -> Integers | None:
-    """Return what a file has; None where there is none, or one that is damaged: numpy's archives have check sums."""
-    if file is None:
-        return None
+def _read(file: Path) -> Integers | None:
+    """Return what a file has; None where there is none, or a damaged one: numpy's archives have check sums."""
     try:
         with np.load(io.BytesIO(file.read_bytes())) as kept:
             found: Integers = kept["indices"]
+            return found
     except (OSError, ValueError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile):
         return None
-    is_possible = found.shape == (rows,) and bool(((found >= 0) & (found < train_rows)).all())
-    return found if is_possible else None
-
-
-def _write(file: Path | None, found: Integers) -> None:
-    if file is None:
-        return
-    try:
-        write_atomic(file, lambda opened: np.savez(opened, indices=found), replace=True)
-    except StoreError as error:
-        problem = f"cannot keep exemplars in '{file.parent}' ({error.__cause__})"
-        raise StoreError(f"{problem}; free space there or choose another cache folder") from error
 
 
 # Leaks and the control ----------------------------------------------------------------------------------------------

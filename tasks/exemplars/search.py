@@ -96,7 +96,7 @@ def search(
     """
     index, mutual = index_of(documents, words), queries is documents
     n_documents, n_queries = len(documents.squared), len(queries.squared)
-    best = none_of(n_queries)
+    best = Best(np.full(n_queries, -1, np.int64), np.zeros(n_queries, np.int64), np.full(n_queries, ANY, np.float32))
     with ThreadPoolExecutor(threads) as pool:
         try:
             for first in range(0, n_queries, BATCH):
@@ -125,11 +125,6 @@ def index_of(bags: Bags, words: int) -> Index:
     scales = (1 / np.sqrt(np.maximum(bags.squared, 1))).astype(np.float32)
     starts, numbers = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32)
     return Index(starts, numbers, by_word.data, rows, common, bags.squared, scales)
-
-
-def none_of(rows: int) -> Best:
-    """Return that nothing is known of some queries."""
-    return Best(np.full(rows, -1, np.int64), np.zeros(rows, np.int64), np.full(rows, ANY, np.float32))
 
 
 def _compiled(function: F) -> F:

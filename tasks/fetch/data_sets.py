@@ -7,7 +7,6 @@ that `save_to_disk` wrote is read where it is.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -17,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.network import within
-from bench.errors import MissingError, UsageError, did_you_mean
-from bench.tasks.fetch.hub import Repository, library, listing, make_folder, reading, write_origin
-from bench.tasks.fetch.hub_copies import ORIGIN, HubRows, is_commit, unpinned
+from bench.errors import MissingError, UsageError
+from bench.tasks.fetch.hub import Repository, library, listing, make_folder, message_of, reading, write_origin
+from bench.tasks.fetch.hub_copies import HubRows, is_commit, origin_of, unpinned
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 __all__ = ["DataSet", "commit_of", "is_split"]
@@ -125,16 +124,9 @@ class DataSet:
             except ValueError as error:
                 if not str(error).startswith(("BuilderConfig", "Config name is missing")):
                     raise
-                names = datasets.get_dataset_config_names(self.hub, **where)
-                if self.config:
-                    near = did_you_mean(self.config, names)
-                    raise UsageError(f"task.config: {self.hub} has no configuration '{self.config}'{near}") from error
-                raise UsageError(
-                    f"{self.hub} has several configurations; set task.config to one of {', '.join(names)}"
-                ) from error
+                raise UsageError(f"task.config of {self.hub}: {message_of(error)}") from error
             builder.download_and_prepare()
             builder.as_dataset().save_to_disk(str(folder))
-            shutil.rmtree(builder.cache_dir, ignore_errors=True)
             shutil.rmtree(loading, ignore_errors=True)
         origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
         write_origin(folder, origin)
@@ -150,19 +142,12 @@ def commit_of(folder: Path) -> str:
 
     Empty for any other folder.
     """
-    origin = _origin_of(folder)
-    if not origin:
+    if not (origin := _origin_of(folder)):
         return ""
-    name = "/".join(filter(None, (origin["repository"], origin["config"])))
-    return f"{name}@{origin['commit']}"
+    return "/".join(filter(None, (origin["repository"], origin["config"]))) + f"@{origin['commit']}"
 
 
 def _origin_of(folder: Path) -> Mapping[str, str]:
     """Return `repository`, `config`, `revision` and `commit` of a kept data set of the hub; empty for other folders."""
-    try:
-        origin = json.loads((folder / ORIGIN).read_bytes())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(origin, dict) or set(origin) != {"repository", "config", "revision", "commit"}:
-        return {}
-    return origin
+    origin = origin_of(folder)
+    return origin if "config" in origin else {}

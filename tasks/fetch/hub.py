@@ -173,14 +173,12 @@ def reading(repository: Repository) -> Iterator[None]:
         yield
     except BenchError:
         raise
-    except OSError as error:
-        if error.errno in NO_SPACE:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_SPACE:
             raise StoreError(
                 f"cannot write '{error.filename or 'a downloaded file'}' ({error.strerror}); make room, or set HF_HOME "
                 "and BENCH_CACHE to folders on another disk"
             ) from error
-        raise _explained(error, repository) from error
-    except Exception as error:
         raise _explained(error, repository) from error
 
 
@@ -191,26 +189,24 @@ def _explained(error: Exception, repository: Repository) -> BenchError:
     if isinstance(error, errors.LocalEntryNotFoundError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     kind = "data set" if repository.kind == "dataset" else repository.kind
-    reasons: list[tuple[type[Exception], str]] = [
-        (errors.GatedRepoError, f"it asks for your consent; give it at {repository.page} and run `hf auth login`"),
-        (
-            errors.RevisionNotFoundError,
-            f"it has no revision '{repository.revision}'; {repository.page}/tree/main lists its branches and tags",
-        ),
-        (errors.RepositoryNotFoundError, f"there is no such {kind}, or it is private"),
-        (errors.OfflineModeIsEnabled, "HF_HUB_OFFLINE is set"),
-        (errors.LocalEntryNotFoundError, message_of(error)),
-        (ConnectionError, message_of(error)),
-    ]
-    for known, reason in reasons:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    reasons: dict[type[Exception], str] = {
+        errors.GatedRepoError: f"it asks for your consent; give it at {repository.page} and run `hf auth login`",
+        errors.RevisionNotFoundError: f"it has no revision '{repository.revision}'; {repository.page}/tree/main lists "
+        "its branches and tags",
+        errors.RepositoryNotFoundError: f"there is no such {kind}, or it is private",
+        errors.OfflineModeIsEnabled: "HF_HUB_OFFLINE is set",
+        errors.LocalEntryNotFoundError: message_of(error),
+        errors.HfHubHTTPError: f"it answers {status}",
+        TimeoutError: "it does not answer",
+        ConnectionError: message_of(error),
+    }
+    for known, reason in reasons.items():
         if isinstance(error, known):
             return repository.missing(reason)
-    if isinstance(error, errors.HfHubHTTPError):
-        return repository.missing(f"it answers {error.response.status_code}")
-    if "Timeout" in type(error).__name__:
-        return repository.missing("it does not answer")
     if type(error).__module__.partition(".")[0] in ("httpx", "httpx2", "requests", "urllib3", "aiohttp"):
-        return repository.missing(f"{type(error).__name__}: {message_of(error)}")
+        does_not_answer = "Timeout" in type(error).__name__
+        return repository.missing("it does not answer" if does_not_answer else message_of(error))
     return DataError(f"{repository.name}: cannot be read ({message_of(error)})")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "HubRows", "is_commit", "unpinned"]
+__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "HubRows", "is_commit", "origin_of", "unpinned"]
 
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
@@ -39,6 +39,15 @@ class HubRows:
     def as_dict(self) -> dict[str, str]:
         """Return plain content for a record."""
         return asdict(self)
+
+
+def origin_of(folder: Path) -> Mapping[str, str]:
+    """Return what a folder is a copy of: `repository`, `commit` and more; nothing for files that a person put there."""
+    try:
+        origin = json.loads((folder / ORIGIN).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return origin if isinstance(origin, dict) and {"repository", "commit"} <= set(origin) else {}
 
 
 def is_commit(revision: str) -> bool:
@@ -78,13 +87,10 @@ class HubCopy:
 
     def hub_rows(self, folder: Path) -> HubRows | None:
         """Return which commit a folder is a copy of; None for files that a person put there."""
-        try:
-            origin = json.loads((folder / ORIGIN).read_bytes())
-            if origin["repository"] != self.repository:
-                return None
-            return HubRows(self.repository, self.revision, str(origin["commit"]))
-        except (OSError, ValueError, LookupError, TypeError):
+        origin = origin_of(folder)
+        if origin.get("repository") != self.repository:
             return None
+        return HubRows(self.repository, self.revision, origin["commit"])
 
     def described(self, folder: Path) -> str:
         """Return what a folder is a copy of, for people; nothing for files that a person put there."""

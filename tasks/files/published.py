@@ -131,7 +131,12 @@ def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
     return name
 
 
-def evaluated_too(train: Sequence[Example], test: Sequence[Example]) -> int:
-    """Count training rows that are in a test split too, by id or by source; an empty source does not count."""
+def evaluated_too(train: Sequence[Example], test: Sequence[Example]) -> str:
+    """Return how many training rows are in a test split too, by id or by source, as text; nothing for none of them.
+
+    >>> evaluated_too([Example("1", "a", ""), Example("2", "b", "")], [Example("1", "c", "")])
+    '1 of 2 rows are rows of the test file too'
+    """
     known = {row.id for row in test} | {row.source for row in test if row.source}
-    return sum(row.id in known or row.source in known for row in train)
+    shared = sum(row.id in known or row.source in known for row in train)
+    return f"{shared:,} of {len(train):,} rows are rows of the test file too" if shared else ""

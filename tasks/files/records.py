@@ -136,9 +136,7 @@ def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mappi
 def _object(line: str) -> Mapping[str, Any]:
     try:
         record = json.loads(line)
-    except json.JSONDecodeError as problem:
-        raise BadRow(f"expected a JSON object, found: {problem.msg} at column {problem.colno}") from None
-    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError) as problem:  # also a number of thousands of digits, thousands of brackets
         raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
     if not isinstance(record, dict):
         raise BadRow(f"expected a JSON object with named fields, found {described(record)}")
@@ -148,25 +146,17 @@ def _object(line: str) -> Mapping[str, Any]:
 def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield the rows of a csv file with a header; a quoted cell may have line feeds."""
     # A text may be longer than the 131,072 characters of all csv readers; a quote without an end takes all after it.
-    limit = csv.field_size_limit(1 << 26)
-    try:
-        yield from _rows_of_table(path, bad_rows, delimiter)
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _rows_of_table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    last = 0  # line that the reader has asked for
+    csv.field_size_limit(1 << 26)
+    number = last = 0  # the second: line that the reader has taken
 
     def counted() -> Iterator[str]:
         nonlocal last
-        for number, line in lines(path, bad_rows):
-            last = number
+        for number_of_line, line in lines(path, bad_rows):
+            last = number_of_line
             yield line
 
     reader = csv.reader(counted(), delimiter=delimiter, strict=True)
     header = _header(reader, path)
-    number = 0
     while True:
         first = last + 1
         try:

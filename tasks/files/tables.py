@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
@@ -51,8 +52,7 @@ class Linearised(NamedTuple):
     n_dropped: int
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnFacts(NamedTuple):
     """What is computed of one column beforehand; None where the column has no ranks or no numbers.
 
     Args:
@@ -136,54 +136,39 @@ def column_facts(cells: Sequence[str]) -> ColumnFacts:
 
 
 def _numbers(cells: Sequence[str]) -> list[float | None]:
-    texts = _all_digits(_AFTER_EQUALS, cells)
+    texts = [_digits(_AFTER_EQUALS, cell) for cell in cells]
     if not any(texts):
-        texts = _all_digits(_NUMBER, cells)
+        texts = [_digits(_NUMBER, cell) for cell in cells]
     if any(text.count(".") > 1 for text in texts):  # 1.000.000: the dots separate, in the whole column
         texts = [text.replace(".", "") for text in texts]
     return [float(text) if text else None for text in texts]
 
 
-def _all_digits(pattern: re.Pattern[str], cells: Sequence[str]) -> list[str]:
-    """Return the number that a pattern finds in each cell; equal cells are read once."""
-    found = {cell: _digits(pattern, cell) for cell in set(cells)}
-    return [found[cell] for cell in cells]
-
-
+@lru_cache(1 << 14)
 def _digits(pattern: re.Pattern[str], cell: str) -> str:
     """Return the number that a pattern finds in a cell, without what separates its digits; nothing for none."""
     match = pattern.search(cell)
-    if match is None:
-        return ""
-    return match[1].replace(",", "").replace(":", "").replace(" ", "")
+    return re.sub("[,: ]", "", match[1]) if match else ""
 
 
 def _dates(cells: Sequence[str]) -> list[int]:
     """Return one number per date, or none at all unless the column is one of dates."""
     if not _MONTH.search("\n".join(cells)):
         return []
-    days: dict[str, int] = {}
-    for cell in dict.fromkeys(cells):  # equal cells are read once
-        day = _day_number(cell)
-        if day is None:
-            return []
-        days[cell] = day
-    return [days[cell] for cell in cells]
+    days = [day for day in map(_day_number, cells) if day is not None]
+    return days if len(days) == len(cells) else []
 
 
+@lru_cache(1 << 14)
 def _day_number(cell: str) -> int | None:
+    """Return a number that sorts dates; None for a cell that is no date."""
     month, year, day = _MONTH.search(cell), _YEAR.search(cell), _DAY.search(cell)
     if not (month or year or day):
         return None
-    parts = {"year": _NO_YEAR, "month": 1, "day": 1}
-    if year:
-        parts["year"] = int(year[1])
-    if month:
-        parts["month"] = _MONTH_NUMBER[month[1]]
-    if day:
-        parts["day"] = int(day[1])
     try:
-        return date(**parts).toordinal()
+        return date(
+            int(year[1]) if year else _NO_YEAR, _MONTH_NUMBER[month[1]] if month else 1, int(day[1]) if day else 1
+        ).toordinal()
     except ValueError:  # the 31st of February: not a column of dates, its numbers are ranked instead
         return None
 

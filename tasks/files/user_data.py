@@ -1,20 +1,24 @@
-"""User data: which files, or folders of a saved data set, are which split of a user's own rows."""
+"""User data: which files, or folders of a saved data set, have a split of a user's own rows, and which rows it has."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
+from bench.tasks.core.held_out import held_out
 from bench.tasks.fetch.data_sets import DataSet, is_split
 from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.sources import Source, expanded
+from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import NAMES
 
-__all__ = ["LOCATIONS", "UserData", "check_user_data", "origin_of"]
+__all__ = ["LOCATIONS", "UserData", "check_user_data", "split_rows"]
+
+Row = TypeVar("Row")
 
 NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
 LOCATIONS = frozenset({"path", "valid_path", "test_path", "title", "hub", *NEED_HUB})
@@ -93,11 +97,42 @@ class UserData:
         return files
 
 
-def origin_of(files: Sequence[Path]) -> str:
-    """Name the files of a split for people."""
-    if len(files) == 1:
-        return str(files[0])
-    return f"{len(files)} files of {files[0].parent}"
+def split_rows(
+    files: Mapping[str, Sequence[Path]],
+    split: str,
+    bad_rows: BadRows,
+    read: Callable[[Sequence[Path], BadRows], Iterable[Row]],
+    place_of: Callable[[Row], float | None],
+    remedy: str = "",
+) -> tuple[Iterable[tuple[int, Row]], str]:
+    """Return the rows of a split; one that has no file is held out from the training rows.
+
+    Args:
+        files: of each split that has any, `train` among them.
+        split: `train`, `valid` or `test`.
+        bad_rows: of the split. Rows that are held out are read as what they are in their file, training rows.
+        read: reads the rows of files, and adds those that cannot be used to its second argument.
+        place_of: the place of a row, by which it is held out (`bench.tasks.core.held_out`).
+        remedy: what to do where there are too few rows to hold any out.
+
+    Returns:
+        The rows, each with its number from 0 through the files, and the files for people.
+
+    Raises:
+        DataError: there are too few rows to hold out.
+    """
+    mine = files.get(split, files["train"])
+    rows: Iterable[tuple[int, Row]] = enumerate(
+        read(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
+    )
+    origin = str(mine[0]) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
+    missing = [name for name in ("valid", "test") if name not in files]
+    if missing and (split == "train" or split in missing):
+        every = list(rows)
+        split_of = held_out([place_of(row) for _, row in every], missing, origin, remedy)
+        rows = [(number, row) for number, row in every if split_of.get(number, "train") == split]
+        origin += f"; {' and '.join(missing)} held out"
+    return rows, origin
 
 
 def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Path, ...]]:

@@ -1,19 +1,304 @@
-"""Ambiguous Template as a task: loss on the word only, one probe a prompt, words as tokens."""
+"""Ambiguous Template: reading and splitting the analogies, prompts in the recipe's order, the real list, the sample."""
 
-from __future__ import annotations
+import gc
+import json
+import os
+from collections import Counter
+from pathlib import Path
 
+import pytest
 import torch
 
-from bench.tasks.ambiguous_template import AmbiguousTemplate
+from bench.errors import DataError, MissingError
+from bench.tasks.ambiguous_template import (
+    CATEGORIES,
+    SPLITS,
+    AmbiguousTemplate,
+    expand,
+    read,
+    read_lists,
+    read_templates,
+    sample,
+    sample_pairs,
+    split_list,
+)
 from bench.tasks.encode.codec import Codec
 
+SMALL = """\
+: capital-common-countries
+Oslo Norway Lima Peru
+Lima Peru Oslo Norway
+: capital-world
+Oslo Norway Lima Peru
+Oslo Norway Rome Italy
+Lima Peru Rome Italy
+Rome Italy Riga Latvia
+: city-in-state
+Dallas Texas Austin Texas
+Dallas Texas Miami Florida
+Austin Texas Miami Florida
+: family
+king queen man woman
+he she king queen
+man woman boy girl
+: gram1
+calm calmly free freely
+"""
+TEMPLATES = {"people": ["the {} and the {} saw the"], "location": ["from {} or {} to", "{} and {} and"]}
 
-def made() -> tuple[AmbiguousTemplate, Codec]:
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "questions-words.txt").write_text(SMALL)
+    (tmp_path / "templates.json").write_text(json.dumps(TEMPLATES))
+    return tmp_path
+
+
+def rows_of_all(folder, variant, seed=42):
+    return {split: read(folder, split, variant, seed) for split in SPLITS}
+
+
+FOUR = {
+    "people": [f"p{n} {{}} and {{}} to the" for n in range(4)],
+    "location": [f"l{n} {{}} and {{}} to" for n in range(4)],
+}
+CAPITALS = ("Athens", "Greece", "Baghdad", "Iraq")
+
+
+# Rows
+
+
+@pytest.mark.parametrize(
+    ("analogy", "rows"),
+    [
+        (("he", "she", "king", "queen"), 0),
+        (("his", "her", "king", "queen"), 0),
+        (("king", "queen", "he", "she"), 0),
+        (("he", "woman", "king", "queen"), 16),  # (he, queen) goes, (woman, king) stays
+        (("hero", "sheriff", "herald", "history"), 32),
+    ],
+)
+def test_diagonals_with_pronouns_are_left_out(analogy, rows):
+    assert len(list(expand("family", [(0, analogy)], FOUR))) == rows
+
+
+def test_a_diagonal_that_is_used_up_is_left_out():
+    seen: set[frozenset[str]] = set()
+    mirrored = (*CAPITALS[2:], *CAPITALS[:2])
+    rows = list(expand("x", [(0, CAPITALS), (1, mirrored), (2, ("Athens", "Greece", "Lima", "Iraq"))], FOUR, seen))
+    assert Counter(row.id.split("/")[1] for row in rows) == {
+        "0": 32,
+        "2": 16,
+    }  # (Athens, Iraq) again, (Greece, Lima) new
+    assert seen == {frozenset(p) for p in (("Athens", "Iraq"), ("Greece", "Baghdad"), ("Greece", "Lima"))}
+    assert len(list(expand("x", [(0, CAPITALS), (1, mirrored)], FOUR))) == 64
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        SMALL.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + SMALL.encode(),
+        b"//Copyright of the original release\n\n" + SMALL.encode(),
+        SMALL.replace(" ", "\t").replace(":\t", ": ").encode(),
+    ],
+    ids=["windows", "mark", "copyright", "tabs"],
+)
+def test_harmless_differences_change_nothing(folder, content):
+    expected = read_lists(folder)
+    assert expected["family"][0] == ("king", "queen", "man", "woman")
+    assert [len(found) for found in expected.values()] == [3, 2, 4, 3, 9]
+    (folder / "questions-words.txt").write_bytes(content)
+    assert read_lists(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b": a\nx X y Y\nx X y\n", 3, "four words a line, found 'x X y'"),
+        (b"x X y Y\n", 1, "expected ': name'"),
+        (b": a\nx X y Y\n: a\n", 3, "the name of a new list, found ': a'"),
+        (b":\nx X y Y\n", 1, "the name of a new list, found ':'"),
+        (b": a\nx X y Y\nSal\xe9 M y Y\n", 3, "is not UTF-8"),
+        (": a\nx X y Y\n".encode("utf-16-le"), 1, "NUL"),
+    ],
+)
+def test_a_malformed_line_is_named(tmp_path, content, line, message):
+    path = tmp_path / "questions-words.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"questions-words\.txt, line {line}: .*{message}"):
+        read_lists(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        json.dumps({"people": FOUR["people"]}),
+        json.dumps({**FOUR, "people": []}),
+        json.dumps({**FOUR, "people": ["a {} b"]}),
+        json.dumps({**FOUR, "location": ["{} {} "]}),
+        json.dumps({**FOUR, "location": [7]}),
+    ],
+)
+def test_malformed_templates_are_named(tmp_path, content):
+    (tmp_path / "templates.json").write_text(content)
+    with pytest.raises(DataError, match=r"templates\.json: "):
+        read_templates(tmp_path / "templates.json")
+
+
+def test_what_is_missing_says_where_it_comes_from(folder):
+    (folder / "questions-words.txt").write_text(SMALL.replace(": city-in-state\n", ""))
+    with pytest.raises(DataError, match="no analogies under city-in-state"):
+        read(folder, "train")
+    (folder / "questions-words.txt").unlink()
+    with pytest.raises(MissingError, match=r"questions-words\.txt .*word2vec"):
+        read(folder, "train")
+    (folder / "templates.json").unlink()
+    with pytest.raises(MissingError, match=r"templates\.json .*HistAlign's recipe"):
+        read(folder, "train")
+
+
+# Splitting
+
+
+def test_a_split_is_decided_by_pairs():
+    analogies = [(f"a{i}", f"b{i}", f"a{j}", f"b{j}") for i in range(9) for j in range(9) if i != j]
+    parts = split_list(analogies, "letters", seed=3)
+    known = {pair for _, (a, b, c, d) in parts["train"] for pair in ((a, b), (c, d))}
+    assert len(known) == 4  # int(9 * 0.5)
+    assert {split: len(part) for split, part in parts.items()} == {"train": 4 * 3, "valid": 2 * 4 * 5, "test": 5 * 4}
+    for split, wanted in (("train", 2), ("valid", 1), ("test", 0)):
+        assert {((a, b) in known) + ((c, d) in known) for _, (a, b, c, d) in parts[split]} == {wanted}
+    together = sorted(numbered for part in parts.values() for numbered in part)
+    assert together == list(enumerate(analogies))
+
+
+def test_a_split_depends_on_seed_and_name_and_not_on_the_order_of_lines():
+    analogies = [(f"a{i}", f"b{i}", f"a{j}", f"b{j}") for i in range(9) for j in range(9) if i != j]
+
+    def words(listed, name="letters", seed=3):
+        return {split: {found for _, found in part} for split, part in split_list(listed, name, seed).items()}
+
+    assert words(analogies) == words(analogies[::-1])
+    assert words(analogies) != words(analogies, seed=4)
+    assert words(analogies) != words(analogies, name="other")
+
+
+def test_three_locations_are_the_three_lists_in_turn(folder):
+    lists = read_lists(folder)
+    assert tuple(lists) == CATEGORIES["paper"]
+    together = [a for name in ("capital-common-countries", "capital-world", "city-in-state") for a in lists[name]]
+    assert lists["three_locations"] == together
+    assert tuple(read_lists(folder, "clean")) == ("family", "three_locations")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_clean_variant_has_every_prompt_once(folder, seed):
+    clean = [row for part in rows_of_all(folder, "clean", seed).values() for row in part]
+    assert Counter(Counter(row.source for row in clean).values()).keys() == {2}  # once for each target
+    assert len({(row.source, row.target) for row in clean}) == len(clean)
+    paper = {row.source for part in rows_of_all(folder, "paper", seed).values() for row in part}
+    assert {row.source for row in clean} == paper  # nothing but repetitions is gone
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_clean_variant_keeps_train_whole_and_gives_test_the_rest(folder, seed):
+    clean, paper = rows_of_all(folder, "clean", seed), rows_of_all(folder, "paper", seed)
+    sources = {
+        split: {row.source for row in paper[split] if row.fields["category"] in CATEGORIES["clean"]} for split in SPLITS
+    }
+    assert {row.source for row in clean["train"]} == sources["train"]
+    assert {row.source for row in clean["test"]} == sources["test"] - sources["train"]
+    assert {row.source for row in clean["valid"]} == sources["valid"] - sources["train"] - sources["test"]
+
+
+# The real list
+
+
+@pytest.fixture(scope="module")
+def real():
+    root = Path(os.environ.get("BENCH_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
+    if not (root / "ambiguous_template" / "questions-words.txt").is_file():
+        pytest.skip("no ambiguous_template/questions-words.txt in BENCH_DATA or ../shared/data")
+    return root / "ambiguous_template"
+
+
+@pytest.fixture(scope="module")
+def paper(real):
+    gc.disable()  # it would walk a million live objects again and again: half of the time of these tests
+    rows = rows_of_all(real, "paper", seed=42)
+    gc.freeze()  # for good: `gc.unfreeze` would bring back what all collected tests are made of, too
+    gc.enable()
+    return rows
+
+
+def recipe(real):
+    path = real / "recipe_counts.json"
+    if not path.is_file():
+        pytest.skip("no recipe_counts.json in the data folder")
+    counts = json.loads(path.read_text())
+    names = {"train": "rows_train", "valid": "rows_one_overlap", "test": "rows_no_overlap"}
+    return {split: {c: counts[c][name] for c in CATEGORIES["paper"]} for split, name in names.items()}
+
+
+def by_category(rows):
+    return {split: dict(Counter(row.fields["category"] for row in part)) for split, part in rows.items()}
+
+
+def test_the_paper_variant_has_493248_rows(paper):
+    assert sum(map(len, paper.values())) == 493_248
+
+
+def test_seed_42_gives_the_counts_of_the_recipe(real, paper):
+    assert by_category(paper) == recipe(real)
+
+
+def shared_with_train(rows, split):
+    """Distinct diagonals of a split and how many are in train, in either order; then the same of prompts."""
+    diagonals = {name: {frozenset(row.fields["words"]) for row in rows[name]} for name in ("train", split)}
+    prompts = {name: {row.source for row in rows[name]} for name in ("train", split)}
+    counts = []
+    for known in (diagonals, prompts):
+        counts += [len(known[split]), len(known[split] & known["train"])]
+    return tuple(counts)
+
+
+def test_the_leak_is_as_the_docstring_says(real, paper):
+    assert shared_with_train(paper, "test") == (5_148, 1_506, 41_184, 12_048)
+    clean = rows_of_all(real, "clean", seed=42)
+    assert sum(map(len, clean.values())) == 182_000
+    for split in ("test", "valid"):
+        assert shared_with_train(clean, split)[1::2] == (0, 0)
+
+
+# The built-in sample
+
+
+def test_the_sample_is_split_by_pairs_and_has_no_prompt_twice():
+    rows = {split: sample(split) for split in SPLITS}
+    prompts = [prompt for part in rows.values() for prompt in {row.source for row in part}]
+    assert len(set(prompts)) == len(prompts) == sum(map(len, rows.values())) // 2
+    words = {split: {word for row in part for word in row.fields["analogy"]} for split, part in rows.items()}
+    assert not words["train"] & words["test"]
+    known = {pair for row in rows["train"] for pair in (row.fields["analogy"][:2], row.fields["analogy"][2:])}
+    assert known <= {pair for pairs in sample_pairs().values() for pair in pairs}
+    assert len(known) == 12 + 19 + 12  # half of every list, and each of them is met in training
+
+
+# The task
+
+
+def made():
     task = AmbiguousTemplate()
     return task, Codec(task.tokenizer(0), "decoder-only", 40, 8)
 
 
-def test_the_loss_is_on_the_target_word_alone() -> None:
+def test_the_loss_is_on_the_target_word_alone():
     task, codec = made()
     examples = task.split("train").examples[:8]
     batch = codec.train_batch(task.encode(examples, codec))
@@ -23,7 +308,7 @@ def test_the_loss_is_on_the_target_word_alone() -> None:
         assert torch.equal(ids[labels != -100], carried)
 
 
-def test_both_words_stand_in_the_prompt_as_known_tokens() -> None:
+def test_both_words_stand_in_the_prompt_as_known_tokens():
     task, codec = made()
     rows = task.encode(task.split("test").examples[:200], codec)
     for row in rows:
@@ -31,7 +316,7 @@ def test_both_words_stand_in_the_prompt_as_known_tokens() -> None:
         assert set(row.target) <= set(row.source)
 
 
-def test_analogies_are_nearly_parallelograms_in_the_reference_embeddings() -> None:
+def test_analogies_are_nearly_parallelograms_in_the_reference_embeddings():
     task, codec = made()
     vectors = task.reference_embeddings(codec.tokenizer, 64, seed=0)
     assert vectors is not None

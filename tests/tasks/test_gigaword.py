@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,30 +57,6 @@ def test_rows_of_the_hub_are_read_too(tmp_path: Path, form: str) -> None:
     assert contents(loaded(Gigaword, tmp_path), "valid") == [
         ("valid/0", "validation <unk> 0", "t 0"), ("valid/1", "validation <unk> 1", "t 1"),
     ]  # fmt: skip
-
-
-def test_lines_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
-    place = folder(tmp_path)
-    (place / "train" / "train.title.txt").write_text("one\ntwo\n")
-    with pytest.raises(DataError, match=r"expected as many lines in both; one ends after line 2"):
-        loaded(Gigaword, place).split("train")
-
-
-def test_a_bad_line_moves_no_id(tmp_path: Path) -> None:
-    place = folder(tmp_path, n=5)
-    titles = place / "train" / "train.title.txt"
-    titles.write_bytes(titles.read_bytes().replace(b"title <unk> 1", b"t\xff").replace(b"train title <unk> 3 .", b" "))
-    with pytest.raises(DataError, match=r"train\.title\.txt, line 2: byte 8 is not UTF-8"):
-        loaded(Gigaword, place).split("train")
-    task = loaded(Gigaword, place, "skip")
-    assert [name for name, _, _ in contents(task, "train")] == ["train/0", "train/2", "train/4"]
-    assert [tuple(one) for one in task.split("train").skipped] == [
-        ("train.title.txt", "line 2", "byte 8 is not UTF-8 (invalid start byte); save the file as UTF-8"),
-        ("train.title.txt", "line 4", "is empty; expected a text"),
-    ]
-    shutil.copy(titles, place / "giga" / "task1_ref0.txt")
-    with pytest.raises(DataError, match=r"task1_ref0\.txt, line 2: .*a test split never skips"):
-        loaded(Gigaword, place, "skip").split("test")
 
 
 def test_half_a_pair_and_nothing_are_told(tmp_path: Path) -> None:

@@ -8,10 +8,7 @@ from pathlib import Path
 
 from bench.metrics.columns import is_named
 from bench.tasks import TASKS
-from bench.tasks.xsum import XSum
 from tests.conftest import Ended
-from tests.tasks.fake_hub import parquet
-from tests.tasks.news_files import contents, loaded
 
 NEWS = ("xsum", "cnndm", "gigaword", "duc2004", "nyt")
 
@@ -25,11 +22,3 @@ def test_each_trains_and_is_scored_in_every_column(bench: Callable[..., Ended], 
         found = [json.loads(path.read_bytes()) for path in (tmp_path / "results" / name).rglob("scores-*.json")]
         scored = {score["name"] for one in found for score in one["content"]["values"]}
         assert all(any(is_named(column, wanted) for column in scored) for wanted in TASKS[name].columns), name
-
-
-def test_what_comes_from_the_hub_is_read(tmp_path: Path) -> None:
-    for split in ("train", "validation", "test"):
-        body = parquet([{"document": "d", "summary": split, "id": split}])
-        (tmp_path / f"{split}-00000-of-00001.parquet").write_bytes(body)
-    task = loaded(XSum, tmp_path)
-    assert [contents(task, split)[0][2] for split in ("train", "valid", "test")] == ["train", "validation", "test"]

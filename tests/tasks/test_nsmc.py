@@ -60,13 +60,6 @@ def test_reviews_without_films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [again.split(split).status for split in ("train", "valid", "test")] == ["subset", "subset", "official"]
 
 
-def test_a_bad_row_of_the_training_file_is_no_row_of_validation(tmp_path: Path) -> None:
-    write(tmp_path / "ratings_train.txt", [*ratings([f"{i}번" for i in range(60)]), "no row"])
-    task = loaded(NSMC, tmp_path, "skip")
-    assert len(contents(task, "train")) + len(contents(task, "valid")) == 60
-    assert [len(task.split(split).skipped) for split in ("train", "valid")] == [1, 0]
-
-
 def test_reviews_of_the_hub(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl.gz", [{"id": str(i), "document": f"{i}번 좋다"} for i in range(60)])
     write(tmp_path / "test.jsonl.gz", [{"id": "1", "document": "굿"}, {"id": "2", "document": None}])

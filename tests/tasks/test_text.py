@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from bench.config.arguments import RunArguments
 from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.encode.codec import IGNORED, Codec
 from bench.tasks.fetch.sources import Source
-from bench.tasks.text import LEAST_REST, Text
+from bench.tasks.text import Text, Unit, read_documents
 
 
 def numbered(start: int, n: int) -> str:
@@ -79,32 +81,7 @@ def test_a_short_document_is_learned_from_and_not_evaluated(tmp_path: Path) -> N
     assert [row for _, row, _ in task.split("test").skipped] == ["line 1, passage 0", "line 2, passage 1"]
 
 
-def test_white_space_becomes_one_space(tmp_path: Path) -> None:
-    messy = "a\tb  c\u00a0d\u3000e\r\n\r\nf g\n"
-    task = loaded(write(tmp_path, train=messy, valid=messy, test=messy), words=20, prompt_words=1, document="file")
-    assert [e.target for e in task.split("train").examples] == ["a b c d e f g"]
-
-
-def test_rows_do_not_depend_on_where_they_lie(tmp_path: Path, corpus: Path) -> None:
-    packed = tmp_path / "elsewhere" / "other.txt.gz"
-    packed.parent.mkdir()
-    packed.write_bytes(gzip.compress(corpus.read_bytes().replace(b"\n", b"\r\n")))
-    one, other = loaded(path=str(corpus)), loaded(path=str(packed))
-    for split in ("train", "valid", "test"):
-        assert one.manifest(split).sha256 == other.manifest(split).sha256
-    assert {"path", "valid_path", "test_path"} <= Text.places
-
-
 # Prompts ----------------------------------------------------------------------------------------------------------
-
-
-def test_prompt_and_rest_are_the_passage() -> None:
-    task = Text()
-    for example in task.split("test").examples[:50]:
-        prompt, rest = task.prompt_and_rest(example)
-        assert f"{prompt} {rest}" == example.target
-        assert len(prompt.split()) == task.prompt_words
-        assert len(rest.split()) >= LEAST_REST
 
 
 def test_a_prompt_and_its_continuation_are_the_tokens_of_the_passage() -> None:
@@ -218,3 +195,93 @@ def test_a_title_is_in_the_record_and_in_no_key(tmp_path: Path, corpus: Path) ->
     plain, named = planned(), planned("task.title=King James Bible")
     assert plain.key == named.key
     assert about(named) == {**about(plain), "title": "King James Bible"}
+
+
+# Documents of files ---------------------------------------------------------------------------------------------
+
+
+def read(path: Path, content: bytes, field: str = "text", unit: Unit = "line") -> list[tuple[str, str]]:
+    path.write_bytes(content)
+    return [(d.row, " ".join(d.text.split())) for d in read_documents([path], field, unit)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("line", [("line 2", "a b"), ("line 3", "c"), ("line 6", "d")]),
+        ("blank_line", [("line 2", "a b c"), ("line 6", "d")]),
+        ("file", [("line 2", "a b c d")]),
+    ],
+)
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_units_of_plain_text(tmp_path: Path, unit: Unit, expected: list[tuple[str, str]], newline: bytes) -> None:
+    content = b"\n a b\nc\n \t\n\nd".replace(b"\n", newline)
+    assert read(tmp_path / "x.txt", content, unit=unit) == expected
+    assert read(tmp_path / "x.txt", b"\xef\xbb\xbf" + content, unit=unit) == expected
+    assert read(tmp_path / "no-ending", gzip.compress(content, mtime=0), unit=unit) == expected
+
+
+def test_records_of_a_jsonl(tmp_path: Path) -> None:
+    content = b'{"text": "a\\nb", "n": 1}\r\n\r\n{"text": ""}\n{"text": "caf\xc3\xa9 \\u00e9"}'
+    expected = [("line 1", "a b"), ("line 3", ""), ("line 4", "café é")]
+    for name in ("x.jsonl", "x.json", "x.NDJSON", "x.jsonl.gz"):
+        assert read(tmp_path / name, content, unit="file") == expected
+    assert read(tmp_path / "x.jsonl", b'\xef\xbb\xbf{"text": "b", "body": "a"}', field="body") == [("line 1", "a")]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "says"),
+    [
+        (b'{"text": "a"}\n{"body": "b", "title": "c"}', 2, r"has no field 'text'; set task\.field .*: 'body', 'title'"),
+        (b'\n["a"]', 2, r"expected a JSON object with named fields, found list \['a'\]"),
+        (b'{"text": ' + b"9" * 9999 + b"}", 1, "expected a JSON object"),
+        (b"[" * 99_999, 1, "expected a JSON object"),
+    ],
+)
+def test_a_bad_record_is_named(tmp_path: Path, content: bytes, line: int, says: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.jsonl, line {line}: .*{says}") as found:
+        read(tmp_path / "x.jsonl", content)
+    assert len(str(found.value)) < 400 + len(str(tmp_path))
+    assert "\n" not in str(found.value)
+
+
+PACKED = gzip.compress(
+    "\n".join(f"line {i} " + random.Random(i).randbytes(40).hex() for i in range(2000)).encode(), mtime=0
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"ok\nbad \xff byte\n", r"line 2: byte 5 is not UTF-8 \(invalid start byte\); save the file as UTF-8"),
+        ("words".encode("utf-16-le"), "line 1: has a NUL character"),
+        (b"", "expected text, found none"),
+        (b"\xef\xbb\xbf\n", "expected text, found none"),
+        (PACKED[: len(PACKED) // 2], r"line \d{3}: the packed file is damaged or cut"),
+        (PACKED[:-4] + b"oops", "the packed file is damaged or cut"),
+        (PACKED + b"tail", "the packed file is damaged or cut"),
+    ],
+)
+def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, says: str) -> None:
+    with pytest.raises(DataError, match=rf"x\.txt.*{says}") as found:
+        read(tmp_path / "x.txt", content)
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match=r"gone\.txt, line 1: cannot be read \(No such file"):
+        list(read_documents([tmp_path / "gone.txt"]))
+
+
+def test_a_line_beyond_all_bounds_is_refused_before_it_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.tasks.files.lines.LONGEST_LINE", 1000)
+    assert read(tmp_path / "x.txt", b"a" * 999 + b"\nb") == [("line 1", "a" * 999), ("line 2", "b")]
+    bomb = gzip.compress(b"a\n" + b"b" * 2 * 10**7, mtime=0)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"line 2: is longer than 1,000 bytes"):
+        read(tmp_path / "x.txt", bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Codec
@@ -123,14 +123,6 @@ def test_files_that_do_not_go_together(tmp_path: Path, files: dict[str, list[str
     with pytest.raises(DataError, match=says) as found:
         loaded(Wikibio, tmp_path, "skip").split("train")
     assert "\n" not in str(found.value)
-
-
-def test_files_that_are_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.box and train\.summary; get it from"):
-        loaded(Wikibio, tmp_path).split("train")
-    write(tmp_path / "train.box", ["name_1:a"])
-    with pytest.raises(MissingError, match=r"expected train\.nb or train/train\.nb"):
-        loaded(Wikibio, tmp_path).split("train")
 
 
 @real("wikibio")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,17 +95,6 @@ def test_few_rows_and_rows_with_tables_stay_in_memory(cache: Path) -> None:
     with pytest.raises(DataError, match="row 't' has fields and rows before it have none"):
         held([*some(5), table, *some(5)])
     assert not cache.exists() or not list(cache.iterdir())
-
-
-def test_what_a_killed_process_has_left_goes(cache: Path) -> None:
-    cache.mkdir(parents=True)
-    host = module.signature().partition("-")[0]
-    dead, alive = cache / f".{host}-999999999.tmp", cache / f".{host}-{os.getppid()}.tmp"
-    for path in (dead, alive):
-        path.write_bytes(b"")
-    held(some(11))
-    assert alive.exists()
-    assert not dead.exists()
 
 
 def test_a_full_disk_is_one_line(cache: Path) -> None:

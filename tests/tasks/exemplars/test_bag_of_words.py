@@ -44,9 +44,7 @@ def test_composed_and_decomposed_texts_have_the_same_words(text: str) -> None:
     assert words("Ｔｏｋｙｏ") == ["tokyo"]
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 100])
-def test_counts_and_lengths(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(bag_of_words, "CHUNK", chunk)
+def test_counts_and_lengths() -> None:
     vocabulary: dict[str, int] = {}
     texts = ["b a b", "", "a c!", "..", "C c c b"]
     bags = bags_of(texts, vocabulary, grow=True)
@@ -70,6 +68,5 @@ def test_words_that_are_not_known_only_make_a_text_longer() -> None:
 
 def test_a_text_that_cannot_be_counted_exactly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bag_of_words, "LIMIT", 100)
-    monkeypatch.setattr(bag_of_words, "CHUNK", 2)
     with pytest.raises(DataError, match=r"text 2 repeats its words .*squared length 100, expected below 100"):
         bags_of(["a " * 9, "b", "c " * 10], {}, grow=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import multiprocessing
 import os
 import random
 import subprocess
@@ -17,11 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.errors import DataError, StoreError
+from bench.errors import DataError
 from bench.tasks.exemplars import retrieve as exemplars
 from bench.tasks.exemplars.bag_of_words import words
 from bench.tasks.exemplars.retrieve import gold_share, leak, retrieve, swapped
-from tests.bench.forks import full_disk
 
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "gigaword"
 
@@ -147,26 +145,6 @@ def test_every_text_and_option_names_another_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == len(calls)
 
 
-def kept(folder: Path) -> list[int]:
-    """Search, or read what is kept."""
-    return retrieve(*TRAIN, cache=folder).tolist()
-
-
-def test_two_processes_may_search_at_once(tmp_path: Path) -> None:
-    expected = retrieve(*TRAIN).tolist()
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map(kept, [tmp_path] * 2, chunksize=1) == [expected, expected]
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    answer = full_disk(100, lambda: len(retrieve(*TRAIN, cache=tmp_path)))
-    assert answer["raised"] == StoreError.__name__
-    assert answer["text"].startswith(f"cannot keep exemplars in '{tmp_path}' (")
-    assert "\n" not in answer["text"]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_importing_tasks_does_not_import_the_compiler() -> None:
     code = "import sys, bench.tasks.exemplars.retrieve; sys.exit('numba' in sys.modules or 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -181,13 +159,7 @@ def test_importing_tasks_does_not_import_the_compiler() -> None:
      (0.9, 0.5, False), (0.0, 0.3, False), (0.0, 0.0, False), (0.3, float("nan"), False)],
 )  # fmt: skip
 def test_the_alarm(train: float, test: float, alarm: bool) -> None:
-    said = leak(train, test)
-    assert (said is not None) is alarm
-    if said:
-        assert f"{100 * train:.1f} %" in said
-        assert f"{100 * test:.1f} %" in said
-        assert "equal_targets=False" in said
-        assert "\n" not in said
+    assert (leak(train, test) is not None) is alarm
 
 
 @pytest.mark.parametrize("seed", range(3))

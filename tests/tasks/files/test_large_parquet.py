@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from bench.tasks.files.records import read_records
-from tests.resident import resident
-from tests.tasks.large_parquet import NEEDS_PROC, ROWS, write_large
+from tests.resident import STATUS, resident
+
+ROWS = 40_000
 
 
-@NEEDS_PROC
+def write_large(path: Path, row_group: int) -> None:
+    """Write a column `text` of 150 MiB, so many rows in a group."""
+    schema = pa.schema({"text": pa.string()})
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for i in range(0, ROWS, row_group):
+            texts = [f"{i} {j} " + "some words of a news article " * 130 for j in range(row_group)]
+            writer.write_table(pa.table({"text": texts}), row_group_size=row_group)
+    pa.default_memory_pool().release_unused()
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="needs /proc to know the memory of a process")
 @pytest.mark.parametrize("row_group", [1000, pytest.param(ROWS, marks=pytest.mark.slow)])
 def test_a_large_file_is_read_in_little_memory(row_group: int, tmp_path: Path) -> None:
     """Measured from before the file is opened, so that a row group that is held as a whole shows."""

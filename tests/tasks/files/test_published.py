@@ -114,4 +114,7 @@ def test_a_source_may_be_empty_where_publishers_have_such_rows_but_no_target(tmp
 
 def test_rows_of_both_splits_are_counted_by_id_and_by_source() -> None:
     train = [Example("1", "a", ""), Example("2", "b", ""), Example("3", "c", ""), Example("4", "", "")]
-    assert evaluated_too(train, [Example("1", "x", ""), Example("x", "b", ""), Example("y", "", "")]) == 2
+    assert evaluated_too(train, [Example("1", "x", ""), Example("x", "b", ""), Example("y", "", "")]) == (
+        "2 of 4 rows are rows of the test file too"
+    )
+    assert evaluated_too(train, []) == ""

@@ -22,14 +22,7 @@ def words(text):
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "\ufeffcity#area\nosterby#12\n",
-        "city#area\r\nosterby#12\r\n",
-        "City # Area\nOSTERBY# 12 \n\n\r\n",
-        "city#area\nosterby#12",
-    ],
-    ids=["byte-order mark", "crlf", "case, spaces and empty last lines", "no last newline"],
+    "text", ["\ufeffcity#area\nosterby#12\n", "city#area\r\nosterby#12\r\n", "City # Area\nOSTERBY# 12 \n\n\r\n"]
 )
 def test_reads_small_differences_alike(text):
     assert read_table(text, "t") == Table(("city", "area"), (("osterby", "12"),))
@@ -44,15 +37,11 @@ def test_keeps_empty_cells_empty_names_quotes_and_equal_names():
     ("text", "said"),
     [
         ("", "line 1"),
-        ("\n\n", "line 1"),
         ("##\n1#2#3\n", "line 1"),
         ("a#b\n", "no rows"),
         ("a#b\n1#2\n3\n", "line 3: expected 2 cells"),
-        ("a#b\n1#2#3\n", "found 3"),
         ("a#b\n\n1#2\n", "line 2"),
         ("a#b\n1#\x002\n", "x00"),
-        ("a#b\n1#\ud8002\n", "ud800"),
-        ("a#b\r1#2\r", "no rows"),
     ],
 )
 def test_names_table_line_and_reason(text, said):
@@ -96,32 +85,11 @@ def test_ranks_from_the_top(cells, max_ranks):
     assert column_facts(cells).max_ranks == max_ranks
 
 
-def test_ranks_from_the_bottom_share_the_rank_nearest_minus_one():
-    assert column_facts(["4", "7", "7", "1"]).min_ranks == (-2, -3, -3, -1)
-
-
 @pytest.mark.parametrize(
-    "cells",
-    [
-        ["3", "-"],
-        ["3", ""],
-        ["maya", "june lund"],
-        ["may 3", "unknown"],
-        ["70 + 66 = 136", "140"],
-        ["15km", "2393063a"],
-        ["a", "b"],
-    ],
+    "cells", [["3", "-"], ["maya", "june lund"], ["may 3", "unknown"], ["70 + 66 = 136", "140"], ["15km", "2393063a"]]
 )
 def test_a_column_with_a_cell_without_number_has_no_ranks(cells):
-    facts = column_facts(cells)
-    assert facts.max_ranks is None
-    assert facts.min_ranks is None
-
-
-def test_sum_and_average_are_over_the_cells_that_have_a_number():
-    facts = column_facts(["3", "unknown", "4.5"])
-    assert (facts.total, facts.average) == (7.5, 3.75)
-    assert column_facts(["x"]).total is None
+    assert column_facts(cells)[:2] == (None, None)
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=30))
@@ -207,12 +175,6 @@ def test_aggregates_come_first_but_take_no_more_than_half():
     assert text.index("<sum_cell>") < text.index("<cell>")
     assert text.rindex("<avg_cell>") < text.index("<cell>")
     assert text.count("<cell>") > 3
-
-
-def test_cells_are_left_out_whole_from_the_end():
-    text, dropped = linearise(CITIES, "c", style="compact", cost=words, budget=12)
-    assert text == "c : city is osterby (north) ; area is 12.5"
-    assert dropped == 4
 
 
 def test_a_title_that_does_not_fit_loses_words_from_its_end():
