@@ -11,7 +11,8 @@ numbers stands for itself, as a sentence or as a word; so a list may be empty.
     {"split":"train","story":[0,1,0,"Nobody ate it."]}
 
 So the story of this row has two sentences: "The tart had no apple in it." and "Nobody ate it." A list of such lists is
-a text of paragraphs. The rows of a file without forms are what they say.
+a text of paragraphs. The rows of a file without forms are what they say. The logic of a statement of `logicnlg` is an
+operation with its arguments: a column is an index, a name a cell of column 0, and values are written as in the text.
 """
 
 from __future__ import annotations
