@@ -230,7 +230,7 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
         torch.cuda.reset_peak_memory_stats()
     config = replace(cell.config.trainer, steps=TIMED_STEPS + 1, validate=0.0, select="", patience=0)
     with execution.algorithms():
-        cell.task.setup_run(training_loader(cell, codec, execution.workers))
+        cell.task.setup_run(training_loader(cell, codec))
         train(objective, cell.task, config, execution, events=Clock())
     if len(marks) <= TIMED_STEPS:
         raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")

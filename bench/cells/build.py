@@ -178,14 +178,13 @@ def first_batches(cell: Cell, codec: Codec) -> Iterator[Batch]:
         yield codec.picked(rows, np.arange(at, min(at + size, len(rows))))  # type: ignore[misc]
 
 
-def training_loader(cell: Cell, codec: Codec, workers: int = 0) -> LoaderConfig:
-    """Return which batches the task of a run gives while it is trained; the same for any number of workers."""
+def training_loader(cell: Cell, codec: Codec) -> LoaderConfig:
+    """Return which batches the task of a run gives while it is trained."""
     trainer = cell.config.trainer
     return LoaderConfig(
         codec,
         batch=trainer.batch_size,
         seed=cell.config.seed,
-        workers=workers,
         exemplars=partial(exemplars_of, cell),
         evaluation_batch=trainer.batch_size,
         evaluation_rows=trainer.validate_rows,

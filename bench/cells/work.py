@@ -72,7 +72,7 @@ def train_and_evaluate(
             warn(cell, events, exemplar_leak(cell))
             started, states = time.monotonic(), StateFiles(cell.folder.path / STATE)
             start(objective, cell, codec)
-            cell.task.setup_run(training_loader(cell, codec, execution.workers))
+            cell.task.setup_run(training_loader(cell, codec))
             metrics = validation_metrics(cell, objective, codec, execution)
             trainer = cell.config.trainer
             result = train(objective, cell.task, trainer, execution, events=events, metrics=metrics, states=states)

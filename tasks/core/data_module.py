@@ -26,7 +26,6 @@ class LoaderConfig:
         codec: of the objective's backbone.
         batch: rows of one optimiser step, over all ranks and micro-batches.
         seed: of the order of training rows.
-        workers: processes that make training batches ahead; the batches are the same for any number.
         exemplars: returns the exemplar of each row of a split by id, for methods that read exemplars.
         evaluation_batch: rows of a batch that is evaluated.
         evaluation_rows: rows that are evaluated of each split, chosen by id; None for all.
@@ -35,7 +34,6 @@ class LoaderConfig:
     codec: Codec
     batch: int = 32
     seed: int = 0
-    workers: int = 0
     exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars
     evaluation_batch: int = 32
     evaluation_rows: int | None = None
@@ -59,20 +57,12 @@ class DataModule(LightningDataModule):
         super().__init__()
         self._loader: LoaderConfig | None = None
         self._loader_rows: dict[str, TokenStore] = {}
-        self._training: Epoch | None = None
 
     def setup_run(self, loader: LoaderConfig | None) -> None:
         """Set which batches a trainer gets from now on; None lets go of the rows."""
-        self.teardown("fit")
         super().__init__()  # again: the task may have been made before Lightning was imported
         self._loader = loader
         self._loader_rows = {}
-
-    def teardown(self, stage: str) -> None:
-        """End the processes that make training batches; a trainer calls it at its end."""
-        if self._training is not None:
-            self._training.close()
-        self._training = None
 
     @property
     def loader(self) -> LoaderConfig:
@@ -118,8 +108,7 @@ class DataModule(LightningDataModule):
         order = Order(len(rows), loader.batch, loader.seed, lengths)
         batches = MicroBatches(rows, order, loader.codec.picked, rank=rank, world=world, accumulate=accumulate)
         steps = max(1, round(len(rows) / loader.batch))
-        self._training = Epoch(batches, steps, self._steps_reached, loader.workers)
-        return self._training
+        return Epoch(batches, steps, self._steps_reached)
 
     def _steps_reached(self) -> int:
         """Return how many optimiser steps the trainer has done."""

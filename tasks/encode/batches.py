@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, islice
 from typing import Any, TypeVar
 
 import numpy as np
-from torch.utils.data import DataLoader, Dataset
 
 from bench.base.seeds import seed_of
 from bench.tasks.encode.token_store import Array, Encoded, TokenStore
@@ -88,7 +86,7 @@ def share(rows: Many, part: int, parts: int) -> Many:
     return rows[start : start + size + (part < extra)]
 
 
-class MicroBatches(Dataset[dict[str, Any]]):
+class MicroBatches:
     """Item i is micro-batch i of this rank, and carries the target tokens of its whole optimiser step.
 
     So the loss is divided by one number that needs no communication: 1 GPU x 4 micro-batches = 4 GPUs = one batch.
@@ -122,20 +120,14 @@ class Epoch:
     It is no DataLoader, so Lightning does not put a sampler of its own into it. Order and content are a function of the
     item alone, so a training that is resumed asks for the items it would have had.
 
-    The processes of all its epochs are the same, forked before the first batch. A fork while threads start or end,
-    as those of an epoch before do, may never return in Python 3.11.9 and older (CPython issue 112275).
-
     Args:
         batches: of this rank.
         steps: optimiser steps of an epoch.
         reached: returns how many steps the training has done.
-        workers: processes that make batches ahead; the batches are the same for any number.
     """
 
-    def __init__(self, batches: MicroBatches, steps: int, reached: Callable[[], int], workers: int = 0) -> None:
-        self.batches, self.steps, self.reached, self.workers = batches, steps, reached, workers
-        self.ahead: Iterator[dict[str, Any]] | None = None  # what the processes make, without an end
-        self.next_item = -1  # the first one that `ahead` will give
+    def __init__(self, batches: MicroBatches, steps: int, reached: Callable[[], int]) -> None:
+        self.batches, self.steps, self.reached = batches, steps, reached
 
     def __len__(self) -> int:
         return self.steps * self.batches.accumulate
@@ -143,27 +135,7 @@ class Epoch:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         step = self.reached()
         end = (step // self.steps + 1) * self.steps
-        items = range(step * self.batches.accumulate, end * self.batches.accumulate)
-        if not self.workers:
-            return map(self.batches.__getitem__, items)
-        return self._made_ahead(items)
-
-    def _made_ahead(self, items: range) -> Iterator[dict[str, Any]]:
-        """Yield items that processes make; those of the last epoch go on where they were."""
-        if self.ahead is None or self.next_item != items.start:
-            self.close()
-            endless: Any = count(items.start)
-            loader = DataLoader(
-                self.batches, batch_size=None, sampler=endless, num_workers=self.workers, collate_fn=unchanged
-            )
-            self.ahead, self.next_item = iter(loader), items.start
-        for batch in islice(self.ahead, len(items)):
-            self.next_item += 1
-            yield batch
-
-    def close(self) -> None:
-        """End the processes that make batches."""
-        self.ahead = None
+        return map(self.batches.__getitem__, range(step * self.batches.accumulate, end * self.batches.accumulate))
 
     def state_dict(self) -> dict[str, Any]:
         """Return nothing: the trainer's step is the whole state. Lightning asks it of what can be resumed."""
@@ -207,11 +179,6 @@ class EvaluationEpoch:
                 yield self.collate(self.batches[number])
             else:
                 yield None
-
-
-def unchanged(batch: Any) -> Any:
-    """Return a batch as it is; a loader would look for arrays to convert in it."""
-    return batch
 
 
 def evaluation_batches(rows: Sequence[Encoded], size: int) -> list[list[Encoded]]:

@@ -48,7 +48,6 @@ class Case:
         method: what is trained.
         steps: of the training.
         accumulate: micro-batches of a step.
-        workers: processes that make batches.
         precision: in the words of Lightning.
         dropout: of the backbone.
         validate: epochs from one validation to the next.
@@ -59,7 +58,6 @@ class Case:
     method: str
     steps: int = 8
     accumulate: int = 1
-    workers: int = 0
     precision: str = "32-true"
     dropout: float = 0.1
     validate: float = 0.0
@@ -96,12 +94,12 @@ class Case:
         torch.manual_seed(torch.seed() % 2**31)  # what was drawn before must not matter
         objective, codec = build(cell)
         start(objective, cell, codec)
-        cell.task.setup_run(training_loader(cell, codec, self.workers))
+        cell.task.setup_run(training_loader(cell, codec))
         result = train(
             objective,
             cell.task,
             cell.config.trainer,
-            Execution(world=self.processes, accumulate=self.accumulate, workers=self.workers),
+            Execution(world=self.processes, accumulate=self.accumulate),
             states=states,
         )
         return save_checkpoint(objective), result

@@ -35,7 +35,7 @@ from bench.errors import UsageError
         ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'accumulate'?"),
         ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
         ({"sets": ("execution.deterministic=maybe",)}, "execution.deterministic is true or false, not 'maybe'"),
-        ({"sets": ("mle:execution.workers=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),
+        ({"sets": ("mle:execution.accumulate=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], says: str) -> None:
@@ -55,10 +55,12 @@ def test_what_is_not() -> None:
 def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     """They may stand in a configuration file too, and the command line wins over it."""
     config = tmp_path / "run.yaml"
-    config.write_text("task: ambiguous_template\nmethod: mle\nset:\n  execution.workers: 2\n  execution.state_every: 9")
+    config.write_text(
+        "task: ambiguous_template\nmethod: mle\nset:\n  execution.accumulate: 2\n  execution.state_every: 9"
+    )
     asked = ["run", "--config", str(config), "--limit", "8", "--results", str(tmp_path / "results")]
-    given = collect(parser().parse_args([*asked, "--set", "execution.workers=3", "execution.state_every=0.5"]))
-    assert given.execution == ExecutionConfig(workers=3, state_every=0.5)
+    given = collect(parser().parse_args([*asked, "--set", "execution.accumulate=3", "execution.state_every=0.5"]))
+    assert given.execution == ExecutionConfig(accumulate=3, state_every=0.5)
     plain = RunArguments(("ambiguous_template",), ("mle",), limit=8, results=given.results)
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
@@ -66,7 +68,7 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
 
 
 def test_arguments_reach_a_worker_as_they_are() -> None:
-    given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.workers=1",), "topk=3", 5,
+    given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.accumulate=1",), "topk=3", 5,
                          False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "none",
                          data_dir="d", results="r", loggers=("csv",))  # fmt: skip
     assert RunArguments(**json.loads(json.dumps(given.as_dict()))) == given

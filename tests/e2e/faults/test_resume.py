@@ -114,7 +114,7 @@ def test_what_a_killed_run_has_left_goes(cell: Cell, undisturbed: dict[str, byte
     [
         Case("mle", accumulate=2),
         Case("histalign", validate=0.6),
-        Case("face", workers=2),
+        Case("face"),
         pytest.param(Case("ul_token_seq", precision="bf16-mixed"), marks=pytest.mark.slow),
         pytest.param(Case("f2softmax", accumulate=2, validate=0.4), marks=pytest.mark.slow),
     ],

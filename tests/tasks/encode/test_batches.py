@@ -1,8 +1,5 @@
 """Batches: one permutation an epoch, shares that add up to the step, evaluation batches that nobody's order changes."""
 
-import multiprocessing
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,38 +55,6 @@ def test_rows_of_about_one_length_meet():
     assert [sorted_.step(step).tolist() for step in range(9)] != [other.step(step).tolist() for step in range(9)]
     longest = [lengths[sorted_.step(step).tolist()].max() for step in range(300)]
     assert longest != sorted(longest)  # batches of a pool are shuffled
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_any_number_of_workers_gives_the_same_batches(workers):
-    (batches,) = micro_batches(1, 2)
-    assert list(Epoch(batches, 9, lambda: 0, workers)) == list(Epoch(batches, 9, lambda: 0))
-
-
-def test_epochs_share_their_processes():
-    """They are forked once; a jump to another step needs new ones, and `close` ends them."""
-    (batches,) = micro_batches(1, 2)
-    at = [0]
-    epoch = Epoch(batches, 3, lambda: at[0], 1)
-
-    def processes():
-        return set(multiprocessing.active_children())
-
-    items, before = [], processes()
-    for at[0] in (0, 3, 6):
-        items += list(epoch)
-        (of_epoch,) = processes() - before
-        if at[0] == 0:
-            first = of_epoch
-        assert of_epoch == first
-    assert [item["item"] for item in items] == list(range(18))
-    assert [item["item"] for item in islice(epoch, 0)] == []
-    at[0] = 1
-    assert [item["item"] for item in epoch] == [2, 3, 4, 5]
-    assert processes() - before != {first}
-    epoch.close()
-    first.join(10)
-    assert processes() == before
 
 
 def test_a_step_is_a_function_of_seed_and_number_alone():

@@ -8,7 +8,7 @@ import pytest
 from bench.errors import DataError, MissingError
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files.records import FORMATS
-from bench.tasks.files.user_data import UserData, origin_of
+from bench.tasks.files.user_data import UserData
 from bench.tasks.text import TEXTS
 
 
@@ -38,7 +38,6 @@ def test_a_path_goes_before_the_data_folder_and_may_start_at_home(
     folder, file = Source(tmp_path / "data", "BENCH_DATA"), tmp_path / "my.txt"
     assert UserData(TEXTS, "~/my.txt").source(folder) == Source(file, f"task.path: {file}")
     assert UserData(TEXTS).source(folder) == folder
-    assert (origin_of([file]), origin_of([file, file])) == (str(file), f"2 files of {tmp_path}")
 
 
 def test_a_folder_without_splits_is_one_text_in_order_of_names(tmp_path: Path) -> None:
