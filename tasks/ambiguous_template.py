@@ -133,9 +133,7 @@ class AmbiguousTemplate(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Expand analogies into rows; the count does not depend on the seed, which half a pair is in does."""
         examples = read(folder, split, self.variant, self.split_seed)
-        status = "subset"
-        if self.variant == "paper":
-            status = "official"
+        status = "official" if self.variant == "paper" else "subset"
         if self.templates() == sample_templates():  # the published word pairs in sentences of this project
             status = "proxy"
         return Split(split, examples, status, str(folder))
@@ -194,28 +192,17 @@ def read(folder: Path, split: str, variant: str = "paper", seed: int = 42) -> li
     """
     templates = read_templates(folder / "templates.json")
     lists = {name: split_list(analogies, name, seed) for name, analogies in read_lists(folder, variant).items()}
-    seen: set[frozenset[str]] | None = None
-    if variant == "clean":
-        seen = _used_before(lists, split)
-    rows: list[Example] = []
-    for category, analogies in lists.items():
-        rows += expand(category, analogies[split], templates, seen)
-    return rows
 
+    def rows(name: str, seen: set[frozenset[str]] | None) -> list[Example]:
+        return [row for category, parts in lists.items() for row in expand(category, parts[name], templates, seen)]
 
-def _used_before(lists: Mapping[str, SplitList], split: str) -> set[frozenset[str]]:
-    """Return the diagonals of the splits that go before a split.
-
-    A diagonal stays where it comes first: what a model was trained on must not be tested, and test rows must not choose
-    the checkpoint.
-    """
-    order = ("train", "test", "valid")
+    if variant != "clean":
+        return rows(split, None)
+    # A diagonal stays where it comes first: what a model was trained on must not be tested, and test rows must not
+    # choose the checkpoint.
     seen: set[frozenset[str]] = set()
-    for name in order[: order.index(split)]:
-        for analogies in lists.values():
-            for _, analogy in analogies[name]:
-                usable(analogy, seen)
-    return seen
+    order = ("train", "test", "valid")
+    return [rows(name, seen) for name in order[: order.index(split) + 1]][-1]
 
 
 def read_lists(folder: Path, variant: str = "paper") -> dict[str, list[Analogy]]:
@@ -347,16 +334,15 @@ def read_templates(path: Path) -> dict[str, list[str]]:
 
 
 def usable(analogy: Analogy, seen: set[frozenset[str]] | None) -> list[Diagonal]:
-    """Return the diagonals of an analogy that rows are made of; what they are adds to `seen`, as for `expand`."""
+    """Return the diagonals of an analogy that rows are made of; they are added to `seen`, as for `expand`."""
     a, b, c, d = analogy
     found = []
     for diagonal in (Diagonal(0, (a, d), (b, c)), Diagonal(1, (b, c), (a, d))):
         key = frozenset(diagonal.words)
-        if not PRONOUNS.isdisjoint(key) or (seen is not None and key in seen):
-            continue
-        found.append(diagonal)
-        if seen is not None:
-            seen.add(key)
+        if PRONOUNS.isdisjoint(key) and key not in (seen or ()):
+            found.append(diagonal)
+            if seen is not None:
+                seen.add(key)
     return found
 
 

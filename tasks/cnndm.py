@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.recipes import SMALL, histalign
+from bench.tasks.core.recipes import HISTALIGN, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
@@ -60,7 +60,7 @@ class CNNDM(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.max_target": 60},
-        "paper": histalign(lr=3e-5, steps=20_000, max_target=128),
+        "paper": {**HISTALIGN, "trainer.lr": 3e-5, "trainer.steps": 20_000, "trainer.max_target": 128},
     }
 
     def __init__(self, *, strip_cnn: bool = False) -> None:

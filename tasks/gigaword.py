@@ -18,7 +18,7 @@ from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.mapped_examples import held
-from bench.tasks.core.recipes import MID, SMALL, peng
+from bench.tasks.core.recipes import MID, PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
@@ -28,7 +28,15 @@ from bench.tasks.files.lines import aligned
 from bench.tasks.files.published import published_rows, split_files
 from bench.tasks.samples import sample_rows
 
-PAPER = peng(width=256, layers=3, vocabulary=25_000, exemplar_width=32, max_source=200, max_target=50)
+PAPER: Mapping[str, Any] = {
+    **PENG,
+    "backbone.vocabulary": 25_000,
+    "bilstm:backbone.width": 256,
+    "bilstm:backbone.layers": 3,
+    "bilstm:backbone.exemplar_width": 32,
+    "trainer.max_source": 200,
+    "trainer.max_target": 50,
+}
 """Peng et al. 2019, appendix A.1. How long a source may be is not given; 200 subwords cut hardly any."""
 SIZES: Mapping[str, int] = {"train": 3803957, "valid": 189651, "test": 1951}
 PAIRS: Mapping[str, Sequence[tuple[str, str]]] = {

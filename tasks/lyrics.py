@@ -21,10 +21,9 @@ from bench.base.options import Positive
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.recipes import SMALL_STREAM, f2_korean
+from bench.tasks.core.recipes import F2_KOREAN, SMALL_STREAM
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
-from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import NAMES, split_files
 from bench.tasks.files.records import read_all
@@ -57,7 +56,7 @@ class Lyrics(Task):
         open_ended=True,
         folders=("melo-lyrics", "korean/lyrics"),
     )
-    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": SMALL_STREAM, "paper": f2_korean()}
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {"small": SMALL_STREAM, "paper": F2_KOREAN}
 
     def __init__(self, *, prefix: Positive = 50, continuation: Positive = 100, columns: Positive = 512) -> None:
         super().__init__()
@@ -66,15 +65,14 @@ class Lyrics(Task):
     def read(self, folder: Path, split: str) -> Split:
         """Read the songs of a split."""
         bad_rows = self.bad_rows(split)
-        path = find(folder, [f"{name}.txt" for name in NAMES[split]])
-        if path is not None:
-            songs = ((n - 1, text.replace("\t", "\n")) for n, text in lines(path, bad_rows) if not is_blank(text))
+        also = [f"{name}.txt" for name in NAMES[split]]
+        files = split_files(folder, split, "the authors have not released them", also=also)
+        if files[0].name.removesuffix(".gz").endswith(".txt"):
+            texts = [(n - 1, text.replace("\t", "\n")) for n, text in lines(files[0], bad_rows) if not is_blank(text)]
         else:
-            files = split_files(folder, split, "the authors have not released them")
-            rows = read_all(files, bad_rows, columns={"text": "text"})
-            path, songs = files[0], ((number, row.texts["text"]) for _, number, row in rows)
-        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in songs]
-        return Split(split, examples, self.status_of(split, len(examples)), str(path), bad_rows.closed())
+            texts = [(n, row.texts["text"]) for _, n, row in read_all(files, bad_rows, columns={"text": "text"})]
+        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in texts]
+        return Split(split, examples, self.status_of(split, len(examples)), str(files[0]), bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated songs."""

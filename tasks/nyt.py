@@ -26,7 +26,7 @@ from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.recipes import SMALL, peng
+from bench.tasks.core.recipes import PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.expected_files import find
@@ -83,7 +83,13 @@ class NYT(Task):
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.max_target": 60},
         "paper": {
-            **peng(width=300, layers=2, vocabulary=10_000, exemplar_width=50, max_source=1000, max_target=300),
+            **PENG,
+            "backbone.vocabulary": 10_000,
+            "bilstm:backbone.width": 300,
+            "bilstm:backbone.layers": 2,
+            "bilstm:backbone.exemplar_width": 50,
+            "trainer.max_source": 1000,
+            "trainer.max_target": 300,
             "task.test": "long",
         },
     }

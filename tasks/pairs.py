@@ -19,7 +19,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word
-from bench.tasks.core.recipes import MID, SMALL, histalign
+from bench.tasks.core.recipes import HISTALIGN, MID, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
@@ -77,7 +77,14 @@ class Pairs(Task):
         "small": {**SMALL, "trainer.max_source": 96, "trainer.max_target": 48, "evaluation.rows": 480},
         "mid": {**MID, "trainer.steps": 150, "trainer.max_source": 192, "trainer.max_target": 64, "decode": "greedy"},
         # HistAlign's settings for XSum (Table 8); blocked trigrams would keep F2-Softmax from decoding by eq. 7.
-        "paper": {**histalign(lr=5e-5, steps=15000, max_target=64, methods=""), "decode": "beam=4"},
+        "paper": {
+            **HISTALIGN,
+            "methods": "",
+            "decode": "beam=4",
+            "trainer.lr": 5e-5,
+            "trainer.steps": 15_000,
+            "trainer.max_target": 64,
+        },
     }
 
     def __init__(

@@ -19,7 +19,7 @@ from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.recipes import SMALL, peng
+from bench.tasks.core.recipes import PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.words import word_tokenizer
@@ -65,16 +65,15 @@ class Wikibio(Task):
         "small": {**SMALL, "trainer.max_source": 160, "trainer.max_target": 48},
         # AdaDec section 4.3 and A.2: words, not BPE, and a softmax of its own. How long a box may be is not given.
         "paper": {
-            **peng(
-                width=300,
-                layers=3,
-                vocabulary=50000,
-                exemplar_width=50,
-                max_source=400,
-                max_target=40,
-                select="rouge-4",
-                methods="seq2seq,attexp,adadec,adadec_attexp",
-            ),
+            **PENG,
+            "methods": "seq2seq,attexp,adadec,adadec_attexp",
+            "backbone.vocabulary": 50_000,
+            "bilstm:backbone.width": 300,
+            "bilstm:backbone.layers": 3,
+            "bilstm:backbone.exemplar_width": 50,
+            "trainer.select": "rouge-4",
+            "trainer.max_source": 400,
+            "trainer.max_target": 40,
             "bilstm:backbone.tokens": "words",
             "bilstm:backbone.tied": False,
         },

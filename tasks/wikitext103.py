@@ -118,7 +118,8 @@ class WikiText103(Task):
         """Read the published file of a split and cut it at the titles of articles."""
         bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
-        files = files_of(folder, "valid" if proxy else split, f"get wikitext-103-v1 from {self.info.source}")
+        name, advice = "valid" if proxy else split, f"get wikitext-103-v1 from {self.info.source}"
+        files = split_files(folder, name, advice, also=[f"wiki.{name}.tokens", f"{name}.txt"])
         path = files[0]
         texts = [text for text in articles(read_lines(files, bad_rows)) if not is_blank(text)]
         if not texts:
@@ -159,14 +160,6 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
             line = f" \n{line} \n"
         text += line
     return text + " \n"
-
-
-def files_of(folder: Path, split: str, advice: str) -> tuple[Path, ...]:
-    """Return the published file of a split, or the hub's rows of its lines."""
-    published = find(folder, [f"wiki.{split}.tokens", f"{split}.txt"])
-    if published is not None:
-        return (published,)
-    return split_files(folder, split, f"or wiki.{split}.tokens; {advice}")
 
 
 def read_lines(files: Sequence[Path], bad_rows: BadRows) -> Iterator[str]:

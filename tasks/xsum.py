@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.recipes import SMALL, histalign
+from bench.tasks.core.recipes import HISTALIGN, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
@@ -51,7 +51,7 @@ class XSum(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL},
-        "paper": histalign(lr=5e-5, steps=15_000, max_target=64),
+        "paper": {**HISTALIGN, "trainer.lr": 5e-5, "trainer.steps": 15_000, "trainer.max_target": 64},
     }
 
     def read(self, folder: Path, split: str) -> Split:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from torch import Tensor
 
 from bench.base.keys import key_of
+from bench.base.lightning import LightningDataModule
 from bench.base.options import check_constructor
 from bench.errors import DataError
-from bench.tasks.core.data_module import DataModule
+from bench.tasks.core.data_module import LoaderConfig, no_exemplars
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, as_published, plain, refuse_repeated_ids
 from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held
 from bench.tasks.core.progress import OnRows, counted, no_progress
-from bench.tasks.encode.batches import chosen
+from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
@@ -79,7 +80,7 @@ DOCUMENTS = 64  # of running text; one may be as long as a thousand rows
 UNLIMITED = Codec(None, "encoder-decoder", 10**6, 10**6)
 
 
-class Task(DataModule, ABC):
+class Task(LightningDataModule, ABC):
     """A text-generation task.
 
     Subclasses fill `read` (publisher's files) and `sample` (built-in rows), and may override `source_text`
@@ -132,6 +133,8 @@ class Task(DataModule, ABC):
         self.on_rows: OnRows = no_progress
         self._exemplars: dict[tuple[str, bool], Array] = {}
         self._target_counts: dict[tuple[str, int], Array] = {}
+        self._loader: LoaderConfig | None = None
+        self._loader_rows: dict[str, TokenStore] = {}
 
     # What a task fills in ---------------------------------------------------------------------------------------
 
@@ -464,3 +467,86 @@ class Task(DataModule, ABC):
             return plain(getattr(example, name) if name in ("target", "references") else example.fields.get(name))
 
         return {example.id: {name: value(example, name) for name in wanted} for example in examples}
+
+    # The loaders of a trainer ------------------------------------------------------------------------------------
+
+    def setup_run(self, loader: LoaderConfig | None) -> None:
+        """Set which batches a trainer gets from now on; None lets go of the rows."""
+        super().__init__()  # again: the task may have been made before Lightning was imported
+        self._loader = loader
+        self._loader_rows = {}
+
+    @property
+    def loader(self) -> LoaderConfig:
+        """Which batches the trainer gets: as `setup_run` has set, or the defaults for the trainer's objective.
+
+        Raises:
+            RuntimeError: when there is no trainer either.
+        """
+        if self._loader is None:
+            if self.trainer is None:
+                raise RuntimeError(
+                    "call task.setup_run(LoaderConfig(codec)) before asking for batches without a trainer"
+                )
+            objective: Any = self.trainer.lightning_module
+            codec = Codec(objective.backbone.tokenizer, objective.backbone.architecture, 256, 64)
+            read = no_exemplars
+            if "exemplar" in objective.fields:
+                read = partial(self.exemplars, equal_targets=getattr(objective, "equal_targets", True))
+            self._loader = LoaderConfig(codec, exemplars=read)
+        return self._loader
+
+    def loader_rows(self, split: str) -> TokenStore:
+        """Return the rows of a split as the loaders batch them, encoded once."""
+        if split not in self._loader_rows:
+            self._loader_rows[split] = self.encoded(split, self.loader.codec, exemplars=self.loader.exemplars(split))
+        return self._loader_rows[split]
+
+    def rank_and_world(self) -> tuple[int, int]:
+        """Return this process and how many there are; 0 and 1 without a trainer."""
+        if self.trainer is None:
+            return 0, 1
+        return self.trainer.global_rank, self.trainer.world_size
+
+    def train_dataloader(self) -> Epoch:
+        """Return the micro-batches of this rank; item i is a pure function of seed and i.
+
+        An epoch of the trainer has as many optimiser steps as fill the rows once, rounded. Epochs join without a gap.
+        """
+        loader, rows, trainer = self.loader, self.loader_rows("train"), self.trainer
+        accumulate = 1 if trainer is None else trainer.accumulate_grad_batches
+        rank, world = self.rank_and_world()
+        lengths = None if self.info.open_ended else rows.lengths
+        order = Order(len(rows), loader.batch, loader.seed, lengths)
+        batches = MicroBatches(rows, order, loader.codec.picked, rank=rank, world=world, accumulate=accumulate)
+        steps = max(1, round(len(rows) / loader.batch))
+        return Epoch(batches, steps, self._steps_reached)
+
+    def _steps_reached(self) -> int:
+        """Return how many optimiser steps the trainer has done."""
+        return 0 if self.trainer is None else int(self.trainer.global_step)
+
+    def val_dataloader(self) -> EvaluationEpoch:
+        """Return the batches of the validation split, whole ones for each rank."""
+        return self._epoch(self.loader_rows("valid"), self.loader.codec.train_batch)
+
+    def test_dataloader(self) -> EvaluationEpoch:
+        """Return the batches of the test split, whole ones for each rank."""
+        return self._epoch(self.loader_rows("test"), self.loader.codec.train_batch)
+
+    def predict_dataloader(self) -> EvaluationEpoch:
+        """Return the prompts of the test split with their ids, for `Trainer.predict`."""
+        loader = self.loader
+        rows = self.encoded("test", loader.codec, prompts=True, exemplars=loader.exemplars("test"))
+        return self._epoch(rows, self._prompts)
+
+    def _epoch(self, rows: TokenStore, collate: Callable[[Sequence[Encoded]], dict[str, Any]]) -> EvaluationEpoch:
+        """Return the batches of the rows that are evaluated."""
+        wanted = set(chosen([row.id for row in rows], self.loader.evaluation_rows))
+        rank, world = self.rank_and_world()
+        evaluated = [row for row in rows if row.id in wanted]
+        return EvaluationEpoch(evaluated, self.loader.evaluation_batch, collate, rank=rank, world=world)
+
+    def _prompts(self, rows: Sequence[Encoded]) -> dict[str, Any]:
+        """Collate what generation starts from, with the rows' ids."""
+        return {**self.loader.codec.prompt_batch(rows), "ids": [row.id for row in rows]}

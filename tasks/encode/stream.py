@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.base.options import Positive, check_fields
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.token_store import NO_EXEMPLAR, Array, TokenStore, ids_of
 
@@ -26,17 +25,11 @@ class Stream:
         prefix: tokens a generation starts from.
         continuation: tokens after them that it is compared with.
         columns: the evaluated text is laid out in so many columns of equal length before it is cut into windows.
-
-    Raises:
-        UsageError: one of them is below 1.
     """
 
-    prefix: Positive = 50
-    continuation: Positive = 100
-    columns: Positive = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    prefix: int = 50
+    continuation: int = 100
+    columns: int = 1
 
 
 def blocks(documents: TokenStore, split: str, codec: Codec) -> TokenStore:

@@ -27,7 +27,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 MADE = "content-"
 """How the id begins that a row without one gets."""
 
-LONGEST_ID = 200  # characters
 PART = re.compile(r"-(\d+)-of-(\d+)[^/]*\.parquet")
 
 
@@ -116,8 +115,6 @@ def published_rows(
 def _name(record: FileRecord, seen: Mapping[str, str]) -> str:
     """Return a row's own id, or one made of its content; the second row of that content gets a number too."""
     given = record.texts["id"].strip()
-    if len(given) > LONGEST_ID:
-        raise BadRow(f"its id has {len(given):,} characters; expected at most {LONGEST_ID}")
     if given in seen:
         raise BadRow(f"has the id '{given}' that {seen[given]} has; expected each id once")
     if given:

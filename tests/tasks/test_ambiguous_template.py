@@ -1,6 +1,5 @@
 """Ambiguous Template: reading and splitting the analogies, prompts in the recipe's order, the real list, the sample."""
 
-import gc
 import json
 import os
 from collections import Counter
@@ -97,21 +96,12 @@ def test_a_diagonal_that_is_used_up_is_left_out():
 # Reading
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        SMALL.replace("\n", "\r\n").encode(),
-        b"\xef\xbb\xbf" + SMALL.encode(),
-        b"//Copyright of the original release\n\n" + SMALL.encode(),
-        SMALL.replace(" ", "\t").replace(":\t", ": ").encode(),
-    ],
-    ids=["windows", "mark", "copyright", "tabs"],
-)
-def test_harmless_differences_change_nothing(folder, content):
+def test_a_copyright_line_and_tabs_change_nothing(folder):
     expected = read_lists(folder)
     assert expected["family"][0] == ("king", "queen", "man", "woman")
     assert [len(found) for found in expected.values()] == [3, 2, 4, 3, 9]
-    (folder / "questions-words.txt").write_bytes(content)
+    tabs = SMALL.replace(" ", "\t").replace(":\t", ": ")
+    (folder / "questions-words.txt").write_text(f"//Copyright of the original release\n\n{tabs}")
     assert read_lists(folder) == expected
 
 
@@ -122,8 +112,6 @@ def test_harmless_differences_change_nothing(folder, content):
         (b"x X y Y\n", 1, "expected ': name'"),
         (b": a\nx X y Y\n: a\n", 3, "the name of a new list, found ': a'"),
         (b":\nx X y Y\n", 1, "the name of a new list, found ':'"),
-        (b": a\nx X y Y\nSal\xe9 M y Y\n", 3, "is not UTF-8"),
-        (": a\nx X y Y\n".encode("utf-16-le"), 1, "NUL"),
     ],
 )
 def test_a_malformed_line_is_named(tmp_path, content, line, message):
@@ -138,8 +126,6 @@ def test_a_malformed_line_is_named(tmp_path, content, line, message):
     [
         "{",
         "[]",
-        json.dumps({"people": FOUR["people"]}),
-        json.dumps({**FOUR, "people": []}),
         json.dumps({**FOUR, "people": ["a {} b"]}),
         json.dumps({**FOUR, "location": ["{} {} "]}),
         json.dumps({**FOUR, "location": [7]}),
@@ -197,18 +183,12 @@ def test_three_locations_are_the_three_lists_in_turn(folder):
     assert tuple(read_lists(folder, "clean")) == ("family", "three_locations")
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_clean_variant_has_every_prompt_once(folder, seed):
-    clean = [row for part in rows_of_all(folder, "clean", seed).values() for row in part]
-    assert Counter(Counter(row.source for row in clean).values()).keys() == {2}  # once for each target
-    assert len({(row.source, row.target) for row in clean}) == len(clean)
-    paper = {row.source for part in rows_of_all(folder, "paper", seed).values() for row in part}
-    assert {row.source for row in clean} == paper  # nothing but repetitions is gone
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_the_clean_variant_keeps_train_whole_and_gives_test_the_rest(folder, seed):
+@pytest.mark.parametrize("seed", range(4))
+def test_the_clean_variant_has_every_prompt_once_and_keeps_train_whole(folder, seed):
     clean, paper = rows_of_all(folder, "clean", seed), rows_of_all(folder, "paper", seed)
+    every = [row for part in clean.values() for row in part]
+    assert Counter(Counter(row.source for row in every).values()).keys() == {2}  # once for each target
+    assert len({(row.source, row.target) for row in every}) == len(every)
     sources = {
         split: {row.source for row in paper[split] if row.fields["category"] in CATEGORIES["clean"]} for split in SPLITS
     }
@@ -228,36 +208,6 @@ def real():
     return root / "ambiguous_template"
 
 
-@pytest.fixture(scope="module")
-def paper(real):
-    gc.disable()  # it would walk a million live objects again and again: half of the time of these tests
-    rows = rows_of_all(real, "paper", seed=42)
-    gc.freeze()  # for good: `gc.unfreeze` would bring back what all collected tests are made of, too
-    gc.enable()
-    return rows
-
-
-def recipe(real):
-    path = real / "recipe_counts.json"
-    if not path.is_file():
-        pytest.skip("no recipe_counts.json in the data folder")
-    counts = json.loads(path.read_text())
-    names = {"train": "rows_train", "valid": "rows_one_overlap", "test": "rows_no_overlap"}
-    return {split: {c: counts[c][name] for c in CATEGORIES["paper"]} for split, name in names.items()}
-
-
-def by_category(rows):
-    return {split: dict(Counter(row.fields["category"] for row in part)) for split, part in rows.items()}
-
-
-def test_the_paper_variant_has_493248_rows(paper):
-    assert sum(map(len, paper.values())) == 493_248
-
-
-def test_seed_42_gives_the_counts_of_the_recipe(real, paper):
-    assert by_category(paper) == recipe(real)
-
-
 def shared_with_train(rows, split):
     """Distinct diagonals of a split and how many are in train, in either order; then the same of prompts."""
     diagonals = {name: {frozenset(row.fields["words"]) for row in rows[name]} for name in ("train", split)}
@@ -268,9 +218,9 @@ def shared_with_train(rows, split):
     return tuple(counts)
 
 
-def test_the_leak_is_as_the_docstring_says(real, paper):
-    assert shared_with_train(paper, "test") == (5_148, 1_506, 41_184, 12_048)
-    clean = rows_of_all(real, "clean", seed=42)
+def test_the_leak_is_as_the_docstring_says(real):
+    assert shared_with_train(rows_of_all(real, "paper"), "test") == (5_148, 1_506, 41_184, 12_048)
+    clean = rows_of_all(real, "clean")
     assert sum(map(len, clean.values())) == 182_000
     for split in ("test", "valid"):
         assert shared_with_train(clean, split)[1::2] == (0, 0)

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import MissingError
 from bench.tasks.lyrics import Lyrics
-from bench.tasks.nsmc import NSMC
 from tests.tasks.news_files import contents, loaded, write
 
 SONGS = ["비가 오는 창가에\n너를 불러 본다", "첫눈이 오던 밤\n\n  first snow ♥ \n우리", "한 줄"]
@@ -29,16 +27,3 @@ def test_songs_as_records(tmp_path: Path, form: str) -> None:
         write(tmp_path / f"{split}.{form}", [{"text": song} for song in SONGS])
     task = loaded(Lyrics, tmp_path)
     assert [row for _, _, row in contents(task, "valid")] == TEXTS
-
-
-def test_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*the authors have not released them"):
-        loaded(Lyrics, tmp_path).split("train")
-
-
-def test_korean_recipes_have_the_numbers_of_the_paper() -> None:
-    for kind in (Lyrics, NSMC):  # F2-Softmax Tables 6 and 7
-        recipe = kind.recipes["paper"]
-        assert recipe["backbone.vocabulary"] == 40_000
-        assert (recipe["trainer.batch_size"], recipe["trainer.lr"], recipe["trainer.clip"]) == (16, 2e-4, 0.25)
-        assert recipe["trainer.max_target"] + 1 == 512

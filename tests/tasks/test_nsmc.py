@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.errors import DataError, MissingError, UsageError
+from bench.errors import DataError, MissingError
 from bench.tasks import nsmc as nsmc_module
 from bench.tasks.encode.codec import Codec
 from bench.tasks.nsmc import NSMC
@@ -79,8 +79,6 @@ def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) ->
     assert sum(row.n_bytes for row in blocks) == len(every.encode())
     prompts = task.encoded("test", codec, prompts=True)
     assert {len(row.source) for row in prompts} == {51}
-    with pytest.raises(UsageError, match="^task 'nsmc' option 'columns' is at least 1, not 0$"):
-        NSMC(columns=0)
 
 
 def test_what_is_missing(tmp_path: Path) -> None:

@@ -189,12 +189,6 @@ def test_what_is_no_article_is_a_bad_row(tmp_path: Path, kind: str, layout: str)
     assert task.manifest("train").skipped == 2, "and one without a summary"
 
 
-def test_an_article_is_read_once(tmp_path: Path) -> None:
-    files = {**corpus(), "2004/01/01/11.xml": article("20040101")}
-    with pytest.raises(DataError, match=r"article 11: is there twice"):
-        loaded(NYT, laid(tmp_path, files, "folders")).split("train")
-
-
 def packed(place: Path, content: bytes) -> Path:
     path = place / "data" / "2006" / "12.tgz"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -209,12 +203,6 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
     for content in damaged:
         with pytest.raises(DataError, match=r"12\.tgz: is damaged or cut short|12\.tgz, article"):
             loaded(NYT, packed(tmp_path, content)).split("train")
-
-
-def test_an_article_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    (laid(tmp_path, corpus(), "folders") / "data" / "2006" / "12" / "31" / "17.xml").mkdir()
-    with pytest.raises(MissingError, match=r"17\.xml: cannot be read"):
-        loaded(NYT, tmp_path).split("train")
 
 
 def test_nothing_but_articles_is_taken_from_an_archive(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.errors import DataError, MissingError
+from bench.errors import MissingError
 from bench.tasks.fetch.sources import Source
 from bench.tasks.wikitext103 import WikiText103, articles
 from tests.tasks.fake_hub import parquet
@@ -70,23 +70,6 @@ def test_only_a_line_between_empty_ones_is_a_title() -> None:
     assert list(articles(lines)) == ["".join(lines)]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "txt.gz", "tokens"])
-def test_line_ends_of_another_system_change_nothing(tmp_path: Path, form: str) -> None:
-    folder = made(tmp_path, form, train=3, valid=2, test=2)
-    before = loaded(folder).manifest("train")
-    for path in folder.iterdir():
-        content = path.read_bytes()
-        if form == "txt.gz":
-            path.write_bytes(gzip.compress(gzip.decompress(content).replace(b"\n", b"\r\n")))
-        elif form == "jsonl":
-            path.write_bytes(content.replace(b"\\n", b"\\r\\n"))
-        else:
-            path.write_bytes(content.replace(b"\n", b"\r\n"))
-        assert path.read_bytes() != content
-    assert loaded(folder).manifest("train") == before
-    assert before.rows == 3
-
-
 WORDS = st.lists(st.sampled_from(["a", "of", "= b =", "|", ",", "@-@", "é", "<unk>"]), min_size=1, max_size=5)
 LINE = WORDS.map(lambda words: f" {' '.join(words)} . \n")
 HEADING = WORDS.map(lambda words: f" \n = = {' '.join(words)} = = \n \n")
@@ -110,21 +93,6 @@ def test_articles_put_together_come_apart_again(
     content = "".join(texts).replace("\n", end)
     path.write_bytes("\ufeff".encode() * marked + content.encode())
     assert [row.target for row in loaded(tmp_path).split("test").examples] == texts
-
-
-def test_a_line_that_is_no_text_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> None:
-    made(tmp_path, "tokens", train=2, test=2)
-    for split in ("train", "test"):
-        path = tmp_path / f"wiki.{split}.tokens"
-        path.write_bytes(path.read_bytes().replace(b"Some", b"S\xffme", 1))
-    task = loaded(tmp_path)
-    with pytest.raises(DataError, match=r"wiki\.train\.tokens, line 4: byte 3 is not UTF-8"):
-        task.split("train")
-    task.load(task.source, on_bad_row="skip")
-    assert task.split("train").skipped[0][:2] == ("wiki.train.tokens", "line 4")
-    assert task.manifest("train").skipped == 1
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="needs wikitext/wikitext-103 below BENCH_DATA")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.errors import DataError, MissingError, UsageError
+from bench.errors import UsageError
 from bench.tasks.encode.codec import Codec
 from bench.tasks.files.detokenise import detokenise
 from bench.tasks.writingprompts import WritingPrompts
@@ -104,18 +104,6 @@ def test_generation_starts_from_the_first_tokens() -> None:
     every = codec.ids([" " + examples[0].target])[0]
     assert list(learned.target) == every[:40], "no end is learned"
     assert learned.n_words == len(examples[0].target.split()) * 40 // len(every), "of what is learned"
-
-
-def test_files_that_are_missing_or_do_not_go_together(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*or train\.wp_source and train\.wp_target; get"):
-        loaded(WritingPrompts, tmp_path).split("train")
-    folder(tmp_path, "fairseq")
-    write(tmp_path / "train.wp_target", ["one line"])
-    with pytest.raises(DataError, match=r"expected as many lines in both; one ends after line 1"):
-        loaded(WritingPrompts, tmp_path, "skip").split("train")
-    (tmp_path / "test.wp_target").unlink()
-    with pytest.raises(MissingError, match=r"expected test\.wp_target"):
-        loaded(WritingPrompts, tmp_path).split("test")
 
 
 def test_training_rows_are_stories_or_blocks_of_joined_stories(tmp_path: Path) -> None:

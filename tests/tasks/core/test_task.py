@@ -112,14 +112,6 @@ def test_open_ended_rows_are_learned_whole_and_continued_from_their_prompt():
     assert [row.source + row.target for row in split] == [row.source + row.target for row in whole]
 
 
-def test_pieces_of_a_prompt_and_its_rest_are_those_of_the_whole():
-    """Else a model would be asked to go on from a text it has never seen so cut."""
-    task = Open(LONG)
-    found, rows = codec(task, "decoder-only", task.tokenizer(300)), task.split("train").examples
-    whole, split = task.encode(rows, found), task.encode(rows, found, prompts=True)
-    assert [row.source + row.target for row in split] == [row.source + row.target for row in whole]
-
-
 # Exemplars --------------------------------------------------------------------------------------------------------
 
 
@@ -188,11 +180,6 @@ def test_a_training_is_fed_with_exemplars_where_they_are_read(read):
         rows = [row for step in (0, 1) for row in Order(4, 3, 0).step(step).tolist()]
         told = [texts(found, ids) for batch in batches for ids in batch["exemplar_ids"]]
         assert told == [exemplars[f"train{i}"] for i in rows]
-
-
-def test_a_feed_has_to_be_set():
-    with pytest.raises(RuntimeError, match=r"^call task\.setup_run\(LoaderConfig\(codec\)\) before asking for batches"):
-        Toy().train_dataloader()
 
 
 def test_options_of_a_users_task_are_checked_before_it_is_made():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.errors import UsageError
 from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.stream import Stream, blocks, windows
@@ -66,8 +65,3 @@ def test_a_training_batch_of_blocks_is_what_it_should_be() -> None:
     assert batch["input_ids"].tolist() == [[BOS, 100, 101, 102, 103], [BOS, 104, 105, 0, 0]]
     assert batch["labels"].tolist() == [[-100, 100, 101, 102, 103], [-100, 104, 105, -100, -100]]
     assert batch["attention_mask"].tolist() == [[1] * 5, [1, 1, 1, 0, 0]]
-
-
-def test_a_stream_of_no_tokens_is_refused():
-    with pytest.raises(UsageError, match="^Stream.columns is at least 1, not 0$"):
-        Stream(5, 5, columns=0)
