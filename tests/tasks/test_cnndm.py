@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.tasks.cnndm import CNNDM, without_mark
-from tests.tasks.news_files import REAL, contents, loaded, real, write
+from tests.tasks.news_files import contents, loaded, write
 
 
 def row(name: str, article: str = "") -> dict[str, Any]:
@@ -70,19 +69,3 @@ def test_the_mark_stays_unless_asked(tmp_path: Path) -> None:
     place = folder(tmp_path)
     assert loaded(CNNDM, place).split("test").examples[0].source == "(CNN)Article 4."
     assert loaded(CNNDM, place, strip_cnn=True).split("test").examples[0].source == "Article 4."
-
-
-@real("cnndm")
-def test_the_real_files_are_known_for_what_they_are() -> None:
-    task = loaded(CNNDM, REAL / "cnndm")
-    found = {name: task.split(name) for name in ("train", "valid", "test")}
-    assert {name: (len(split.examples), split.status) for name, split in found.items()} == {
-        "train": (100, "subset"), "valid": (900, "subset"), "test": (90, "subset"),
-    }  # fmt: skip
-    assert sum("\n" in e.target for e in found["valid"].examples) == 891
-    assert sum(e.source.startswith("(CNN)") for e in found["valid"].examples) == 697
-    stripped = loaded(CNNDM, REAL / "cnndm", strip_cnn=True).split("valid").examples
-    assert sum("(CNN)" in e.source[:60] for e in stripped) < 200
-    first = found["valid"].examples[0]
-    assert (len(first.source), len(first.target)) == (4290, 142)
-    assert hashlib.sha256(first.target.encode()).hexdigest()[:12] == "97f4d27654e2"

@@ -12,7 +12,7 @@ from bench.errors import DataError, MissingError
 from bench.tasks import nsmc as nsmc_module
 from bench.tasks.encode.codec import Codec
 from bench.tasks.nsmc import NSMC
-from tests.tasks.news_files import REAL, contents, loaded, real, write
+from tests.tasks.news_files import contents, loaded, write
 
 FILMS = {str(100 + i): [f"{i}번째 영화", f"좋았다 {i}"] for i in range(60)}
 
@@ -89,14 +89,3 @@ def test_what_is_missing(tmp_path: Path) -> None:
         loaded(NSMC, tmp_path).split("test")
     with pytest.raises(DataError, match=r"train\.jsonl: expected at least 2 different rows, to hold out one"):
         loaded(NSMC, tmp_path).split("train")
-
-
-@real("korean/nsmc_raw")
-def test_the_published_films() -> None:
-    task = loaded(NSMC, REAL / "korean" / "nsmc_raw")
-    rows = {split: contents(task, split) for split in ("valid", "test")}
-    words = {split: sum(task.words_of(row) for _, _, row in found) for split, found in rows.items()}
-    assert {split: len(found) for split, found in rows.items()} == {"valid": 736, "test": 662}
-    assert words == {"valid": 263_792, "test": 231_963}, "counted by the publisher of the copy"
-    assert (len(contents(task, "train")), task.split("train").status) == (2500, "subset")
-    assert not {id for id, _, _ in rows["valid"]} & {id for id, _, _ in contents(task, "train")}

@@ -11,10 +11,9 @@ import pytest
 
 from bench.errors import DataError, MissingError, UsageError
 from bench.tasks.pairs import Pairs
-from tests.tasks.news_files import REAL, contents, loaded, write
+from tests.tasks.news_files import contents, loaded, write
 
 ROWS = [(f'question {i}, or "{i}"?', f"answer\n{i}") for i in range(60)]
-CHAT = REAL / "korean" / "ChatbotData.csv.gz"
 
 
 def table(rows: list[tuple[str, str]], delimiter: str = ",", header: tuple[str, str] = ("source", "target")) -> bytes:
@@ -112,12 +111,3 @@ def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:
     for options in ({"test_path": "x"}, {"source": "a", "target": "a"}, {"source": ""}):
         with pytest.raises(UsageError, match=r"task\.(valid_path and task\.test_path need|source and task\.target)"):
             Pairs(**options)
-
-
-@pytest.mark.skipif(not CHAT.is_file(), reason="needs korean/ChatbotData.csv.gz below BENCH_DATA")
-def test_the_published_korean_chat() -> None:
-    task = loaded(Pairs, None, path=str(CHAT), source="Q", target="A")
-    splits = {split: task.split(split).examples for split in ("train", "valid", "test")}
-    assert {split: len(rows) for split, rows in splits.items()} == {"train": 10637, "valid": 626, "test": 560}
-    assert max(len(e.references) for e in splits["test"]) == 2
-    assert not {e.source for e in splits["train"]} & {e.source for e in splits["test"]}

@@ -79,9 +79,3 @@ def test_the_new_task_is_found_as_a_file(own: Own) -> None:
     asked = f"{own.folder}/capitals.py:Capitals"
     ended = call("run", "--task", asked, "--method", "mle", "--preset", "small", "--dry-run")
     assert (ended.code, "capitals · mle · small-encdec" in ended.out) == (0, True), ended.err
-
-
-def test_the_new_task_has_a_sample(capitals: type[Task]) -> None:
-    task = capitals()
-    assert len(task.split("train").examples) == 200
-    assert task.split("train").status == "sample"

@@ -117,16 +117,6 @@ def test_one_file_is_split_without_a_leak(corpus: Path) -> None:
     assert task.split("test").skipped == ()
 
 
-def test_a_document_stays_in_its_split_when_others_come_and_go(corpus: Path) -> None:
-    before = documents_of(loaded(path=str(corpus)))
-    lines = corpus.read_text(encoding="utf-8").splitlines()
-    more = [numbered(10**7 + 1000 * i, 40) for i in range(100)]
-    corpus.write_text("\n\n".join([*more, *(f" {line}\t" for line in lines[::-1][20:])]), encoding="utf-8")
-    after = documents_of(loaded(path=str(corpus)))
-    for split in before:
-        assert after[split] & {t for others in before.values() for t in others} <= before[split]
-
-
 def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Path, tmp_path: Path) -> None:
     every = documents_of(loaded(path=str(corpus)))
     (tmp_path / "held.jsonl").write_text(json.dumps({"body": numbered(5 * 10**6, 40)}), encoding="utf-8")

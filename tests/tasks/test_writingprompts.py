@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from bench.errors import UsageError
 from bench.tasks.encode.codec import Codec
 from bench.tasks.files.detokenise import detokenise
 from bench.tasks.writingprompts import WritingPrompts
-from tests.tasks.news_files import REAL, contents, loaded, real, write
+from tests.tasks.news_files import contents, loaded, write
 
 N_WORDS = (3, 49, 50, 998, 999, 1000)  # of the stories; the prompt has one
 
@@ -125,14 +124,3 @@ def test_training_rows_are_stories_or_blocks_of_joined_stories(tmp_path: Path) -
     (prompt,) = blocks.encode([example], codec, prompts=True)
     assert [*prompt.source[1:], *prompt.target] == codec.ids([example.target])[0][:562]
     assert stories.encode([example], codec)[0].target[0] == codec.ids([f" {example.target}"])[0][0]
-
-
-@real("writingprompts")
-def test_the_published_rows() -> None:
-    task = loaded(WritingPrompts, REAL / "writingprompts")
-    train, test = task.split("train"), task.split("test")
-    assert (len(train.examples), train.status, train.skipped) == (500, "subset", ())
-    assert (len(test.examples), test.status, len(test.skipped)) == (76, "subset", 14)
-    n_words = [len(e.target.split()) for e in test.examples]
-    assert (min(n_words), max(n_words)) == (111, 987)
-    assert not [e.id for e in train.examples if re.search(r"<newline>|\w n't(?=[ .,!?])|``", e.target)]

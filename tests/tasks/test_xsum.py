@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from bench.errors import DataError
 from bench.tasks.xsum import OFFICIAL, XSum, official_splits
-from tests.tasks.news_files import REAL, contents, loaded, real, write
+from tests.tasks.news_files import contents, loaded, write
 
 
 def row(name: str | None, document: str = "") -> dict[str, Any]:
@@ -79,18 +78,3 @@ def test_a_list_of_ids_that_is_none_is_refused(tmp_path: Path, content: bytes) -
     with pytest.raises(DataError, match=rf"{OFFICIAL}: .*get it again") as found:
         official_splits(tmp_path)
     assert "\n" not in str(found.value)
-
-
-@real("xsum")
-def test_the_real_files_are_known_for_what_they_are() -> None:
-    task = loaded(XSum, REAL / "xsum")
-    train, test = task.split("train"), task.split("test")
-    assert (len(train.examples), train.status, len(test.examples), test.status) == (460, "proxy", 216, "subset")
-    assert "459 of 460 rows are official test rows" in train.origin
-    assert sum(e.id.startswith("content-") for e in train.examples) == 1
-    first = train.examples[0]
-    assert (first.id, len(first.source), len(first.target)) == ("35176201", 4799, 145)
-    assert hashlib.sha256(first.target.encode()).hexdigest()[:12] == "c1de68d268a6"
-    assert {n: list(official_splits(REAL / "xsum").values()).count(n) for n in ("train", "valid", "test")} == dict(
-        XSum.info.sizes
-    )

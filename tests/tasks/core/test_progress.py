@@ -7,24 +7,12 @@ from pathlib import Path
 import pytest
 
 from bench.tasks.core import progress
-from bench.tasks.core.progress import counted
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.files import bad_rows
 from bench.tasks.gigaword import SIZES, Gigaword
 
 Told = list[tuple[str, int, int]]
-
-
-def test_rows_are_told_now_and_then_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 4)
-    told: Told = []
-    assert list(counted(range(10), "rows", 10, lambda *row: told.append(row))) == list(range(10))
-    assert told == [("rows", 4, 10), ("rows", 8, 10), ("rows", 10, 10)]
-    told.clear()
-    assert list(counted(range(8), "rows", 8, lambda *row: told.append(row))) == list(range(8))
-    assert told == [("rows", 4, 8), ("rows", 8, 8)]
-    assert list(counted([], "rows", 0, lambda *row: told.append(row))) == []
 
 
 def test_every_long_piece_of_work_on_rows_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from bench.tasks import TASKS, samples
-from bench.tasks.samples import sample_rows
 
 SPLITS = ("train", "valid", "test")
 
@@ -35,52 +34,6 @@ def test_the_rows_of_every_task_are_the_same_everywhere(task):
 
 def test_the_samples_are_small():
     assert sum(path.stat().st_size for path in samples.FOLDER.iterdir() if path.is_file()) <= 1_000_000
-
-
-# --- the loader ---
-
-
-@pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Write a sample file and return its rows of `train`."""
-    monkeypatch.setattr(samples, "FOLDER", tmp_path)
-
-    def write(*lines):
-        (tmp_path / "story.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        return sample_rows("story", "train")
-
-    samples.sample_rows.cache_clear()
-    yield write
-    samples.sample_rows.cache_clear()
-
-
-LANGUAGE = (
-    '{"list":"fruit","words":"apple|plum"}',
-    '{"list":"dish","words":"cake|tart"}',
-    '"The {dish} had no {fruit}."',
-)
-
-
-def test_numbers_are_forms_and_words_and_text_stands_for_itself(written):
-    rows = written(
-        *LANGUAGE,
-        '"Good."',
-        '{"split":"train","story":[0,1,0,"Nobody ate it.",1,0,"pie",1]}',
-        '{"split":"test","story":[1]}',
-        '{"split":"train","story":[[1,1],["End."]]}',
-    )
-    assert rows == (
-        {"id": "sample-train-000",
-         "story": ("The tart had no apple.", "Nobody ate it.", "Good.", "The pie had no plum.")},
-        {"id": "sample-train-001", "story": (("Good.", "Good."), ("End.",))},
-    )  # fmt: skip
-
-
-def test_rows_of_a_file_without_forms_are_what_they_say(written):
-    assert written('{"split":"train","n":[1,2]}') == ({"id": "sample-train-000", "n": [1, 2]},)
-
-
-# --- the rows of every task ---
 
 
 @pytest.mark.parametrize("task", TASKS)
