@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError
 from bench.tasks.ambiguous_template import (
     CATEGORIES,
     SPLITS,
@@ -137,18 +137,6 @@ def test_malformed_templates_are_named(tmp_path, content):
         read_templates(tmp_path / "templates.json")
 
 
-def test_what_is_missing_says_where_it_comes_from(folder):
-    (folder / "questions-words.txt").write_text(SMALL.replace(": city-in-state\n", ""))
-    with pytest.raises(DataError, match="no analogies under city-in-state"):
-        read(folder, "train")
-    (folder / "questions-words.txt").unlink()
-    with pytest.raises(MissingError, match=r"questions-words\.txt .*word2vec"):
-        read(folder, "train")
-    (folder / "templates.json").unlink()
-    with pytest.raises(MissingError, match=r"templates\.json .*HistAlign's recipe"):
-        read(folder, "train")
-
-
 # Splitting
 
 
@@ -162,17 +150,6 @@ def test_a_split_is_decided_by_pairs():
         assert {((a, b) in known) + ((c, d) in known) for _, (a, b, c, d) in parts[split]} == {wanted}
     together = sorted(numbered for part in parts.values() for numbered in part)
     assert together == list(enumerate(analogies))
-
-
-def test_a_split_depends_on_seed_and_name_and_not_on_the_order_of_lines():
-    analogies = [(f"a{i}", f"b{i}", f"a{j}", f"b{j}") for i in range(9) for j in range(9) if i != j]
-
-    def words(listed, name="letters", seed=3):
-        return {split: {found for _, found in part} for split, part in split_list(listed, name, seed).items()}
-
-    assert words(analogies) == words(analogies[::-1])
-    assert words(analogies) != words(analogies, seed=4)
-    assert words(analogies) != words(analogies, name="other")
 
 
 def test_three_locations_are_the_three_lists_in_turn(folder):

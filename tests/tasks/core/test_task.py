@@ -84,19 +84,6 @@ def test_tokenizers_learn_from_the_sources_and_targets_of_the_training_rows():
 # Rows -------------------------------------------------------------------------------------------------------------
 
 
-def test_training_targets_are_counted_once_for_a_codec_and_stay_as_they_are(monkeypatch):
-    task = Toy()
-    found = codec(task)
-    counts = task.target_counts(found, 100)
-    assert counts.tolist() == task.encoded("train", found).target_counts(100).tolist()
-    with pytest.raises(ValueError, match="read-only"):
-        counts[0] = 1
-    monkeypatch.setattr(Task, "encode", None)  # nothing is encoded a second time
-    assert task.target_counts(replace(found), 100) is counts
-    with pytest.raises(TypeError):
-        task.target_counts(replace(found, max_target=1), 100)
-
-
 LONG = {"train": [("", "the sun is in rome"), ("", "rain in oslo")]}
 
 

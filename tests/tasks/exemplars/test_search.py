@@ -112,11 +112,3 @@ NUMBERS = st.integers(1, 2**31 - 1)
 def test_fractions_are_compared_exactly(dot: int, squared: int, other_dot: int, other_squared: int) -> None:
     expected = Fraction(dot**2, squared) > Fraction(other_dot**2, other_squared)
     assert _nearer(dot, squared, other_dot, other_squared) == expected
-
-
-@settings(deadline=None)
-@given(st.integers(1, 2**15), st.integers(1, 2**15), st.integers(1, 2**15))
-def test_equal_fractions_are_equal(dot: int, squared: int, factor: int) -> None:
-    other = (dot * factor, squared * factor**2)
-    assert not _nearer(dot, squared, *other)
-    assert not _nearer(*other, dot, squared)

@@ -10,7 +10,6 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,12 +68,6 @@ def test_files_come_with_their_origin_and_only_once(hub: FakeHub, tmp_path: Path
     assert hub.asked[TRAIN_KEY] == 1, "the second time from the hub's own cache"
     for name in names_in(folder):
         assert (tmp_path / "again" / "rows" / name).read_bytes() == (folder / name).read_bytes()
-
-
-def test_a_branch_is_resolved_and_its_commit_is_recorded(hub: FakeHub, tmp_path: Path) -> None:
-    hub.branches = {"refs/convert/parquet": "f" * 40}
-    assert "ffffffffffff (unpinned)" in fetch(replace(COPY, revision="refs/convert/parquet"), tmp_path / "rows")
-    assert json.loads((tmp_path / "rows" / "origin.json").read_text())["commit"] == "f" * 40
 
 
 REFUSALS = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
-from tests.tasks.news_files import REAL, real
 
 
 @pytest.mark.parametrize(
@@ -52,12 +49,3 @@ def test_the_form_has_no_capitals_or_digits_and_is_quick(text: str) -> None:
 
 def test_only_a_whole_word_is_the_unknown_one() -> None:
     assert one_unknown("UNK UNKs aUNK UNK, UNK") == "<unk> UNKs aUNK UNK, <unk>"
-
-
-@real("gigaword")
-def test_the_published_sentences_have_the_form_already() -> None:
-    packed = REAL / "gigaword" / "train" / "train.article.txt.gz"
-    lines = gzip.decompress(packed.read_bytes()).decode().splitlines()
-    tests = (REAL / "gigaword" / "giga" / "input.txt").read_text(encoding="utf-8").splitlines()
-    for texts in (lines[:3000], [one_unknown(line) for line in tests]):
-        assert sum(gigaword_form(text) == " ".join(text.split()) for text in texts) == len(texts)

@@ -7,7 +7,6 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.fetch.sources import Source
-from bench.tasks.files.records import FORMATS
 from bench.tasks.files.user_data import UserData
 from bench.tasks.text import TEXTS
 
@@ -58,13 +57,3 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         (tmp_path / name).write_text("words")
     with pytest.raises(DataError, match=r"expected one file for train, found 2: train\.txt, train\.txt\.gz; keep one"):
         files_of(tmp_path)
-
-
-def test_other_forms_are_other_files(tmp_path: Path) -> None:
-    names = ["train.csv", "train.txt", "valid.parquet", "test.jsonl.gz", "notes.md"]
-    for name in names:
-        (tmp_path / name).write_text("words")
-    expected = {"train": "train.csv", "valid": "valid.parquet", "test": "test.jsonl.gz"}
-    assert files_of(tmp_path, forms=FORMATS) == {split: (tmp_path / name,) for split, name in expected.items()}
-    with pytest.raises(MissingError, match=r"expected files named \*\.tsv, or those with \.gz, found none"):
-        files_of(tmp_path, forms=(".tsv",))
