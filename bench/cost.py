@@ -182,7 +182,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     Raises:
         MissingError: the sizes of a pretrained backbone are not known on this machine.
     """
-    config, markers, asked = cell.config, len(cell.task.markers), cell.config.asked("backbone")
+    config, markers, asked = cell.config, len(cell.task.markers), cell.config.spec("backbone")
     options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
     glove = bool(config.backbone_options.get("glove"))
     texts = TEXTS

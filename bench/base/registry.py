@@ -61,13 +61,13 @@ class Resolved:
     Args:
         name: as it is shown and stored.
         value: the class or function, or the entry of a plug-in.
-        asked: what to type to find it again, from another process too.
+        spec: what to type to find it again, from another process too.
         code: class and hash of the source of a plug-in, for keys; empty for a built-in name.
     """
 
     name: str
     value: Any
-    asked: str
+    spec: str
     code: Mapping[str, str]
 
 
@@ -97,32 +97,32 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
             raise UsageError(
                 f"{kind} '{name}' of {package_of(points[name])} names itself '{loaded.name}'; expected one name"
             )
-        return replace(loaded, asked=name)
+        return replace(loaded, spec=name)
     raise unknown(name, [*all_names(table), *points], kind, also)
 
 
-def _own(asked: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
+def _own(spec: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
     """Return the plug-in `module:Name` or `file.py:Name`."""
-    value = load(asked)
+    value = load(spec)
     if check is not None:
-        check(asked, value)
-    place, _, typed = asked.rpartition(":")
+        check(spec, value)
+    place, _, typed = spec.rpartition(":")
     if place.endswith(".py"):
-        asked = f"{Path(place).expanduser().resolve()}:{typed}"
+        spec = f"{Path(place).expanduser().resolve()}:{typed}"
     target = value.target if isinstance(value, Entry) else ""
     what, name = "a name", typed  # of a function or an entry
     if inspect.isclass(value):
         what, name = "a class attribute `name`", getattr(value, "name", "")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UsageError(
-            f"'{asked}' should have {what} of letters, digits, '.', '_' and '-', "
+            f"'{spec}' should have {what} of letters, digits, '.', '_' and '-', "
             f"starting with a lower-case letter or digit; it is '{name}'"
         )
     if name in all_names(table) or name == "all":
-        raise UsageError(f"'{asked}' is named '{name}', which is a built-in {kind}; choose another name")
-    module = module_of(asked)
+        raise UsageError(f"'{spec}' is named '{name}', which is a built-in {kind}; choose another name")
+    module = module_of(spec)
     code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
-    return Resolved(name, value, asked, code)
+    return Resolved(name, value, spec, code)
 
 
 def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:

@@ -47,7 +47,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
     if reference is None and cell.reference is not None:
         reference = trained_model(cell.reference)
     config = cell.config
-    entry, options = find_backbone(config.asked("backbone")).value, dict(config.backbone_options)
+    entry, options = find_backbone(config.spec("backbone")).value, dict(config.backbone_options)
     if cell.donor and options.get("tokenizer") == "":
         options["tokenizer"] = str(cell.donor.path)
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
@@ -155,7 +155,7 @@ def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
     """Take over the weights a run starts from, before its first step; what is new is fitted to them."""
     if cell.start is None:
-        is_new = is_pretrained(cell.config.asked("backbone"))
+        is_new = is_pretrained(cell.config.spec("backbone"))
     else:
         content = cell.start.trained()
         assert content is not None

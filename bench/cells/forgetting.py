@@ -59,6 +59,6 @@ def general_rows(codec: Codec) -> list[Encoded]:
 
 def start_model(config: CellConfig, task: Task) -> Objective:
     """Return the pretrained model that a run starts from, without adapters, in evaluation mode."""
-    load = find_backbone(config.asked("backbone")).value.load()
+    load = find_backbone(config.spec("backbone")).value.load()
     options = {**config.backbone_options, "lora_rank": 0}
     return MLE(load(config.backbone, task, config.seed, **options)).eval()

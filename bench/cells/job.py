@@ -24,13 +24,13 @@ def job_of(cell: Cell, arguments: RunArguments) -> dict[str, Any]:
     config, sets = cell.config, zip(arguments.sets, arguments.overrides, strict=True)
     alone = replace(
         arguments,
-        tasks=(config.asked("task"),),
-        methods=(cell.method.asked,),
+        tasks=(config.spec("task"),),
+        methods=(cell.method.spec,),
         seeds=(config.seed,),
-        backbone=config.asked("backbone"),
+        backbone=config.spec("backbone"),
         preset=config.preset,  # type: ignore[arg-type]  # it was checked when the run was planned
         sets=(*set_texts_of(as_sets(cell)), *(text for text, given in sets if given.section == "execution")),
-        decode=",".join(decoding.asked for decoding in config.decodings) or None,
+        decode=",".join(decoding.spec for decoding in config.decodings) or None,
         limit=None,  # a setting of the trainer
         kinds=(),
     )
@@ -46,7 +46,7 @@ def cell_of(job: Mapping[str, Any], on_rows: OnRows = no_progress) -> Cell:
     plan = make_plan(RunArguments(**job["arguments"]), on_rows=on_rows)
     (method,) = job["arguments"]["methods"]
     for cell in plan.cells:
-        if (cell.key, cell.method.asked) == (job["key"], method) and set(job["evaluations"]) <= set(cell.evaluations):
+        if (cell.key, cell.method.spec) == (job["key"], method) and set(job["evaluations"]) <= set(cell.evaluations):
             return replace(cell, evaluations={key: cell.evaluations[key] for key in job["evaluations"]})
     found = [f"{cell.label}: {cell.key}" for cell in plan.cells] + [skip.reason for skip in plan.skips]
     raise BenchError(

@@ -316,12 +316,12 @@ class PlanBuilder:
 def architecture_of(config: CellConfig) -> str:
     """Return the architecture of a run's backbone; a pretrained one is asked, without loading its weights."""
     path = str(config.backbone_options.get("path", ""))
-    known = str(find_backbone(config.asked("backbone")).value.architecture)
+    known = str(find_backbone(config.spec("backbone")).value.architecture)
     if known and not path:
         return known
     from bench.models.backbones.hub import architecture
 
-    return architecture(config.asked("backbone"), path)
+    return architecture(config.spec("backbone"), path)
 
 
 # What cannot be run -------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
 def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
     """Refuse a run that could not be trained or evaluated as it was asked for."""
     trainer, task = config.trainer, config.task
-    starts_from_weights = trainer.init_from or method.parent or is_pretrained(config.asked("backbone"))
+    starts_from_weights = trainer.init_from or method.parent or is_pretrained(config.spec("backbone"))
     is_trained = trainer.steps or trainer.epochs or method.is_baseline or method.untrained
     if not is_trained and not starts_from_weights:
         raise UsageError(

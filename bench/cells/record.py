@@ -125,12 +125,12 @@ def config_yaml(cell: Cell) -> str:
 
     config, method = cell.config.as_dict(), cell.method
     content = {
-        "task": cell.config.asked("task"),
-        "method": method.trained_name if method.only_reads else method.asked,
+        "task": cell.config.spec("task"),
+        "method": method.trained_name if method.only_reads else method.spec,
         "seeds": [cell.config.seed],
         "preset": config["preset"],
-        "backbone": cell.config.asked("backbone"),
-        "decode": ",".join(decoding.asked for decoding in cell.config.decodings),
+        "backbone": cell.config.spec("backbone"),
+        "decode": ",".join(decoding.spec for decoding in cell.config.decodings),
         "set": as_sets(cell),
     }
     return yaml.safe_dump(content, sort_keys=False)

@@ -261,7 +261,7 @@ def missing_weights(cell: Any) -> str:
     """Return that the weights of a run's backbone are not on this machine, and what brings them; empty if they are."""
     from bench.pretrained.catalogue import catalogue
 
-    name = cell.config.asked("backbone")
+    name = cell.config.spec("backbone")
     for model in catalogue().values():
         if f"backbone {name}" in model.uses and not cell.config.backbone_options.get("path") and not model.is_here:
             return f"the weights of {name} are not on this machine; {model.get_command} brings them"

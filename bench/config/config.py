@@ -175,17 +175,17 @@ class PlugIn:
     """A task or backbone that is a plug-in.
 
     Args:
-        asked: what to type to find it again, from another process too.
+        spec: what to type to find it again, from another process too.
         code: its class and the hash of its source, for keys.
     """
 
-    asked: str
+    spec: str
     code: Mapping[str, str]
 
     @staticmethod
     def of(found: Resolved) -> PlugIn:
         """Return the plug-in of a resolved name."""
-        return PlugIn(found.asked, found.code)
+        return PlugIn(found.spec, found.code)
 
 
 @dataclass(frozen=True)
@@ -210,10 +210,10 @@ class CellConfig:
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     own: Mapping[str, PlugIn] = field(default_factory=dict)
 
-    def asked(self, part: str) -> str:
+    def spec(self, part: str) -> str:
         """Return what to type to find its `task` or `backbone` again."""
         if part in self.own:
-            return self.own[part].asked
+            return self.own[part].spec
         return str(getattr(self, part))
 
     def own_code(self) -> dict[str, dict[str, str]]:

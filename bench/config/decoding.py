@@ -92,20 +92,20 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
     if ":" not in target and target not in installed("decoding", DECODINGS):
         raise UsageError(f"there is no decoding '{target}'{did_you_mean(target, DECODINGS)}")
     loaded = find(target, DECODINGS, "decoding", check=check_decoding)
-    asked, place = loaded.asked, loaded.asked.rpartition(":")[0]
+    spec, place = loaded.spec, loaded.spec.rpartition(":")[0]
     if any(sign in place for sign in SIGNS):  # a folder above the file has one: workers start in the same place
-        asked = target
-    return loaded.value, Own(asked, loaded.code["class"], loaded.code["source_sha256"])
+        spec = target
+    return loaded.value, Own(spec, loaded.code["class"], loaded.code["source_sha256"])
 
 
-def check_decoding(asked: str, value: Any) -> None:
+def check_decoding(spec: str, value: Any) -> None:
     """Refuse a plug-in that is no decoding.
 
     Raises:
         UsageError: it is no subclass of Decoding.
     """
     if not (inspect.isclass(value) and issubclass(value, Decoding)):
-        raise UsageError(f"'{asked}' is not a subclass of bench.decodings.core.decoding.Decoding")
+        raise UsageError(f"'{spec}' is not a subclass of bench.decodings.core.decoding.Decoding")
 
 
 def _value(kind: type[Decoding], sign: str, value: str) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def decode_text(decode: Any) -> str | None:
     texts = []
     for part in given:
         if isinstance(part, Decoding):
-            part = part.asked
+            part = part.spec
         if not isinstance(part, str):
             raise UsageError(f"decode is a text such as 'greedy,topk=3', or decodings such as TopK(k=3); not {part!r}")
         texts.append(part)

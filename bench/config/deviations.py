@@ -85,7 +85,7 @@ def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -
     """
     from bench.models.core.trainable import DECAYED_DIMENSIONS, OPTIMIZER
 
-    task, options = find_task(config.asked("task")).value, dict(config.method_options)
+    task, options = find_task(config.spec("task")).value, dict(config.method_options)
     if issubclass(method.kind, Objective):
         options |= method.kind.options_in_effect(options)
     length = f"{config.trainer.epochs:g} epochs"

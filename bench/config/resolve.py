@@ -84,7 +84,7 @@ class Method:
         code: what makes its code this code: class and version, or class and the hash of its source.
         parent: the method it is fine-tuned from, or nothing.
         evaluation_variant: how it evaluates another method's run differently, if nothing is trained for it.
-        asked: what to type after --method to get it again.
+        spec: what to type after --method to get it again.
         defaults: settings for where the task's recipe says nothing.
     """
 
@@ -94,7 +94,7 @@ class Method:
     code: Mapping[str, Any]
     parent: str = ""
     evaluation_variant: EvaluationVariant = EvaluationVariant()
-    asked: str = ""
+    spec: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -175,7 +175,7 @@ def find_method(name: str) -> Method:
     defaults = dict(getattr(kind, "defaults", {}))
     if loaded.code:
         settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
-        return Method(loaded.name, kind, settings, loaded.code, parent, asked=loaded.asked, defaults=defaults)
+        return Method(loaded.name, kind, settings, loaded.code, parent, spec=loaded.spec, defaults=defaults)
     base, _, variant = name.partition(".")
     given: dict[str, Any] = {}
     if variant:
@@ -198,7 +198,7 @@ def find_method(name: str) -> Method:
     )
 
 
-def check_method(asked: str, value: Any) -> None:
+def check_method(spec: str, value: Any) -> None:
     """Refuse a plug-in that is no method.
 
     Raises:
@@ -208,7 +208,7 @@ def check_method(asked: str, value: Any) -> None:
 
     if not (inspect.isclass(value) and issubclass(value, (Objective, Baseline))):
         raise UsageError(
-            f"'{asked}' is not a subclass of bench.models.core.objective.Objective or bench.models.baselines.Baseline"
+            f"'{spec}' is not a subclass of bench.models.core.objective.Objective or bench.models.baselines.Baseline"
         )
 
 
@@ -453,7 +453,7 @@ def reference_config(
     resolved = cell_config(
         task,
         reference,
-        reference_backbone(method) or config.asked("backbone"),
+        reference_backbone(method) or config.spec("backbone"),
         config.seed,
         config.preset,
         [*for_all, *by_method, *by_user],

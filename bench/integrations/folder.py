@@ -87,7 +87,7 @@ def untrained_objective(run: CellFolder, content: dict[str, Any]) -> Objective:
     method = find_method(typed["methods"][0])
     if method.code.get("source_sha256") != content["method"].get("source_sha256"):
         raise UsageError(
-            f"'{method.asked}' has changed since '{run.path}' was trained: expected the source with the SHA-256 "
+            f"'{method.spec}' has changed since '{run.path}' was trained: expected the source with the SHA-256 "
             f"{content['method'].get('source_sha256')}; restore the file, or run it again"
         )
     options = dict(config["backbone_options"])

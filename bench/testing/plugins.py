@@ -205,7 +205,7 @@ class BackboneSubject:
 
     def objective(self, seed: int = 0) -> Objective:
         """Make MLE over it, in float32, with the weights it starts from."""
-        return Subject(find_method("mle"), self.loaded.asked, seed, self.sets).objective(torch.float32, fresh=True)
+        return Subject(find_method("mle"), self.loaded.spec, seed, self.sets).objective(torch.float32, fresh=True)
 
 
 def seeded(subject: BackboneSubject) -> str:
@@ -239,7 +239,7 @@ def check_backbone(loaded: Resolved, sets: tuple[str, ...], quick: bool, on_resu
     with torch.random.fork_rng(devices=[]):
         results = run_checks([seeded, exact], BackboneSubject(loaded, sets), on_result)
     if all(result.state == "passed" for result in results):
-        report = check_objective("mle", backbones=[loaded.asked], quick=quick, sets=sets, on_result=on_result)
+        report = check_objective("mle", backbones=[loaded.spec], quick=quick, sets=sets, on_result=on_result)
         results += report.results
     return Report(loaded.name, tuple(results))
 
@@ -296,8 +296,8 @@ def apart(subject: DecodingSubject) -> str:
 
 def ends(subject: DecodingSubject) -> str:
     """No text is longer than its limit or has tokens after its end, and its name as typed gives the same decoding."""
-    (again,) = parse(subject.decoding.asked)
-    need(again == subject.decoding, f"'{subject.decoding.asked}' to make it again", again, "make settings fields")
+    (again,) = parse(subject.decoding.spec)
+    need(again == subject.decoding, f"'{subject.decoding.spec}' to make it again", again, "make settings fields")
     end = subject.objective.backbone.model.config.eos_token_id
     for limit in (1, 8):
         for text in subject.texts(limit=limit).values():

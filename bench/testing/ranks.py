@@ -31,10 +31,10 @@ def ranks(subject: Subject) -> str:
         raise NotApplicable("it says batch_invariant = False")
     if torch.backends.mps.is_available():
         raise NotApplicable("training would run on this machine's accelerator, which has no float64")
-    if subject.method.asked.startswith("__main__"):
+    if subject.method.spec.startswith("__main__"):
         raise NotApplicable("other processes cannot import a class of this program: put it in a file of its own")
     sets = [*subject.sets, "backbone.dropout=0.0"]  # its masks are of each process; every other draw is compared
-    job = {"method": subject.method.asked, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
+    job = {"method": subject.method.spec, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
         without_gpu = {"CUDA_VISIBLE_DEVICES": ""}

@@ -105,7 +105,7 @@ class Subject:
             return build(self.cell)
         config = reference_config(LogicNLG, self.method, reference, self.config, self.given, None)
         model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
-        spread(model, self.seed + 1, config.asked("backbone"))
+        spread(model, self.seed + 1, config.spec("backbone"))
         return build(self.cell, model)
 
     @property

@@ -78,12 +78,12 @@ class Own:
     """The origin of a decoding that is a plug-in.
 
     Args:
-        asked: what to type to find its class again: `module:Name` or `file.py:Name`.
+        spec: what to type to find its class again: `module:Name` or `file.py:Name`.
         target: its class, as keys have it.
         source_sha256: of the file it is in, for keys.
     """
 
-    asked: str
+    spec: str
     target: str
     source_sha256: str
 
@@ -184,11 +184,11 @@ class Decoding:
         return self._text(self.name)
 
     @property
-    def asked(self) -> str:
+    def spec(self) -> str:
         """What to type to make this decoding again."""
         if self.own is None:
             return self.text
-        return self._text(self.own.asked)
+        return self._text(self.own.spec)
 
     def _text(self, name: str) -> str:
         """Return a name with its value and the settings that differ from their defaults."""

@@ -159,20 +159,20 @@ def files(own, monkeypatch):
 
 def test_a_name_of_the_table_is_its_target_and_brings_no_code():
     found = find("plain", PLAIN, "method")
-    assert (found.name, found.value.__name__, found.asked, found.code) == ("plain", "key_of", "plain", {})
+    assert (found.name, found.value.__name__, found.spec, found.code) == ("plain", "key_of", "plain", {})
     assert find("plain.other", PLAIN, "method").name == "plain.other"
 
 
 def test_a_module_and_a_file_of_one_source_are_one_thing(own, monkeypatch):
     own.write("of_mine", SOURCE)
     by_module = find("of_mine:Mine", PLAIN, "method")
-    assert (by_module.name, by_module.asked) == ("mine", "of_mine:Mine")
+    assert (by_module.name, by_module.spec) == ("mine", "of_mine:Mine")
     monkeypatch.chdir(own.folder)
     by_file = find("of_mine.py:Mine", PLAIN, "method")
     assert by_file.value is by_module.value
     assert by_file.code == by_module.code
     assert by_file.code["class"] == "of_mine:Mine"
-    assert by_file.asked == f"{own.folder}/of_mine.py:Mine"
+    assert by_file.spec == f"{own.folder}/of_mine.py:Mine"
     own.write("shows", "from of_mine import Mine, maker\n")
     assert find("shows:Mine", PLAIN, "method").code["source_sha256"] == by_file.code["source_sha256"]
     assert find("of_mine:maker", PLAIN, "backbone").name == "maker"
@@ -258,7 +258,7 @@ def test_what_a_package_registered_is_found_by_its_name(own):
     own.write("of_mine", SOURCE)
     register(own.folder, "losses", mine="of_mine:Mine")
     found = find("mine", PLAIN, "method")
-    assert (found.name, found.asked, found.code["class"]) == ("mine", "mine", "of_mine:Mine")
+    assert (found.name, found.spec, found.code["class"]) == ("mine", "mine", "of_mine:Mine")
     with pytest.raises(UsageError, match="^no task 'mine'"):
         find("mine", PLAIN, "task")
     with pytest.raises(UsageError, match="^no method 'mime'; did you mean 'mine'"):

@@ -40,7 +40,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_round_trip(name: str) -> None:
     (decoding,) = parse(name)
-    assert decoding.text == decoding.asked == name
+    assert decoding.text == decoding.spec == name
     assert parse(decoding.text) == [decoding]
 
 
@@ -168,4 +168,4 @@ def test_a_file_below_a_folder_with_a_sign_in_its_name_is_found_again(
     monkeypatch.delitem(sys.modules, "own_greedy", raising=False)
     [decoding] = parse("own_greedy.py:Mine+no_repeat_ngram=2")
     monkeypatch.setitem(sys.modules, "own_greedy", sys.modules["own_greedy"])  # forgotten after the test
-    assert parse(decoding.asked) == [decoding]
+    assert parse(decoding.spec) == [decoding]

@@ -26,13 +26,13 @@ def config(*sets, task=AmbiguousTemplate, method="mle", backbone=None, decode=No
 
 def test_a_built_in_method_is_its_class_and_version():
     found = find_method("mle")
-    assert (found.kind, found.base, found.asked) == (MLE, "mle", "mle")
+    assert (found.kind, found.base, found.spec) == (MLE, "mle", "mle")
     assert found.code == {"class": "mle", "version": MLE.version}
 
 
 def test_a_variant_is_the_same_class_with_its_options():
     found = find_method("histalign.released")
-    assert (found.kind, found.base, found.asked) == (HistAlign, "histalign", "histalign.released")
+    assert (found.kind, found.base, found.spec) == (HistAlign, "histalign", "histalign.released")
     assert found.settings == {"method.variant": "released"}
     assert found.code == find_method("histalign").code
 

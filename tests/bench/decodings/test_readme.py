@@ -48,10 +48,10 @@ def test_a_loop_of_its_own(written: Own) -> None:
 def test_it_is_stored_by_its_name_and_asked_for_by_its_place(written: Own) -> None:
     (decoding,) = parse("top_a:TopA=0.2+no_repeat_ngram=3")
     assert decoding.text == "top_a=0.2+no_repeat_ngram=3"
-    assert decoding.asked == "top_a:TopA=0.2+no_repeat_ngram=3"
-    assert parse(decoding.asked) == [decoding]
+    assert decoding.spec == "top_a:TopA=0.2+no_repeat_ngram=3"
+    assert parse(decoding.spec) == [decoding]
     (decoding,) = parse("posterior:top_a:TopA=0.2")
-    assert (decoding.text, decoding.asked) == ("posterior:top_a=0.2", "posterior:top_a:TopA=0.2")
+    assert (decoding.text, decoding.spec) == ("posterior:top_a=0.2", "posterior:top_a:TopA=0.2")
 
 
 def test_its_source_is_in_its_key(own: Own) -> None:

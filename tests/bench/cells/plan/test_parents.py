@@ -123,7 +123,7 @@ def again(tmp_path, found):
 def test_the_config_of_a_fine_tuned_cell_repeats_it_and_its_parent(focal, monkeypatch, tmp_path, method, sets):
     monkeypatch.setitem(AmbiguousTemplate.recipes["small"], "finetuned:trainer.steps", 50)
     monkeypatch.setitem(AmbiguousTemplate.recipes["small"], "finetuned:backbone.dropout", 0.1)
-    (found,) = [c for c in cells("mle.continued", method, sets=sets) if c.method.asked == method]
+    (found,) = [c for c in cells("mle.continued", method, sets=sets) if c.method.spec == method]
     (*older, repeated) = again(tmp_path, found)
     assert (repeated.key, repeated.config, repeated.evaluations) == (found.key, found.config, found.evaluations)
     assert [c.key for c in older] == ([found.parent.key] if found.parent else [])
