@@ -22,7 +22,8 @@ COMMANDS = {name: [c for block in found.blocks for c in block.commands] for name
 WITH_COMMANDS = [name for name, commands in COMMANDS.items() if commands]
 ENTRY = re.compile(r'^"\w+": ', re.MULTILINE)
 """The beginning of a line that a page adds to a dictionary of the code."""
-RUN_HERE = ("docs/quickstart.md", "tasks/README.md")
+NOTEBOOKS = ("docs/notebooks/own_objective.md", "docs/notebooks/table_again.md")
+RUN_HERE = ("docs/quickstart.md", "tasks/README.md", *NOTEBOOKS)
 """Pages whose Python is run here, among their commands; that of other pages is run by tests of their own."""
 
 
@@ -43,14 +44,14 @@ def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample_data: None) 
 def run_whole(sandbox: Sandbox, found: Page) -> list[str]:
     """Run commands and loose Python of a page in order; return what went wrong."""
     sandbox.write_files(found)
-    wrong = []
+    wrong, names = [], {"__name__": "page"}
     if found.path.as_posix() in FIRST:
         assert sandbox.tried(FIRST[found.path.as_posix()]) == ""
     for block in found.blocks:
         wrong += sandbox.run(block)
         is_part = block.file is not None or ENTRY.search(block.text)
         if block.kind == "python" and block.is_run and not is_part and found.path.as_posix() in RUN_HERE:
-            exec(compile(block.text, str(found.path), "exec"), {"__name__": "page"})
+            exec(compile(block.text, str(found.path), "exec"), names)
     return wrong
 
 
@@ -116,7 +117,7 @@ def test_the_logger_of_ones_own_is_made_as_its_page_has_it(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITH_COMMANDS)
+@pytest.mark.parametrize("name", [*WITH_COMMANDS, *NOTEBOOKS])
 def test_a_page_works(name: str, sandbox: Sandbox) -> None:
     wrong = run_whole(sandbox, PAGES[name])
     if wrong:
