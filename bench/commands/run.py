@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
-    from bench.cells.search import Search
     from bench.launch.slurm import Part
 
 TIMED = "timed"
@@ -183,8 +182,8 @@ def run(given: argparse.Namespace) -> int:
     with nullcontext() if group is None else group.led(), Progress(given.quiet) as progress:
         if part is not None:
             return run_part(arguments, part, progress)
-        if search := search_of(given):
-            return tune(search, given, arguments, progress)
+        if given.grid or given.trials:
+            return tune(given, arguments, progress)
         plan = planned(given, arguments, progress)
         if given.dry_run:
             return 0
@@ -241,24 +240,16 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
     return plan
 
 
-def tune(search: Search, given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
+def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
     """Search for settings, and run what was picked; return the exit code."""
-    from bench.cells.search import plan_of_search, run_search
+    from bench.cells.search import plan_of_search, read_grid, read_trials, run_search
     from bench.launch.jobs import launch
 
+    search = read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
     if given.dry_run:
         print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
         return 0
     return ended(*run_search(search, arguments, progress, launch), arguments, given.json)
-
-
-def search_of(given: argparse.Namespace) -> Search | None:
-    """Return the search over settings that was asked for, or None; `refuse_options` knows what goes with it."""
-    if not given.grid and not given.trials:
-        return None
-    from bench.cells.search import read_grid, read_trials
-
-    return read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
 
 
 def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:

@@ -8,17 +8,13 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bench.base.ties import TIE, tied
 from bench.cells.search import Search, Tried, best, learning_rates, read_grid, read_trials
-from bench.config.config import TrainerConfig
-from bench.config.resolve import find_method
 from bench.errors import UsageError
-from bench.models import METHODS
 from bench.store.store import CellFolder, Store
 from tests.conftest import TINY, Ended, penalised_method
 
@@ -96,16 +92,6 @@ def test_rates_are_a_sequence_of_the_method() -> None:
     assert learning_rates("mle", 1e-2, 3) == pytest.approx([10 * rate for rate in few], rel=1e-2)
     eighths = sorted(int(8 * (math.log(rate / 1e-3, 16) + 0.5)) for rate in many)
     assert eighths == list(range(8)), "every eighth of the range, a quarter to four times the rate, is tried once"
-
-
-def test_trials_leave_the_options_of_a_method_as_they_are() -> None:
-    """A coefficient that trades likelihood for something else would be set to nothing by likelihood."""
-    config: Any = SimpleNamespace(trainer=TrainerConfig(steps=9))
-    for name in (name for name, entry in METHODS.items() if not entry.baseline):
-        for sets in Search(number=3).combinations(find_method(name), config):
-            assert [text.partition("=")[0].rpartition(":")[2] for text in sets] == ["optim.lr"]
-    config.trainer = TrainerConfig()  # weights that are read as they are
-    assert Search(number=3).combinations(find_method("mle"), config) == []
 
 
 # What is picked -----------------------------------------------------------------------------------------------------
