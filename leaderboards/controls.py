@@ -71,12 +71,6 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
     return kept
 
 
-def rests_on_memory(method: str) -> bool:
-    """Return whether the equations of a built-in method were read nowhere: it carries no claim of a paper."""
-    entry = METHODS.get(method.partition(".")[0])
-    return entry is not None and entry.source == "memory"
-
-
 def is_trivial(method: str) -> bool:
     """Return whether a method is a trivial control: it copies its input, counts tokens, or is not trained.
 

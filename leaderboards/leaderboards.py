@@ -5,14 +5,16 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from bench.errors import UsageError, did_you_mean
+from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.analysis import add_statistics
 from bench.leaderboards.statistics.significance import ROUNDS
-from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers
+from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers, tables
+from bench.store.store import Store
 
-__all__ = ["Leaderboards", "with_statistics"]
+__all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
 
 NAMED = 5
 """Damaged files that a note names."""
@@ -53,6 +55,22 @@ class Leaderboards:
         if len(self.damaged) > NAMED:
             named += f" and {len(self.damaged) - NAMED} more"
         return [f"damaged files are left out: {named}; bench store status says what is wrong with each and what to do"]
+
+    def refuse_empty(self, results: Path) -> None:
+        """Refuse to show nothing of a store.
+
+        Raises:
+            MissingError: there is no table.
+        """
+        if self.tables:
+            return
+        why = f" ({'; '.join(self.left_out_notes)})" if self.left_out_notes else ""
+        makes = "bench run --task logicnlg --method mle makes some"
+        if "--limit" in why:
+            makes = (
+                "the table of a limited run is printed by the run alone; the same command without --limit makes scores"
+            )
+        raise MissingError(f"no scores in '{results}'{why}; {makes}")
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
         """Return the leaderboards of some tasks; the overview over tasks is computed again."""
@@ -102,6 +120,27 @@ class Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
         tables = [self.tables[place] for place in order_for_readers(self.tables)]
         return replace(self, tables=tables, overview=overview(tables) if self.overview.columns else Overview())
+
+
+def leaderboards_of(
+    store: Store, tasks: Sequence[str] | None = None, columns: str = "default", limited: bool = False
+) -> Leaderboards:
+    """Return the leaderboards of a store; the arguments are those of `tables`.
+
+    Raises:
+        MissingError: when the store holds nothing to show.
+        StoreError: likewise, and it has damaged files.
+    """
+    found, left_out = tables(store, tasks, columns, limited)
+    if store.damaged and not found:
+        raise StoreError(f"'{store.root}' has nothing to show but {len(store.damaged)} damaged files")
+    below = [
+        path.relative_to(store.root).as_posix() if path.is_relative_to(store.root) else path.name
+        for path in store.damaged
+    ]  # a page should show no folder of this machine
+    leaderboards = with_statistics(found, left_out, damaged=below)
+    leaderboards.refuse_empty(store.root)
+    return leaderboards
 
 
 def with_statistics(

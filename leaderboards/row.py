@@ -5,15 +5,17 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
+from bench.errors import DamagedError
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.models import METHODS
 from bench.store.store import CellFolder
 
 if TYPE_CHECKING:
+    from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
 
@@ -25,14 +27,19 @@ class StoredSums:
     digest: str
     name: str
 
-    def file(self) -> SumsFile | None:
-        """Return the file; None where it is not there."""
-        return self.cell.sums_file(self.digest)
+    def read(self) -> Sums | None:
+        """Return the statistics; None where their file is not there or is damaged."""
+        file = _sums_file(self.cell, self.digest)
+        return None if file is None else file.column(self.name)
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.cell.sums_path(self.digest)
+
+@lru_cache(maxsize=64)
+def _sums_file(cell: CellFolder, digest: str) -> SumsFile | None:
+    """Return a file of statistics: it has those of many columns, and is named by the hash of its content."""
+    try:
+        return cell.sums_file(digest)
+    except DamagedError:  # the reader of the store has noted it
+        return None
 
 
 @dataclass(slots=True)
@@ -73,20 +80,17 @@ class Value:
     against: str = ""
 
     @property
-    def sampled(self) -> list[float]:
+    def sampled(self) -> Mapping[int, float]:
         """The numbers of the only training by the seeds of sampling, if these are several; else nothing.
 
         Trainings and sampling seeds differ in what varies, so no interval is over both.
         """
-        if len(self.by_sampling_seed) != 1:
-            return []
-        (numbers,) = self.by_sampling_seed.values()
-        return list(numbers.values())
+        return next(iter(self.by_sampling_seed.values())) if len(self.by_sampling_seed) == 1 else {}
 
     @property
-    def repeated(self) -> list[float]:
+    def repeated(self) -> Mapping[int, float]:
         """The numbers that an interval is over: those of the trainings, or of one training those by sampling seed."""
-        return self.sampled or list(self.by_seed.values())
+        return self.sampled or self.by_seed
 
     @property
     def mean(self) -> float | None:
@@ -104,6 +108,11 @@ class Value:
     def n(self) -> int:
         """Number of seeds."""
         return len(self.by_seed)
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether every seed has sufficient statistics, and the value is no conflict."""
+        return bool(self.sums) and not self.conflict and self.sums.keys() == self.by_seed.keys()
 
     @property
     def differs(self) -> bool:

@@ -155,13 +155,11 @@ def table_extras(tables: Sequence[Table], store_of: Mapping[int, Store]) -> dict
 
 def claims_content() -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
-    from bench.commands.claims import judged
-    from bench.leaderboards.claim.claim_files import names, read
+    from bench.commands.claims import evaluated
     from bench.leaderboards.claim.report import content
     from bench.store.store import Store
 
-    papers = judged([read(name) for name in names()], Store(ROOT / EVIDENCE_STORE), "small")
-    return content(papers)
+    return content(evaluated(Store(ROOT / EVIDENCE_STORE)))
 
 
 def main() -> None:

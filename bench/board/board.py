@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
-from bench.board.read import leaderboards_of
 from bench.errors import MissingError, UsageError, did_you_mean
+from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store, Stores
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.registry import split_names
 from bench.board.board import Board
-from bench.board.read import leaderboards_of
 from bench.config.arguments import RunArguments, set_texts_of
 from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
+from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store
 
 if TYPE_CHECKING:

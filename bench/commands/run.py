@@ -308,7 +308,7 @@ def show(plan: Any, arguments: RunArguments) -> int:
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
-    from bench.board.read import leaderboards_of, refuse_empty
+    from bench.leaderboards.leaderboards import leaderboards_of
     from bench.leaderboards.render.formats import terminal
     from bench.page import NAME, Known, page_of
     from bench.store.store import Store
@@ -319,7 +319,7 @@ def show(plan: Any, arguments: RunArguments) -> int:
     try:
         leaderboards = leaderboards_of(Store(results), limited=is_limited)
         of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
-        refuse_empty(of_run.tables, of_run.notes, results)
+        of_run.refuse_empty(results)
         sys.stdout.write(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)

@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run
-from bench.leaderboards.claim.evidence import PartEvidence, gather
-from bench.leaderboards.published.papers import paper_table
+from bench.leaderboards.claim.claim_files import Claim, ClaimFile
+from bench.leaderboards.claim.evidence import PartEvidence, Precondition, gather
 from bench.leaderboards.row import TableRow
-from bench.leaderboards.statistics.constants import ALPHA
-from bench.leaderboards.statistics.paired import MIN_SEEDS, holm
-from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
+from bench.leaderboards.statistics.intervals import holm
 from bench.leaderboards.table import Table, task_title
 from bench.models.backbones import is_pretrained
 
@@ -32,9 +30,6 @@ WORDS: Mapping[str, str] = {
     "not run": "a method, a control or a trivial control that the claim needs was not run",
     "not testable here": "a method does not clearly beat the trivial controls, or data, models or methods are missing",
 }
-
-
-PAPER = "paper"  # the preset of the papers' own settings
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,6 @@ class Verdict:
         p: of the verdict or, while it is open, of the nearer of both; after Holm. None where it was not tested.
         parts, corrected: the evidence, and the same without a known fault of the released code.
         scale: of the rows; None without any.
-        not_comparable: why the rows are not those of the paper's table.
     """
 
     claim: Claim
@@ -105,7 +99,6 @@ class Verdict:
     parts: tuple[PartEvidence, ...] = ()
     corrected: tuple[PartEvidence, ...] = ()
     scale: Scale | None = None
-    not_comparable: str = ""
 
     @property
     def is_tested(self) -> bool:
@@ -120,13 +113,6 @@ class Verdict:
             shares.setdefault(control.label, []).append(control.share)
         return self.word == "seen here" and any(min(of_control) >= 0.9 for of_control in shares.values())
 
-    @property
-    def agrees(self) -> str:
-        """Whether rows at the paper's scale agree with the paper; empty at any other scale."""
-        if self.not_comparable or self.word not in ("seen here", "reversed here"):
-            return ""
-        return "agrees with the paper" if self.word == "seen here" else "disagrees with the paper"
-
 
 @dataclass(frozen=True)
 class Paper:
@@ -136,23 +122,22 @@ class Paper:
     verdicts: Sequence[Verdict]
 
 
-def evaluate(file: ClaimFile, tables: Sequence[Table], preset: str = "small") -> Paper:
+def evaluate(file: ClaimFile, tables: Sequence[Table]) -> Paper:
     """Return the verdict on every claim of a file.
 
     Args:
         file: claims, and the runs that make their rows.
         tables: of any tasks, with all columns.
-        preset: `paper` for tables at the papers' own settings, or `small` for those that the runs of the file name.
     """
-    verdicts, sums = [], SumsReader()
-    for listed in file.claims:
-        claim, runs = as_published(listed, file) if preset == PAPER else (listed, file.runs)
+    verdicts = []
+    for claim in file.claims:
         tested = () if claim.out_of_reach else claim.parts
-        parts = tuple(gather(claim, part, runs[part.run], tables, sums) for part in tested)
+        parts = tuple(gather(claim, part, file.runs[part.run], tables) for part in tested)
         bare = replace(claim, controls=())
-        corrected = tuple(gather(bare, part, runs[part.run], tables) for part in claim.corrected_parts)
-        off = not_comparable(claim, parts, preset)
-        verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, corrected, scale_of(parts), off)))
+        corrected = tuple(
+            gather(bare, part, file.runs[part.run], tables, with_items=False) for part in claim.corrected_parts
+        )
+        verdicts.append(_stopped(Verdict(claim, "open", (), None, parts, corrected, scale_of(parts))))
     return Paper(file, _decided(verdicts))
 
 
@@ -160,27 +145,20 @@ def _stopped(verdict: Verdict) -> Verdict:
     """Return a verdict with its word where something keeps the claim from being tested."""
     if verdict.claim.out_of_reach:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
-    failed = dict.fromkeys(
-        precondition.why
-        for part in verdict.parts
-        for precondition in part.preconditions
-        if precondition.state == "failed"
-    )
-    if failed:
-        parts = [part.missing for part in verdict.parts if part.effect is None]
-        not_run = ", ".join(dict.fromkeys(name for missing in parts for name in missing.split(", ")))
+
+    def reasons(state: str) -> list[str]:
+        found: list[Precondition] = [one for part in verdict.parts for one in part.preconditions]
+        return [one.why for one in found if one.state == state]
+
+    missing = [part.missing for part in verdict.parts if part.missing]
+    if failed := dict.fromkeys(reasons("failed")):
+        without_rows = [part.missing for part in verdict.parts if part.effect is None]
+        not_run = ", ".join(dict.fromkeys(name for names in without_rows for name in names.split(", ")))
         why = [f"not run: {not_run}"] if not_run else []
         return replace(verdict, word="not testable here", why=(*why, *failed))
-    missing = dict.fromkeys(part.missing for part in verdict.parts if part.missing)
-    missing |= dict.fromkeys(
-        precondition.why
-        for part in verdict.parts
-        for precondition in part.preconditions
-        if precondition.state == "not run"
-    )
-    if missing:
-        return replace(verdict, word="not run", why=tuple(missing))
-    few = {len(test.by_seed) for part in verdict.parts for test in part.contrasts if test.p is None}
+    if not_run_yet := dict.fromkeys([*missing, *reasons("not run")]):
+        return replace(verdict, word="not run", why=tuple(not_run_yet))
+    few = {test.n for part in verdict.parts for test in part.contrasts if test.p is None}
     if few:
         return replace(verdict, why=(f"{min(few)} seeds, and an interval takes {MIN_SEEDS}",))
     return verdict
@@ -224,7 +202,7 @@ def _signed(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
     return [(part, test.mean, test.p) for part, test in pairs if test.p is not None]
 
 
-# Size of the models, and comparability with the paper -----------------------------------------------------------------
+# Size of the models --------------------------------------------------------------------------------------------------
 
 
 def scale_of(parts: Sequence[PartEvidence]) -> Scale | None:
@@ -256,29 +234,3 @@ def _text(table: Table) -> str:
     if status == "official" or table.data_title:
         return title
     return {"own": "a text without a name", "subset": f"a subset of {title}"}.get(status, f"{title}, {status} data")
-
-
-def as_published(claim: Claim, file: ClaimFile) -> tuple[Claim, Mapping[str, Run]]:
-    """Return a claim and its runs as they are looked for in the preset of the papers.
-
-    The runs of a file are small. In the papers' preset a claim is about the task of its table with the settings of its
-    recipe; the settings that tell small runs apart fall away.
-    """
-    runs = {name: replace(run, preset=PAPER, where={}, sets=()) for name, run in file.runs.items()}
-    if claim.table and (task := paper_table(claim.table).rows[0][0].task):
-        runs = {name: replace(run, task=task) for name, run in runs.items()}
-    return replace(claim, parts=tuple(part.without_settings for part in claim.parts)), runs
-
-
-def not_comparable(claim: Claim, parts: Sequence[PartEvidence], preset: str) -> str:
-    """Return why the rows of a claim are not those of the paper's table, or nothing where they are."""
-    if preset != PAPER:
-        return "not the paper's settings"
-    if not claim.table:
-        return "no table of the paper has it"
-    for part in parts:
-        if part.table is None or part.table.watermark:
-            return part.table.watermark if part.table is not None else "nothing is stored"
-        if any(claim.backbone not in ("", row.backbone) for row in part.rows if row.backbone):
-            return f"the paper's backbone is {claim.backbone}"
-    return ""

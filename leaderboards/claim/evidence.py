@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,15 +12,9 @@ from bench.errors import DataError
 from bench.leaderboards.claim.claim_files import HUMAN, Claim, Part, Run, Side
 from bench.leaderboards.published.papers import paper_table
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.paired import (
-    MIN_SEEDS,
-    SeedEffect,
-    paired_difference,
-    seed_effect,
-    unpaired_difference,
-)
-from bench.leaderboards.statistics.significance import compare
-from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.analysis import differences
+from bench.leaderboards.statistics.constants import MIN_SEEDS
+from bench.leaderboards.statistics.intervals import SeedMean, paired_difference, seed_mean, welch_interval
 from bench.leaderboards.table import Table, metric_name
 
 __all__ = ["ControlEffect", "PartEvidence", "Precondition", "effects", "gather", "printed_effect"]
@@ -49,7 +44,7 @@ class ControlEffect:
     label: str
     replaced: str
     share: float
-    rest: SeedEffect
+    rest: SeedMean
     value: float
 
 
@@ -85,8 +80,8 @@ class PartEvidence:
 
     part: Part
     missing: str = ""
-    effect: SeedEffect | None = None
-    contrasts: tuple[SeedEffect, ...] = ()
+    effect: SeedMean | None = None
+    contrasts: tuple[SeedMean, ...] = ()
     ours: float = 0.0
     theirs: float = 0.0
     p_items: float | None = None
@@ -138,14 +133,14 @@ def gap(value: float, human: float) -> float:
     return 100 * abs(value - human) / abs(human)
 
 
-def contrasts_of(part: Part, by_seed: BySeed) -> tuple[SeedEffect, ...]:
+def contrasts_of(part: Part, by_seed: BySeed) -> tuple[SeedMean, ...]:
     """Return what must be above 0 for a part to hold."""
     below_margin = {seed: part.margin - effect for seed, effect in by_seed.items()}
     if part.relation == "near":
-        return seed_effect(below_margin), seed_effect({seed: part.margin + effect for seed, effect in by_seed.items()})
+        return seed_mean(below_margin), seed_mean({seed: part.margin + effect for seed, effect in by_seed.items()})
     if part.relation == "no_higher":
-        return (seed_effect(below_margin),)
-    return (seed_effect(by_seed),)
+        return (seed_mean(below_margin),)
+    return (seed_mean(by_seed),)
 
 
 def printed(claim: Claim, part: Part, method: str) -> list[float]:
@@ -177,19 +172,19 @@ def printed_effect(claim: Claim, part: Part) -> float | None:
     return effects(part, ours, theirs, found[2] if len(found) > 2 else ())[0]
 
 
-def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], sums: SumsReader | None = None) -> PartEvidence:
+def gather(claim: Claim, part: Part, run: Run, tables: Sequence[Table], with_items: bool = True) -> PartEvidence:
     """Return the evidence on one part, from the first leaderboard and backbone that has both sides.
 
     Args:
         claim, part, run: of the claim, and the run that makes its rows.
         tables: of any task and preset.
-        sums: reads the statistics of test items; None for no test over them.
+        with_items: whether rows are tested over test items too.
     """
     found = PartEvidence(part, missing=f"{part.method.label}, {part.against.label}")
     for table in (table for table in tables if (table.task, table.preset) == (run.task, run.preset)):
         for backbone in sorted(table.blocks, key=lambda name: name != claim.backbone):  # backbones are not compared
             rows = [table.rows[place] for place in table.blocks[backbone]]
-            evidence = _Board(claim, run, replace(table, rows=rows), sums).evidence(part)
+            evidence = _Board(claim, run, replace(table, rows=rows), with_items).evidence(part)
             if evidence.effect is not None:
                 return evidence
             if found.table is None or len(evidence.rows) > len(found.rows):
@@ -204,7 +199,7 @@ class _Board:
     claim: Claim
     run: Run
     table: Table
-    sums: SumsReader | None
+    with_items: bool
 
     def evidence(self, part: Part) -> PartEvidence:
         """Return the evidence on one part."""
@@ -216,10 +211,15 @@ class _Board:
             return replace(bare, missing=", ".join(missing))
         human = [self.human(column) for column in part.columns]
         values = self.values(rows, part.columns)
-        if not values or (None in human and part.reads_human):
+        reads_human = part.relation == "nearer" or part.against.method == HUMAN
+        if not values or (None in human and reads_human):
             return replace(bare, missing=f"{part.column} of both sides")
-        ours = by_seed(values[0])
-        theirs = by_seed(values[1]) if len(values) > 1 else [dict.fromkeys(ours[0], people or 0.0) for people in human]
+        ours = [value.by_seed for value in values[0]]
+        theirs = (
+            [value.by_seed for value in values[1]]
+            if len(values) > 1
+            else [dict.fromkeys(ours[0], people or 0.0) for people in human]
+        )
         effect = effects(part, ours, theirs, human)
         if not effect:
             return replace(bare, missing="a seed that both sides have")
@@ -227,7 +227,7 @@ class _Board:
         return replace(
             bare,
             missing=", ".join(not_run),
-            effect=seed_effect(effect),
+            effect=seed_mean(effect),
             contrasts=contrasts_of(part, effect),
             ours=_shown(part, ours, effect, human),
             theirs=_shown(part, theirs, effect, human),
@@ -243,8 +243,8 @@ class _Board:
         where = {**self.run.where, **side.where}
         found = self.of_method(side.method)
         found = [row for row in found if all(setting_of(row, name) == value for name, value in where.items())]
-        fewest = min((_options(row) for row in found), default=0)
-        found = [row for row in found if _options(row) == fewest]
+        options = [len(row.config.get("backbone_options") or {}) for row in found]
+        found = [row for row, n in zip(found, options, strict=True) if n == min(options)]
         found = [row for row in found if row.tried] or found
         if len(found) > 1:
             return f"one row of {side.label}, of which {len(found)} are stored"
@@ -282,7 +282,7 @@ class _Board:
             if not replaced:
                 continue
             values = self.values([row, other], part.columns) if isinstance(other, TableRow) else []
-            its = by_seed(values[1]) if values else [{} for _ in ours]
+            its = [value.by_seed for value in values[1]] if values else [{} for _ in ours]
             sides = (its, theirs) if replaced == "method" else (ours, its)
             effect, shown = effects(part, ours, theirs, human), effects(part, *sides, human)
             rest = paired_difference(effect, shown)
@@ -296,17 +296,15 @@ class _Board:
 
     def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:
         """Return the p of the test over test items of two rows in one column; None where it cannot be made."""
-        if self.sums is None or len(values) != 2 or len(values[0]) != 1:
+        if not self.with_items or len(values) != 2 or len(values[0]) != 1:
             return None
-        ours, theirs = (self.sums.sums(of_row[0]) for of_row in values)
-        try:
-            return compare(ours, theirs).p
-        except ValueError:  # no sums of a seed in common, an infinite perplexity, or unlike forms of an older version
-            return None
+        p = differences([(values[0][0], values[1][0])])["p_items"].item()
+        return None if math.isnan(p) else p
 
     def preconditions(self, part: Part, row: TableRow) -> Iterator[Precondition]:
         """Yield the trivial controls that a row does not beat: where the Welch interval of its lead reaches 0."""
         columns = (part.precondition,) if part.precondition else part.columns
+        named = " and ".join(columns)
         for method in self.run.controls:
             others = self.of_method(method)
             if not others:
@@ -321,28 +319,23 @@ class _Board:
                     continue
                 sign = 1 if values[0][0].higher_is_better else -1
                 ours, theirs = ([sign * value for value in over_columns(of_row)] for of_row in values)
-                low = unpaired_difference(ours, theirs).low
+                low = welch_interval(ours, theirs).low
                 if low is None:
                     yield Precondition(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
                 elif low <= 0:
                     mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
-                    name = TRIVIAL.get(method, method)
-                    pair = f"{row.method} ({mine:.2f}) does not clearly beat {name} ({its:.2f})"
-                    why = f"in {' and '.join(columns)}, {pair}"
-                    numbers = [] if part.precondition else printed(self.claim, part, row.method)
-                    if numbers and sign * statistics.fmean(numbers) <= sign * its:
-                        of = f"{' and '.join(columns)} of {row.method} is {mine:.2f}"
-                        own = f"the paper itself prints {statistics.fmean(numbers):g}"
+                    paper = [] if part.precondition else printed(self.claim, part, row.method)
+                    if paper and sign * statistics.fmean(paper) <= sign * its:
                         yield Precondition(
-                            f"{of}; {own}, no more than a trivial control has, so it need not beat one", "excused"
+                            f"{named} of {row.method} is {mine:.2f}; the paper itself prints "
+                            f"{statistics.fmean(paper):g}, no more than a trivial control has, so it need not beat one",
+                            "excused",
                         )
                     else:
-                        yield Precondition(why)
-
-
-def by_seed(values: Sequence[Value]) -> Sequence[BySeed]:
-    """Return the numbers of several values, by seed."""
-    return [value.by_seed for value in values]
+                        yield Precondition(
+                            f"in {named}, {row.method} ({mine:.2f}) does not clearly beat "
+                            f"{TRIVIAL.get(method, method)} ({its:.2f})"
+                        )
 
 
 def over_columns(values: Sequence[Value]) -> list[float]:
@@ -357,11 +350,6 @@ def _shown(part: Part, values: Sequence[BySeed], seeds: BySeed, human: Sequence[
     if part.relation == "nearer":
         return statistics.fmean(gap(number, people) for number, people in numbers if people)
     return statistics.fmean(number for number, _ in numbers)
-
-
-def _options(row: TableRow) -> int:
-    """Return how many options of its backbone a row states."""
-    return len(row.config.get("backbone_options") or {})
 
 
 def setting_of(row: TableRow, name: str) -> object:

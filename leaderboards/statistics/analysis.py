@@ -9,28 +9,24 @@ Holm over the rows of its column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
-from bench.leaderboards.row import Value
+from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.baseline import baseline_of
-from bench.leaderboards.statistics.intervals import seed_mean
-from bench.leaderboards.statistics.paired import holm, paired_difference
-from bench.leaderboards.statistics.significance import ROUNDS, compare_all, may_be_tested
-from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.intervals import holm, paired_difference, seed_mean
+from bench.leaderboards.statistics.significance import ROUNDS, may_be_tested, over_seeds, p_values_of
 from bench.leaderboards.table import Table
 
-__all__ = ["Difference", "add_statistics", "differences", "with_holm"]
+if TYPE_CHECKING:
+    import pandas as pd
 
+    from bench.metrics.sums import Sums
 
-@dataclass(frozen=True)
-class Difference:
-    """The difference of two values; its fields are those of `Value`."""
+__all__ = ["TESTS", "add_statistics", "adjusted", "differences"]
 
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    p_items: float | None = None
+TESTS = ("difference", "low", "high", "p", "p_items")
+"""What a difference of two values has; fields of `Value`."""
 
 
 def add_statistics(table: Table, rounds: int = ROUNDS) -> None:
@@ -40,73 +36,58 @@ def add_statistics(table: Table, rounds: int = ROUNDS) -> None:
         table: as it is shown; tests are of its shown columns, intervals over seeds of all columns.
         rounds: random swaps of a test over items.
     """
-    tested: list[tuple[str, Value, Value, str]] = []
+    columns, tested = [], []
     for row in table.rows:
         for value in row.values.values():
-            _give(value, Difference(), "")
             value.half = None if value.mean is None else seed_mean(value.repeated).half
         place = baseline_of(table, row)
-        if place is None:
-            continue
-        base, against = table.rows[place], table.rows[place].id
-        for column in table.columns:
-            ours, theirs = row.values.get(column), base.values.get(column)
+        for column in table.columns if place is not None else ():
+            ours, theirs = row.values.get(column), table.rows[place].values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
-                tested.append((column, ours, theirs, against))
-    found = differences([(ours, theirs) for _, ours, theirs, _ in tested], rounds)
-    for column in table.columns:
-        family = [
-            (ours, against, difference)
-            for (name, ours, _, against), difference in zip(tested, found, strict=True)
-            if name == column and difference is not None
-        ]
-        corrected = with_holm([difference for *_, difference in family])
-        for (ours, against, _), difference in zip(family, corrected, strict=True):
-            _give(ours, difference, against)
+                columns.append(column)
+                tested.append((ours, theirs, table.rows[place].id))
+    found = differences([(ours, theirs) for ours, theirs, _ in tested], rounds)
+    for name in ("p", "p_items"):
+        found[name] = found.groupby(columns)[name].transform(adjusted)
+    for (ours, _, against), line in zip(tested, found.itertuples(index=False), strict=True):
+        if line.difference == line.difference:  # a difference that there is not is not a number
+            ours.against = against
+            for name, number in zip(TESTS, line, strict=True):
+                setattr(ours, name, number if number == number else None)
 
 
-def _give(value: Value, difference: Difference, against: str) -> None:
-    """Give a value its difference from the row of an id."""
-    for name, number in vars(difference).items():
-        setattr(value, name, number)
-    value.against = against
+def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> pd.DataFrame:
+    """Return a line for each pair of values with `TESTS`, whose p-values are not corrected.
 
-
-def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> list[Difference | None]:
-    """Return the difference of each pair of values, with p-values that are not corrected; None without a shared seed.
+    A line has no number where the two values share no seed. Pairs of one table cost least together.
 
     Args:
-        pairs: ours and theirs, of one column each; the pairs of a table cost least together.
+        pairs: ours and theirs, of one column each.
         rounds: random swaps of the test over items.
     """
-    found: list[Difference | None] = [None] * len(pairs)
-    reader, tested = SumsReader(), {}
+    import pandas as pd
+
+    @cache
+    def summed(parts: tuple[StoredSums, ...]) -> Sums | None:
+        runs = [sums for part in parts if (sums := part.read()) is not None]
+        return over_seeds(runs) if len(runs) == len(parts) else None
+
+    lines, tested = [], {}
     for place, (ours, theirs) in enumerate(pairs):
-        if ours.mean is None or theirs.mean is None:
-            continue
-        effect = paired_difference(ours.by_seed, theirs.by_seed)
-        if effect is None:
-            continue
-        interval = effect.interval
-        found[place] = Difference(interval.value, interval.low, interval.high, effect.p)
-        seeds = sorted(effect.by_seed)
-        first, second = reader.over_seeds(ours, seeds), reader.over_seeds(theirs, seeds)
-        if first is not None and second is not None and may_be_tested(first, second):
-            tested[place] = first, second
-    for place, p in zip(tested, compare_all(list(tested.values()), rounds), strict=True):
-        known = found[place]
-        assert known is not None
-        found[place] = replace(known, p_items=p)
+        effect = None if None in (ours.mean, theirs.mean) else paired_difference(ours.by_seed, theirs.by_seed)
+        lines.append([None] * 4 if effect is None else [effect.mean, effect.low, effect.high, effect.p])
+        if effect is not None and ours.has_sums and theirs.has_sums:
+            sides = [summed(tuple(side.sums[seed] for seed in effect.by_seed)) for side in (ours, theirs)]
+            if None not in sides and may_be_tested(*sides):
+                tested[place] = tuple(sides)
+    found = pd.DataFrame(lines, columns=list(TESTS[:-1]), dtype=float)
+    found["p_items"] = pd.Series(p_values_of(list(tested.values()), rounds), index=list(tested), dtype=float)
     return found
 
 
-def with_holm(family: Sequence[Difference]) -> list[Difference]:
-    """Return differences with both p-values corrected by Holm over all of them."""
-    seeds, items = _corrected([known.p for known in family]), _corrected([known.p_items for known in family])
-    return [replace(known, p=p, p_items=q) for known, p, q in zip(family, seeds, items, strict=True)]
+def adjusted(p_values: pd.Series[float]) -> pd.Series[float]:
+    """Return the p-values of a family corrected by Holm over those there are."""
+    import pandas as pd
 
-
-def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p-values corrected by Holm over those there are."""
-    corrected = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(corrected) for p in p_values]
+    known = p_values.dropna()
+    return pd.Series(holm(known.tolist()), known.index, dtype=float).reindex(p_values.index)

@@ -2,21 +2,20 @@
 
 Paired approximate randomisation (Noreen 1989; Riezler and Maxwell 2005) and not a paired bootstrap, whose usual p-value
 rejects true null hypotheses of BLEU more than twice as often as it says. It is a test of these trained models on other
-items. Whether another seed would differ is tested by `paired.paired_difference`.
+items. Whether another seed would differ is tested by `intervals.paired_difference`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.metrics.sums import Form, Sums, values_of
+from bench.metrics.sums import Sums, values_of
 
-__all__ = ["ROUNDS", "Comparison", "compare", "compare_all", "may_be_tested", "over_seeds", "random_swaps"]
+__all__ = ["ROUNDS", "may_be_tested", "over_seeds", "p_values_of"]
 
 ROUNDS = 10_000
 CHUNK = 2**20
@@ -26,76 +25,34 @@ SLACK = 1e-11
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Two systems on the same items.
-
-    Args:
-        difference: value of ours less value of theirs, of all seeds together.
-        p: two-sided.
-        rounds: random swaps; no p is below 1 / (rounds + 1).
-        n: items.
-        seeds: that both have.
-    """
-
-    difference: float
-    p: float
-    rounds: int
-    n: int
-    seeds: tuple[int, ...]
-
-
-def compare(ours: Mapping[int, Sums], theirs: Mapping[int, Sums], rounds: int = ROUNDS, seed: int = 0) -> Comparison:
-    """Test whether two systems differ, by paired approximate randomisation over items.
+def p_values_of(pairs: Sequence[tuple[Sums, Sums]], rounds: int = ROUNDS, seed: int = 0) -> list[float]:
+    """Return the two-sided p-value of each pair of systems, by paired approximate randomisation over items.
 
     Under the null hypothesis it does not matter which system an output is of: each round swaps the two systems'
     statistics of each item with probability 1/2 and takes the difference again. `p = (hits + 1) / (rounds + 1)`, where
     a hit is a difference at least as large as the one seen (a value that is no number counts as one).
 
+    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all pairs of as many items, and
+    applied in one matrix product to the columns of statistics that differ; systems share many of these, such as the
+    number of words of the references. `scipy.stats.permutation_test` would draw and recompute for each pair.
+
     Args:
-        ours: by seed, the sufficient statistics of the column; row i is the same example everywhere.
-        theirs: likewise. Statistics are summed over the seeds that both have.
-        rounds: random swaps.
+        pairs: sufficient statistics of ours and theirs, summed over seeds; row i is the same example in both.
+        rounds: random swaps; no p is below 1 / (rounds + 1).
         seed: of the swaps. A bit generator's raw stream is used, so that p is the same on every machine.
 
     Raises:
-        ValueError: no seed that both have, unlike forms or numbers of items, a value that is no number, or no round.
+        ValueError: unlike forms or numbers of items, or a value that is no number.
 
-    >>> better = {1: Sums(Form("mean"), [[1, 1]] * 20)}
-    >>> worse = {1: Sums(Form("mean"), [[0, 1]] * 20)}
-    >>> comparison = compare(better, worse, rounds=999)
-    >>> comparison.difference, comparison.p, compare(better, better, rounds=999).p
-    (1.0, 0.001, 1.0)
+    >>> from bench.metrics.sums import mean
+    >>> better, worse = Sums(mean(), [[1, 1]] * 20), Sums(mean(), [[0, 1]] * 20)
+    >>> p_values_of([(better, worse), (better, better)], rounds=999)
+    [0.001, 1.0]
     """
-    seeds = tuple(sorted(set(ours) & set(theirs)))
-    if not seeds:
-        raise ValueError(f"expected a seed that both have, got {sorted(ours)} and {sorted(theirs)}")
-    first, second = over_seeds([ours[seed] for seed in seeds]), over_seeds([theirs[seed] for seed in seeds])
-    (p,) = compare_all([(first, second)], rounds, seed)
-    return Comparison(first.value - second.value, p, rounds, len(first), seeds)
-
-
-def compare_all(pairs: Sequence[tuple[Sums, Sums]], rounds: int = ROUNDS, seed: int = 0) -> list[float]:
-    """Return the two-sided p-value of each of many pairs of systems, as `compare` does.
-
-    Swaps depend on seed, rounds and number of items alone. So they are drawn once for all pairs of as many items, and
-    applied in one matrix product to the columns of statistics that differ; systems share many of these, such as the
-    number of words of the references.
-
-    Args:
-        pairs: sufficient statistics of ours and theirs, summed over seeds.
-        rounds: random swaps.
-        seed: of the swaps.
-
-    Raises:
-        ValueError: unlike forms or numbers of items, a value that is no number, or no round.
-    """
-    if rounds < 1:
-        raise ValueError(f"expected at least 1 round, got {rounds}")
-    for pair in pairs:
-        _check_alike(pair)
-        if not all(math.isfinite(side.value) for side in pair):
-            raise ValueError(f"expected two values, got {pair[0].value} and {pair[1].value}")
+    for ours, theirs in pairs:
+        if not may_be_tested(ours, theirs):
+            sides = " and ".join(f"{side.value} of {len(side)} items, {side.form}" for side in (ours, theirs))
+            raise ValueError(f"expected two finite values of one form over the same items, got {sides}")
     p_values = [1.0] * len(pairs)
     for n in {len(ours) for ours, _ in pairs}:
         places = [place for place, (ours, _) in enumerate(pairs) if len(ours) == n]
@@ -124,7 +81,7 @@ def _hits(pairs: Sequence[tuple[Sums, Sums]], n: int, rounds: int, seed: int) ->
     seen = [abs(ours.value - theirs.value) - SLACK * max(abs(ours.value), abs(theirs.value)) for ours, theirs in pairs]
     stacked = np.array(distinct).T  # [n, distinct]
     hits = [0] * len(pairs)
-    for swaps in random_swaps(rounds, n, seed):
+    for swaps in _random_swaps(rounds, n, seed):
         sums = swaps @ stacked  # [chunk, distinct]
         for place, ((ours, theirs), (of_ours, of_theirs)) in enumerate(zip(pairs, places, strict=True)):
             moved = sums[:, of_ours] - sums[:, of_theirs]
@@ -139,7 +96,7 @@ def may_be_tested(ours: Sums, theirs: Sums) -> bool:
     return alike and math.isfinite(ours.value) and math.isfinite(theirs.value)
 
 
-def random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
+def _random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
     """Yield 0 or 1 for each round and item, in chunks `[chunk, n]` of at most `CHUNK` numbers or one round."""
     bits, words, chunk = np.random.PCG64(seed), -(-n // 64), max(1, CHUNK // n)
     for start in range(0, rounds, chunk):
@@ -148,30 +105,16 @@ def random_swaps(rounds: int, n: int, seed: int) -> Iterator[Floats]:
         yield np.unpackbits(raw, axis=1, count=n).astype(np.float64)
 
 
-def over_seeds(runs: Sequence[Sums]) -> Sums:
-    """Return the sums of several runs over the same examples, added over the runs.
+def over_seeds(runs: Sequence[Sums]) -> Sums | None:
+    """Return the sums of several runs over the same examples, added over the runs; None where they are not alike.
 
     The value is then that of all runs' texts as one corpus. For a mean with one count per item it is the mean over
     seeds; for a perplexity it is the geometric one; for BLEU it is near it.
 
-    Raises:
-        ValueError: no run, or unlike forms or numbers of items.
-
-    >>> over_seeds([Sums(Form("mean"), [[1, 1]]), Sums(Form("mean"), [[2, 1]])]).value
+    >>> from bench.metrics.sums import mean
+    >>> over_seeds([Sums(mean(1), [[1, 1]]), Sums(mean(1), [[2, 1]])]).value
     1.5
     """
-    _check_alike(runs)
-    if len(runs) == 1:
-        return runs[0]
-    return Sums(runs[0].form, sum(run.values for run in runs))
-
-
-def _check_alike(runs: Sequence[Sums]) -> None:
-    if not runs:
-        raise ValueError("expected at least one run, got none")
-    forms: dict[Form, None] = dict.fromkeys(run.form for run in runs)
-    sizes = {len(run): None for run in runs}
-    if len(forms) > 1:
-        raise ValueError(f"expected one form of value, got {' and '.join(map(str, forms))}")
-    if len(sizes) > 1:
-        raise ValueError(f"expected the same examples, got {' and '.join(map(str, sizes))} items")
+    if len({(run.form, len(run)) for run in runs}) != 1:
+        return None
+    return runs[0] if len(runs) == 1 else Sums(runs[0].form, sum(run.values for run in runs))

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.commands.report import report
 from bench.commands.run import show
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS
@@ -34,14 +33,14 @@ def ran(*tasks):
 def test_a_run_shows_what_the_report_shows(root, capsys):
     show(ran("logicnlg", "xsum"), SimpleNamespace(results_folder=root))
     out = capsys.readouterr().out
-    assert out.startswith(report(root, None, "terminal"))
+    assert out.startswith(render(leaderboards_of(Store(root)), "terminal"))
     assert "page with tables, samples and charts: " in out
 
 
 def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, capsys):
     show(ran("xsum"), SimpleNamespace(results_folder=root))
     out = capsys.readouterr().out
-    assert out.partition("page with")[0] == report(root, ["xsum"], "terminal")
+    assert out.partition("page with")[0] == render(leaderboards_of(Store(root), tasks=["xsum"]), "terminal")
     assert "logicnlg" not in out
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
     assert "logicnlg · test split" in page_text

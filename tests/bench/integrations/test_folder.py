@@ -10,8 +10,8 @@ from tokenizers import Tokenizer, models
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
 import bench as suite
-from bench.board.read import leaderboards_of
 from bench.errors import UsageError
+from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store
 from tests.bench.own import FOCAL
 from tests.conftest import call, forget_data

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bench.base.keys import canonical, sha256
-from bench.commands.report import report
 from bench.commands.store import run_states
+from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.reading import CellRecords, read_cells
@@ -104,7 +104,7 @@ def test_damaged_sums_cost_the_test_and_not_the_number(root: Path, damage: str) 
     assert list(store.damaged) == [path]
     assert methods_shown(root) == WHOLE
     assert [any("items" in score for score in cell.scores) for cell in cells] == [True, False, True]
-    assert report(root, None, "terminal")
+    assert leaderboards_of(Store(root)).tables
 
 
 def test_sums_that_are_gone_are_no_damage(root: Path) -> None:

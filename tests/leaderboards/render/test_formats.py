@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from bench.commands.report import report
 from bench.errors import MissingError
+from bench.leaderboards import leaderboards as made
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
@@ -130,23 +130,23 @@ def test_a_conflict_is_no_number_in_any_form(tmp_path):
 def test_notes_are_in_json_and_below_the_tables_for_people(root):
     ready(root, "limited", trainer__limit=5)
     note = "1 cells run with --limit are left out"
-    assert json.loads(report(root, None, "json"))["notes"] == [note]
-    assert report(root, None, "markdown").endswith(f"\n{note}\n")
-    assert report(root, None, "terminal").endswith(f"\n{note}\n")
-    assert note not in report(root, None, "csv")
+    assert json.loads(rendered(root, "json"))["notes"] == [note]
+    assert rendered(root, "markdown").endswith(f"\n{note}\n")
+    assert rendered(root, "terminal").endswith(f"\n{note}\n")
+    assert note not in rendered(root, "csv")
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
     ended = bench("report", "--results", str(root), "--task", "logicnlg", "--format", form, "--columns", "all")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == report(root, ["logicnlg"], form, "all")
+    assert ended.out == rendered(root, form, tasks=["logicnlg"], columns="all")
     assert bench("report", "--results", str(root), "--task", "ambiguous_template").code == 3
 
 
 def test_an_empty_report_is_an_error_that_says_what_to_do(tmp_path):
     with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method mle makes some$"):
-        report(tmp_path, None, "json")
+        made.leaderboards_of(Store(tmp_path))
 
 
 # Terminal ---------------------------------------------------------------------------------------------------------

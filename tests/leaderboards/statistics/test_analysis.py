@@ -5,15 +5,15 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.statistics.analysis import Difference, add_statistics, with_holm
+from bench.leaderboards.statistics.analysis import add_statistics, adjusted
 from bench.leaderboards.statistics.baseline import baseline_of
-from bench.leaderboards.statistics.paired import holm, paired_difference
-from bench.leaderboards.statistics.significance import compare
-from bench.leaderboards.statistics.sums_reader import SumsReader
+from bench.leaderboards.statistics.intervals import holm, paired_difference
+from bench.leaderboards.statistics.significance import p_values_of
 from bench.leaderboards.table import tables
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
@@ -52,11 +52,7 @@ def test_a_difference_over_seeds_has_its_interval_and_p_and_a_small_one_is_not_s
     corrected = holm([effect.p for effect in effects.values()])
     for (name, effect), p in zip(effects.items(), corrected, strict=True):
         known = found[name]["bleu-1"]
-        assert (known.difference, known.low, known.high) == (
-            effect.mean,
-            effect.interval.low,
-            effect.interval.high,
-        )
+        assert (known.difference, known.low, known.high) == (effect.mean, effect.low, effect.high)
         assert known.p == p
         assert known.against == next(row.id for row in table.rows if row.method == "mle")
     assert found["histalign"]["bleu-1"].differs
@@ -68,10 +64,9 @@ def test_the_test_over_items_stands_beside_it_and_makes_no_dagger(tmp_path):
     for method, shares in (("mle", [0.5]), ("trime", [0.8]), ("histalign", [0.8]), ("face", [0.5])):
         stored(tmp_path, method, shares)
     table, found = one(tmp_path)
-    reader, rows = SumsReader(), {row.method: row for row in table.rows}
-    items = {name: reader.sums(row.values["bleu-1"]) for name, row in rows.items()}
+    items = {row.method: row.values["bleu-1"].sums[0].read() for row in table.rows}
     names = ("trime", "histalign", "face")
-    raw = [compare(items[name], items["mle"], 999).p for name in names]
+    raw = p_values_of([(items[name], items["mle"]) for name in names], 999)
     assert raw[:2] == [1 / 1000] * 2
     assert [found[name]["bleu-1"].p_items for name in names] == pytest.approx(holm(raw))
     assert found["trime"]["bleu-1"].p is None
@@ -95,9 +90,9 @@ def test_p_is_corrected_over_the_rows_of_its_column_and_not_over_the_table(tmp_p
     assert family == pytest.approx(holm(effects))
 
 
-def test_each_kind_of_p_is_corrected_among_those_there_are():
-    known = [Difference(p=0.01, p_items=0.04), Difference(p_items=0.01), Difference(p=0.03)]
-    assert [(one.p, one.p_items) for one in with_holm(known)] == [(0.02, 0.04), (None, 0.02), (0.03, None)]
+def test_p_is_corrected_among_those_there_are():
+    corrected = adjusted(pd.Series([0.01, None, 0.03]))
+    assert corrected.dropna().to_dict() == {0: 0.02, 2: 0.03}
 
 
 def test_intervals_need_three_seeds(tmp_path):

@@ -1,12 +1,20 @@
-"""Intervals: tabulated quantiles, coverage where it holds and where it does not, slow re-computations, refusals."""
+"""Intervals and tests over seeds and over items: tabulated quantiles, SciPy's tests, coverage, refusals."""
 
 import math
 import statistics
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from bench.leaderboards.statistics.intervals import Interval, bootstrap, seed_mean
+from bench.leaderboards.statistics.intervals import (
+    Interval,
+    bootstrap,
+    holm,
+    paired_difference,
+    seed_mean,
+    welch_interval,
+)
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 
 TABULATED = {2: 4.303, 3: 3.182, 4: 2.776, 7: 2.365, 9: 2.262, 30: 2.042}
@@ -42,14 +50,43 @@ def test_seed_mean_by_hand():
     found = seed_mean([20.0, 22.0, 24.0])
     assert (found.mean, found.n) == (22, 3)
     assert found.half == pytest.approx(4.302652729749464 * 2 / math.sqrt(3), rel=1e-12)
-    assert [seed_mean(values).half for values in ([1.0], [1.0, 2.0])] == [None, None]
-    assert seed_mean([5.0] * 3).half == 0
+    few = seed_mean([1.0, 2.0])
+    assert (few.mean, few.half, few.low, few.high, few.p) == (1.5, None, None, None, None)
+    for mean_, p in ((2.0, 0.0), (0.0, 1.0)):
+        alike = seed_mean([mean_] * 3)
+        assert (alike.half, alike.low, alike.high, alike.p) == (0.0, mean_, mean_, p)
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan, 2.0], [math.inf]])
 def test_a_diverged_seed_is_not_a_number(values):
     with pytest.raises(ValueError, match="one finite value or more"):
         seed_mean(values)
+
+
+def test_a_paired_difference_is_scipys_paired_t_test_over_the_seeds_in_common():
+    ours, theirs = {0: 5.0, 1: 6.5, 2: 5.9, 3: 7.1, 9: 100.0}, {3: 4.0, 2: 4.1, 1: 5.0, 0: 4.9, 8: -100.0}
+    effect = paired_difference(ours, theirs)
+    assert list(effect.by_seed) == [0, 1, 2, 3]
+    expected = stats.ttest_rel([ours[seed] for seed in range(4)], [theirs[seed] for seed in range(4)])
+    interval = expected.confidence_interval(0.95)
+    assert effect.p == pytest.approx(expected.pvalue)
+    assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+    assert paired_difference({0: 1.0}, {1: 1.0}) is None
+
+
+def test_an_unpaired_difference_is_scipys_welch_interval():
+    ours, theirs = [5.0, 6.5, 5.9, 7.1], [1.0, 1.2, 0.9, 1.4, 4.0]
+    interval = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
+    found = welch_interval(ours, theirs)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert welch_interval(ours, [1.0, 2.0]).low is None
+    assert welch_interval([2.0] * 3, [1.0] * 3).low == 1.0
+
+
+def test_holm_multiplies_the_smallest_p_by_the_number_of_tests():
+    assert holm([0.02, 0.01]) == [0.02, 0.02]
+    assert holm([0.6, 0.7, 0.8]) == [1.0, 1.0, 1.0]
+    assert holm([]) == []
 
 
 # Bootstrap over items

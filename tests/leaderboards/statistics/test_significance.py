@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from bench.leaderboards.statistics.significance import compare, compare_all, may_be_tested, over_seeds
+from bench.leaderboards.statistics.significance import may_be_tested, over_seeds, p_values_of
 from bench.metrics.overlap.table_bleu import WEIGHTS, bleu_counts
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio, values_of
 from tests.metrics.overlap.test_table_bleu import published, published_outputs
@@ -25,7 +25,7 @@ def systems(kind, n, rng, gap=0.0):
         form, sides = perplexity(), [np.c_[count * np.exp(1 + level / 4 + rng.normal(size=n) / 4), count] for _ in "ab"]
     else:
         form, sides = bleu((0.5, 0.5), "exp"), [bleu_rows(level, rng) for _ in "ab"]
-    return [{1: Sums(form, side)} for side in sides]
+    return [Sums(form, side) for side in sides]
 
 
 def bleu_rows(level, rng):
@@ -33,6 +33,11 @@ def bleu_rows(level, rng):
     one = rng.binomial(length, 1 / (1 + np.exp(-level / 2)))
     two = rng.binomial(np.maximum(one - 1, 0), 0.5)
     return np.c_[one, two, length, length - 1, length, rng.integers(6, 20, len(level))]
+
+
+def p_of(ours, theirs, rounds=10_000, seed=0):
+    (p,) = p_values_of([(ours, theirs)], rounds, seed)
+    return p
 
 
 # The test itself
@@ -51,12 +56,10 @@ def difference_after(swaps, ours, theirs):
 def test_p_is_the_share_of_all_swaps(kind, n):
     ours, theirs = systems(kind, n, np.random.default_rng(n))
     swaps = np.array(list(itertools.product([0.0, 1.0], repeat=n)))
-    every = np.array([difference_after(some, ours[1], theirs[1]) for some in swaps])
-    seen, rounds = every[0], 40_000
-    share = np.mean(np.abs(every) >= abs(seen) - 1e-9)
-    found = compare(ours, theirs, rounds)
-    assert found.difference == pytest.approx(seen)
-    assert abs(found.p - share) <= 4.5 * math.sqrt(share * (1 - share) / rounds) + 1 / rounds
+    every = np.array([difference_after(some, ours, theirs) for some in swaps])
+    rounds = 40_000
+    share = np.mean(np.abs(every) >= abs(every[0]) - 1e-9)
+    assert abs(p_of(ours, theirs, rounds) - share) <= 4.5 * math.sqrt(share * (1 - share) / rounds) + 1 / rounds
 
 
 @pytest.mark.parametrize(
@@ -65,54 +68,41 @@ def test_p_is_the_share_of_all_swaps(kind, n):
 )
 def test_type_one_error_is_what_it_says(kind):
     rng = np.random.default_rng(2026)
-    found = [compare(*systems(kind, 60, rng), rounds=399, seed=run) for run in range(2000)]
-    assert 0.035 <= np.mean([one.p <= 0.05 for one in found]) <= 0.065
+    found = [p_of(*systems(kind, 60, rng), rounds=399, seed=run) for run in range(2000)]
+    assert 0.035 <= np.mean([p <= 0.05 for p in found]) <= 0.065
 
 
-def test_identical_systems_do_not_differ():
+def test_identical_systems_do_not_differ_and_a_strong_difference_is_seen():
     for kind in ("mean", "ratio", "perplexity", "bleu"):
         ours, _ = systems(kind, 30, np.random.default_rng(1))
-        found = compare(ours, ours, rounds=500)
-        assert (found.difference, found.p) == (0, 1)
-
-
-def test_a_strong_difference_is_seen():
+        assert p_of(ours, ours, rounds=500) == 1
     ours, theirs = systems("mean", 80, np.random.default_rng(1), gap=3.0)
-    found, back = compare(ours, theirs, 1999), compare(theirs, ours, 1999)
-    assert found.p == back.p == 1 / 2000
-    assert back.difference == -found.difference
+    assert p_of(ours, theirs, 1999) == p_of(theirs, ours, 1999) == 1 / 2000
 
 
 def test_the_order_of_items_hardly_matters_and_the_same_call_gives_the_same_p():
     ours, theirs = systems("bleu", 200, np.random.default_rng(5))
     order = np.random.default_rng(6).permutation(200)
-    shuffled = [{1: Sums(side[1].form, side[1].values[order])} for side in (ours, theirs)]
-    first, again, other = compare(ours, theirs, 9999), compare(ours, theirs, 9999), compare(*shuffled, 9999)
-    assert first == again
-    assert other.difference == pytest.approx(first.difference, rel=1e-12)
-    assert abs(other.p - first.p) < 5 * math.sqrt(2 * first.p * (1 - first.p) / 9999)
-    assert compare(ours, theirs, 9999, seed=1).p != first.p
+    shuffled = [Sums(side.form, side.values[order]) for side in (ours, theirs)]
+    first = p_of(ours, theirs, 9999)
+    assert p_of(ours, theirs, 9999) == first != p_of(ours, theirs, 9999, seed=1)
+    assert abs(p_of(*shuffled, 9999) - first) < 5 * math.sqrt(2 * first * (1 - first) / 9999)
 
 
 def test_the_stream_of_swaps_is_always_the_same():
     """Raw numbers of a bit generator: a page is the same on every machine and with every numpy."""
-    ours, theirs = {1: Sums(mean(1), [[i, 1] for i in range(9)])}, {1: Sums(mean(1), [[4.5, 1]] * 9)}
-    assert round(1000 * compare(ours, theirs, 999).p) == 621
+    assert round(1000 * p_of(Sums(mean(1), [[i, 1] for i in range(9)]), Sums(mean(1), [[4.5, 1]] * 9), 999)) == 621
 
 
-def test_only_shared_seeds_count_and_their_statistics_are_summed():
-    rng = np.random.default_rng(3)
-    (a1, b1), (a2, b2) = ([side[1] for side in systems("bleu", 40, rng)] for _ in "xy")
-    found = compare({1: a1, 2: a2, 5: b1}, {2: b2, 1: b1, 7: a1}, 500)
-    summed = compare({0: over_seeds([a1, a2])}, {0: over_seeds([b1, b2])}, 500)
-    assert (found.seeds, found.p, found.difference) == ((1, 2), summed.p, summed.difference)
-    np.testing.assert_array_equal(over_seeds([a1, a2]).values, a1.values + a2.values)
+def test_statistics_of_seeds_are_summed_where_they_are_alike():
+    first, second = systems("bleu", 40, np.random.default_rng(3))
+    np.testing.assert_array_equal(over_seeds([first, second]).values, first.values + second.values)
+    assert over_seeds([first, ONE]) is over_seeds([]) is None
 
 
 def test_rounds_in_which_nothing_is_counted_are_hits():
-    ours, theirs = {1: Sums(ratio(), [[1, 1], [0, 0]])}, {1: Sums(ratio(), [[0, 0], [1, 2]])}
-    found = compare(ours, theirs, 999)  # half of the swaps leave one side without a denominator
-    assert found.p > 0.95
+    ours, theirs = Sums(ratio(), [[1, 1], [0, 0]]), Sums(ratio(), [[0, 0], [1, 2]])
+    assert p_of(ours, theirs, 999) > 0.95  # half of the swaps leave one side without a denominator
 
 
 # Many pairs at once
@@ -129,28 +119,23 @@ def many_pairs():
     return pairs[::2] + pairs[1::2]
 
 
-def summed(pairs):
-    """The one seed of both sides of each pair."""
-    return [(ours[1], theirs[1]) for ours, theirs in pairs]
-
-
 @pytest.mark.parametrize("chunk", [None, 1000])
 def test_many_pairs_have_the_p_values_that_each_has_alone(chunk, monkeypatch):
     pairs = many_pairs()
-    alone = [compare(*pair, rounds=700, seed=3).p for pair in pairs]
+    alone = [p_of(*pair, rounds=700, seed=3) for pair in pairs]
     if chunk is not None:
         monkeypatch.setattr("bench.leaderboards.statistics.significance.CHUNK", chunk)
-    together = compare_all(summed(pairs), rounds=700, seed=3)
+    together = p_values_of(pairs, rounds=700, seed=3)
     assert together == alone
     assert len(set(together)) > 15
-    assert compare_all([], rounds=700) == []
+    assert p_values_of([], rounds=700) == []
 
 
 def test_p_values_of_many_pairs_are_those_of_the_swaps_of_the_seed():
     """Drawn here from the raw stream, a word of 64 items at a time, and counted pair by pair: other draws, other p."""
     rounds = 40
-    pairs = summed(many_pairs())
-    found = compare_all(pairs, rounds, seed=5)
+    pairs = many_pairs()
+    found = p_values_of(pairs, rounds, seed=5)
     assert found == [slow_p_value(*sides, rounds, seed=5) for sides in pairs]
     assert found != [slow_p_value(*sides, rounds, seed=6) for sides in pairs]
 
@@ -172,29 +157,13 @@ def slow_p_value(ours, theirs, rounds, seed):
 ONE = Sums(mean(), [[1, 1], [0, 1]])
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "said"),
-    [
-        ({1: ONE}, {2: ONE}, "a seed that both have, got \\[1\\] and \\[2\\]"),
-        ({1: ONE}, {1: Sums(mean(), [[1, 1]])}, "the same examples, got 2 and 1 items"),
-        (
-            {1: ONE},
-            {1: Sums(mean(1), ONE.values)},
-            "one form of value, got Form\\(kind='mean', scale=100.0.* and Form",
-        ),
-        ({1: ONE}, {1: Sums(mean(), [[0, 0], [0, 0]])}, "expected two values, got 50.0 and nan"),
-    ],
-)
-def test_refuses_what_cannot_be_compared(ours, theirs, said):
-    with pytest.raises(ValueError, match=said):
-        compare(ours, theirs)
-
-
 def test_only_values_of_one_form_on_as_many_items_may_be_tested():
     nothing = Sums(mean(), [[0, 0], [0, 0]])
     assert may_be_tested(ONE, ONE)
     for other in (Sums(mean(1), ONE.values), Sums(mean(), [[1, 1]]), nothing):
         assert not may_be_tested(ONE, other)
+        with pytest.raises(ValueError, match="expected two finite values of one form over the same items, got"):
+            p_of(ONE, other)
 
 
 # Size and real outputs
@@ -204,7 +173,7 @@ def test_ten_thousand_rounds_of_a_whole_test_set_are_small():
     """All at once would take 350 MB."""
     sides = systems("bleu", 4305, np.random.default_rng(0))
     tracemalloc.start()
-    compare(*sides, rounds=10_000)
+    p_of(*sides)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 20e6
@@ -216,10 +185,9 @@ def test_published_systems_differ_in_bleu_3_or_do_not():
     """Corpus BLEU-3: 27.09 beside 26.89 is noise between two fine-tunings, 26.89 beside 19.49 is not."""
     rows = {}
     for name in ("plog_plog-bart-large", "plog_bart-large", "GPT_gpt2_12.65"):
-        rows[name] = {0: Sums(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*p) for p in zip(*published_outputs(name))])}  # noqa: B905
+        rows[name] = Sums(bleu(WEIGHTS[2], "tiny"), [bleu_counts(*p) for p in zip(*published_outputs(name))])  # noqa: B905
     plog, bart, gpt = rows.values()
-    near, far = compare(plog, bart), compare(bart, gpt)
-    assert near.difference == pytest.approx(0.20, abs=0.0101)
-    assert near.n == 4305
-    assert near.p > 0.05
-    assert far.p == 1 / 10_001
+    assert plog.value - bart.value == pytest.approx(0.20, abs=0.0101)
+    assert len(plog) == 4305
+    assert p_of(plog, bart) > 0.05
+    assert p_of(bart, gpt) == 1 / 10_001
