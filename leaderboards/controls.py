@@ -1,9 +1,8 @@
-"""Controls: rows that a gain is compared with, which of a sweep's rows meets it, and the gate of trivial controls."""
+"""Controls: rows that a gain is compared with, which of a sweep's rows meets it, and trivial controls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from bench.leaderboards.row import TableRow
 from bench.models import METHODS
@@ -81,41 +80,25 @@ def is_trivial(method: str) -> bool:
     return method.endswith(".untrained") or (entry is not None and entry.baseline)
 
 
-@dataclass(frozen=True)
-class Gate:
-    """Whether a task's baseline is better than every trivial control of its table, in one column.
+def best_trivial(baseline: TableRow, rows: Iterable[TableRow], column: str) -> tuple[str, float] | None:
+    """Return method and mean of the best trivial control of a table in one column; None where it has no row of one.
 
     Args:
-        baseline: method and mean of the baseline.
-        control: method and mean of the best trivial control; None where no row of one is there.
-        passed: whether the baseline's mean is better.
-    """
-
-    baseline: tuple[str, float]
-    control: tuple[str, float] | None
-    passed: bool
-
-
-def gate(baseline: TableRow, rows: Iterable[TableRow], column: str) -> Gate:
-    """Compare a baseline with the trivial controls of its table that have its backbone, or none, and its decoding.
-
-    Args:
-        baseline: with a mean in the column, of which one direction is better.
+        baseline: whose backbone, or none, and whose decoding the control has.
         rows: of its table.
-        column: name of the column.
+        column: of which one direction is better.
     """
-    value = baseline.values[column]
-    assert value.mean is not None
-    sign = 1 if value.higher_is_better else -1
-    controls = []
-    for row in rows:
-        is_alike = row.backbone in ("", baseline.backbone) and row.decoding in ("", baseline.decoding)
-        if is_trivial(row.method) and is_alike and column in row.values:
-            mean = row.values[column].mean
-            if mean is not None:
-                controls.append((sign * mean, row.method))
-    ours = (baseline.method, value.mean)
-    if not controls:
-        return Gate(ours, None, False)
-    best, method = max(controls)
-    return Gate(ours, (method, sign * best), sign * value.mean > best)
+    sign = 1 if baseline.values[column].higher_is_better else -1
+    found = [
+        (sign * mean, row.method)
+        for row in rows
+        if is_trivial(row.method)
+        and row.backbone in ("", baseline.backbone)
+        and row.decoding in ("", baseline.decoding)
+        and column in row.values
+        and (mean := row.values[column].mean) is not None
+    ]
+    if not found:
+        return None
+    best, method = max(found)
+    return method, sign * best

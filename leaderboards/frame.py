@@ -1,50 +1,53 @@
 """Frame: every number of a store as a line of one tidy pandas frame; the values of tables are groups of its lines.
 
 A line has the task, split, method, backbone, decoding, seed, sampling seed, metric, value and signature of one stored
-number; `table` and `row` are the table and the row that it belongs to. A metric without a value has a line, too.
+number; `table` and `row` are the table and the row that it belongs to. A metric without a value has a line, too. Runs
+are filed by the examples they were scored on: a `Group` has the lines of one table and what is known of its rows.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from bench.leaderboards.row import StoredSums, Value
+from bench.base.keys import key_of
+from bench.leaderboards.controls import controlled_by
+from bench.leaderboards.row import StoredSums, TableRow, Value
+from bench.models import EXTERNAL, METHODS
+from bench.store.fields import IMPORTED, is_imported
+from bench.store.reading import CellRecords
+from bench.tasks import KNOWN_TEXTS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "column_name", "frame_of", "values_of"]
+__all__ = ["Group", "column_name", "comparable", "decoding_name", "frame_of", "values_of"]
 
 COLUMNS = (
-    "table",
-    "row",
-    "task",
-    "split",
-    "method",
-    "backbone",
-    "decoding",
-    "seed",
-    "sampling_seed",
-    "metric",
-    "signature",
-    "value",
-    "higher_is_better",
-    "reason",
-    "sums",
-)
-Line = tuple[int, int, str, str, str, str, str, int, int, str, str, float | None, bool | None, str, StoredSums | None]
-"""One stored number, by `COLUMNS`; `row` is the number of its row."""
+    "table", "row", "task", "split", "method", "backbone", "decoding", "seed", "sampling_seed",
+    "metric", "signature", "value", "higher_is_better", "reason", "sums",
+)  # fmt: skip
+NOT_APPLICABLE = "|not applicable: "
+"""What parts the signature of a metric without a value from the reason."""
+OF_TRAINING = ("trainer", "backbone", "backbone_options")
+"""The parts of a configuration that a run without a model has and does not use."""
+OTHER_CELLS = ("start", "second")
+"""Runs that a run is made of: whose weights it starts from, and its reference model."""
 
 
-def frame_of(lines: Sequence[Line]) -> pd.DataFrame:
-    """Return stored numbers as a frame, with the `column` of a table that each belongs to.
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
+def frame_of(groups: Collection[Group]) -> pd.DataFrame:
+    """Return the numbers of groups as a frame, with the `column` of a table that each belongs to.
 
     A metric that has several signatures in one table has a column for each.
     """
     import pandas as pd
 
+    lines = [line for group in groups for line in group.lines]
     frame = pd.DataFrame(lines, columns=list(COLUMNS)).astype({"value": float})
     named = [
         (table, metric, signature, column_name(metric, signature, signatures))
@@ -65,8 +68,7 @@ def column_name(metric: str, signature: str, signatures: Iterable[str]) -> str:
     if len(parts) == 1:
         return metric
     shared = set.intersection(*parts)
-    own = [part for part in signature.split("|") if part not in shared]
-    return f"{metric} [{'|'.join(own)}]"
+    return f"{metric} [{'|'.join(part for part in signature.split('|') if part not in shared)}]"
 
 
 def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
@@ -76,8 +78,7 @@ def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
     """
     place, key = ["row", "column"], ["row", "column", "seed", "sampling_seed"]
     numbers = frame.drop_duplicates([*key, "value"], keep="last")
-    unlike = numbers[numbers.duplicated(key)]
-    conflicts = set(zip(unlike["row"], unlike["column"], strict=True))
+    conflicts = set(numbers.loc[numbers.duplicated(key), place].itertuples(index=False, name=None))
     by_sampling_seed = numbers.dropna(subset=["value"]).drop_duplicates(key, keep="last").set_index(key)["value"]
     by_seed = by_sampling_seed.groupby([*place, "seed"], sort=False).mean()
     reasons = frame[frame["reason"] != ""].groupby(place)["reason"].last().to_dict()
@@ -92,9 +93,315 @@ def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
         several = by_sampling_seed.groupby([*place, "seed"]).transform("size").groupby(place).transform("max") > 1
         for (row, column, seed, sampling_seed), number in by_sampling_seed[several].items():
             found[row][column].by_sampling_seed.setdefault(seed, {})[sampling_seed] = number
-    stored = frame.loc[frame["sums"].notna(), [*place, "seed", "sums"]]
-    for row, column, seed, sums in stored.itertuples(index=False):
+    for row, column, seed, sums in frame.loc[frame["sums"].notna(), [*place, "seed", "sums"]].itertuples(index=False):
         value = found[row][column]
         if len(value.by_sampling_seed.get(seed, ())) < 2:  # a mean over samples has no statistics of its own
             value.sums[seed] = sums
+    return found
+
+
+# Lines ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Group:
+    """The runs that become one table.
+
+    Args:
+        shared: what all of them share: task, preset, data, split and limit.
+        n, whole: as in the table.
+        rows: by the key of everything that decides a number but the seed.
+        human: what people wrote, by tokenizer and longest text.
+        lines: the numbers of all these rows, by `COLUMNS`.
+        own_task: `columns` and `primary` of a task of the user's own, from a record; empty for a built-in one.
+        own_metrics: columns of metrics of the user's own.
+        title: name of a user's own data; empty where it has none, and for published data.
+    """
+
+    shared: Mapping[str, Any]
+    n: int
+    whole: bool
+    rows: dict[str, TableRow] = field(default_factory=dict)
+    human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
+    lines: list[tuple[Any, ...]] = field(default_factory=list)
+    own_task: Mapping[str, Any] = field(default_factory=dict)
+    own_metrics: dict[str, None] = field(default_factory=dict)
+    title: str = ""
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of its runs."""
+        return set[str]().union(*(row.keys for row in self.rows.values()))
+
+    def is_of(self, trained: Mapping[str, Any], of: Mapping[str, Any], key: str) -> bool:
+        """Return whether it is of the examples of another system's texts, whatever its preset and training data."""
+        shared, split = self.shared, of["split"]
+        if (shared["task"], shared["split"], shared["limit"]) != (trained["config"]["task"], split, None):
+            return False
+        same = shared["data"][split] == [of["status"], of["split_sha256"]]
+        return same and key == key_of({**shared, "ids": of["ids"]})
+
+    def row(
+        self,
+        trained: Mapping[str, Any],
+        decides: Mapping[str, Any],
+        decoding: str,
+        batch_size: int,
+        shown_as: str = "",
+        submitted_by: str = "",
+    ) -> TableRow:
+        """Return the row of a run, or of a control that reads it: equal but for the seed in what decides a number.
+
+        Args:
+            trained: the record of the run.
+            decides: the same as `comparable` has it.
+            decoding: its short name.
+            batch_size: of the evaluation.
+            shown_as: the control, empty for the run itself.
+            submitted_by: the people who have submitted the run, whose rows are never mixed with those of others.
+        """
+        config = {**decides, "evaluation": {"batch_size": batch_size}}
+        method, backbone = shown_as or config["method"], config["backbone"]
+        if _is_baseline(method, trained):
+            backbone = ""
+        if "model" not in trained and not is_imported(trained):  # such as copied words: training decides nothing
+            config = {name: value for name, value in config.items() if name not in OF_TRAINING}
+            if "own" in config:
+                config["own"] = {part: own for part, own in config["own"].items() if part != "backbone"}
+        about = {"config": config, "decoding": decoding}
+        others = {"shown_as": shown_as, "submitted_by": submitted_by}
+        key = key_of(about | {name: value for name, value in others.items() if value})
+        if key not in self.rows:
+            controls = tuple(controlled_by(method))
+            self.rows[key] = TableRow(method, backbone, decoding, config, controls=controls, submitted_by=submitted_by)
+        row = self.rows[key]
+        row.seeds.add(trained["config"]["seed"])
+        row.keys.add(trained["key"])
+        row.unpinned |= _unpinned(trained)
+        row.parameters = trained.get("model", {}).get("parameters")
+        for remark in trained.get("remarks", ()):
+            row.remember(remark)
+        if is_imported(trained):
+            file = trained[IMPORTED]["file"]
+            row.imported = f"texts of another system, from {file['name']} (SHA-256 {file['sha256'][:12]})"
+        return row
+
+    def add(self, row: TableRow, value: Mapping[str, Any], seeds: tuple[int, int], sums: StoredSums | None) -> None:
+        """Add the line of one stored value; `seeds` are those of training and sampling."""
+        signature, _, reason = value["signature"].partition(NOT_APPLICABLE)
+        about = (id(self), id(row), self.shared["task"], self.shared["split"], row.method, row.backbone, row.decoding)
+        number = (value["name"], signature, value["value"], value["higher_is_better"], reason, sums)
+        self.lines.append((*about, *seeds, *number))
+
+
+def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> None:
+    """Count a diverged run in every table it would be in; it is never a number."""
+    evaluation = trained["config"]["evaluation"]
+    split = trained["data"][evaluation["split"]]
+    shared = _shared(trained, evaluation["split"], split["status"], split["sha256"])
+    for group in groups.values():
+        if group.shared == shared:
+            group.row(trained, comparable(trained), "", evaluation["batch_size"]).diverged += 1
+
+
+def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:
+    """File the scores of a run under the examples they come from.
+
+    Those of another system's texts are filed in every table of the same rows; where there is none they have one of
+    their own. What several scores share is worked out once.
+    """
+    searched, decides = longest_search(cell.grids), comparable(trained)
+    homes: dict[str, Group] = {}
+    rows: dict[tuple[Any, ...], TableRow] = {}
+
+    def group_of(of: Mapping[str, Any]) -> Group:
+        examples = repr((of["split"], of["status"], of["split_sha256"], of["ids"]))
+        if examples not in homes:
+            shared = _shared(trained, of["split"], of["status"], of["split_sha256"])
+            group = groups.setdefault(
+                key_of({**shared, "ids": of["ids"]}), Group(shared, of["ids"]["n"], of["whole_split"])
+            )
+            group.own_task = trained.get("own", {}).get("task") or group.own_task
+            known = KNOWN_TEXTS.get(trained["data"]["train"]["sha256"], "")
+            group.title = group.title or str(trained.get("title") or known)
+            homes[examples] = group
+        return homes[examples]
+
+    evaluations = [score["of"] for score in cell.scores if _is_evaluation(score["of"])]
+    for score in cell.scores:
+        of, found = score["of"], list[Group]()
+        if is_imported(trained):
+            found = [group for key, group in groups.items() if group.is_of(trained, of, key)] or [group_of(of)]
+        elif _is_evaluation(of):
+            found = [group_of(of)]
+        else:  # a probe is in the tables of the rows that its prompts are from
+            prompts = (of["split"], of["of_rows"])
+            found = [group_of(home) for home in evaluations if (home["split"], home["of_rows"]) == prompts]
+        for group in found:
+            about = (decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
+            if (id(group), *about) not in rows:
+                rows[id(group), *about] = group.row(trained, decides, *about, cell.folder.files.submitted_by)
+            row = rows[id(group), *about]
+            _add_score(group, row, trained, score, cell)
+            tried, tied = (len(searched.get(part, ())) for part in ("tried", "play_off"))
+            if (tried, tied) > (row.tried, row.tied):
+                row.tried, row.tied = tried, tied
+                row.picked, row.trial_steps = picked_text(searched), str(searched.get("steps") or "")
+
+
+def _add_score(
+    group: Group, row: TableRow, trained: Mapping[str, Any], score: Mapping[str, Any], cell: CellRecords
+) -> None:
+    """Add the values of one score to its row, and those of what people wrote to theirs."""
+    of, seed, with_sums = score["of"], trained["config"]["seed"], set(score.get("sums", ()))
+    for value in score["values"]:
+        name = value["name"]
+        sums = StoredSums(cell.folder, score["items"], name) if name in with_sums else None
+        group.add(row, value, (seed, of.get("sampling_seed", seed)), sums)
+        if "code" in score:
+            group.own_metrics[name] = None
+    if "human" in score and not is_imported(trained):
+        texts = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
+        human = group.human.setdefault(texts, TableRow("human", "", "", {}))
+        for value in score["human"]:
+            group.add(human, value, (0, 0), None)
+
+
+def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) -> dict[str, Any]:
+    """Return what all runs of one table share: task, preset, training data and the split they are evaluated on."""
+    config, train = trained["config"], trained["data"]["train"]
+    data = {"train": [train["status"], train["sha256"]], split: [status, sha256]}
+    if is_imported(trained):  # its training data are unknown
+        del data["train"]
+    about = {name: config[name] for name in ("task", "preset")}
+    return {**about, "data": data, "split": split, "limit": config["trainer"]["limit"]}
+
+
+def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the search that a run was picked from; of several that of most combinations, of those one to the end."""
+    return max(grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
+
+
+def picked_text(search: Mapping[str, Any]) -> str:
+    """Return which settings a search has picked, from how many combinations, and by what.
+
+    Every stored search has picked by the negative log-likelihood under the method's own distribution, also those of
+    versions that called it a loss. Options of a method may have been picked by a column that the run stated.
+
+    >>> picked_text({"tried": [{"sets": ["mle:optim.lr=0.1"]}, {"sets": ["mle:optim.lr=0.2"]}]})
+    'optim.lr picked from 2 combinations by validation NLL'
+    """
+    typed = [text.partition("=")[0].rpartition(":")[2] for each in search["tried"] for text in each["sets"]]
+    settings = ", ".join(dict.fromkeys(typed)) or "settings"
+    text = f"{settings} picked from {len(search['tried'])} combinations by validation NLL"
+    if column := search.get("method_options_by"):
+        text += f", options of the method (method.*) by validation {column}"
+    return text
+
+
+def _is_evaluation(of: Mapping[str, Any]) -> bool:
+    return of["kind"] in ("likelihood", "generation")
+
+
+def _unpinned(trained: Mapping[str, Any]) -> set[str]:
+    """Return the backbone and the rows that came from the hub by a name that moves, for people, and what to do."""
+
+    def moving(hub: Mapping[str, str]) -> str:
+        commit = hub["commit"] or "an unknown commit"
+        return f"{hub['repository']} at {hub['revision'] or 'its newest commit'}, which was {commit}"
+
+    copies = set()
+    backbone, rows = trained.get("model", {}).get("hub"), trained.get("unpinned")
+    if backbone is not None and backbone["revision"] != backbone["commit"]:
+        copies.add(f"{moving(backbone)}; --set backbone.revision=COMMIT pins it")
+    if rows is not None:
+        remedy = "no reference states a commit, and keys hold the rows' hash"
+        if "commit" in trained["data"]["train"]:  # named by the user, as task.hub
+            remedy = "--set task.revision=COMMIT pins them"
+        copies.add(f"the rows of {moving(rows)}; {remedy}")
+    return copies
+
+
+def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides a trained run but its seed: configuration, code, and what its weights start from."""
+    config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
+    config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
+    decides = {**config, "code": record["method"]}
+    if record["config"]["method"] == EXTERNAL:  # whatever trained it, the weights are all that is known
+        decides["weights"] = record["model"]["checkpoint_sha256"]
+    if "own" in record:
+        decides["own"] = {part: {"source_sha256": own["source_sha256"]} for part, own in record["own"].items()}
+    for name in OTHER_CELLS:
+        if other := record.get(name):
+            decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
+    return decides
+
+
+def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
+    """Return whether nothing is trained for a method; one of the user's own has no model then."""
+    if method in METHODS:
+        return METHODS[method].baseline
+    return is_imported(trained) or ("source_sha256" in trained["method"] and "model" not in trained)
+
+
+def decoding_name(decoding: Mapping[str, Any] | None) -> str:
+    """Return a decoding's short name, empty for evaluations without one.
+
+    A user's own has the hash of its source behind it: a changed file is another decoding, and never the same row.
+
+    >>> decoding_name({"name": "top_a=0.2", "code": {"source_sha256": "202c08441f"}})
+    'top_a=0.2 [202c0844]'
+    """
+    if decoding is None:
+        return ""
+    code = f" [{decoding['code']['source_sha256'][:8]}]" if "code" in decoding else ""
+    return f"{decoding['name']}{code}"
+
+
+# Older code ---------------------------------------------------------------------------------------------------------
+
+
+def leave_out_superseded(group: Group) -> dict[str, set[str]]:
+    """Take the rows of older code out of a group where the newest of that method, backbone and decoding has a row.
+
+    Two versions of a method are two methods under one name: side by side they would be ranked, tested and averaged as
+    if somebody had compared them. An older row with nothing newer stays, for it is all there is. A method of the user's
+    own has a hash in place of a version, of which none is older.
+
+    Returns:
+        The keys of the runs that were taken out, by reason.
+    """
+    alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for key, row in group.rows.items():
+        alike[row.method, row.backbone, row.decoding].append(key)
+    cells: dict[str, set[str]] = defaultdict(set)
+    for (method, _, _), keys in alike.items():
+        versions = {key: _versions_of(group.rows[key].config) for key in keys}
+        for key, own in versions.items():
+            if any(_is_older(own, other) for other in versions.values()):
+                cells[f"cells of older code of {method} are left out"] |= group.rows.pop(key).keys
+    there = {id(row) for row in (*group.rows.values(), *group.human.values())}
+    group.lines = [line for line in group.lines if line[1] in there]
+    return cells
+
+
+def _is_older(versions: Mapping[str, int], others: Mapping[str, int]) -> bool:
+    """Return whether no part of some code is newer than that of other code, and one is older; by `_versions_of`."""
+    if versions == others or versions.keys() != others.keys():
+        return False
+    return all(version <= others[part] for part, version in versions.items())
+
+
+def _versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
+    """Return the version of every method that a row's runs are made of, by its place in their configuration.
+
+    >>> _versions_of({"code": {"version": 2}, "start": {"code": {"version": 1}}})
+    {'code': 2, 'start.code': 1}
+    """
+    found = {}
+    if "version" in (code := config.get("code", {})):
+        found[f"{before}code"] = int(code["version"])
+    for part in OTHER_CELLS:
+        if part in config:
+            found |= _versions_of(config[part], f"{before}{part}.")
     return found

@@ -3,21 +3,22 @@
 A task counts with one table, and there with its primary column and with the decoding of one row of the baseline: the
 same for all of its methods. Of several settings of a method the test column picks none (`baseline.choices`).
 
-A task is aggregated only where its baseline is better than every trivial control (`controls.gate`): a difference from a
-model that the first words of the source beat says nothing of the method. Nothing is aggregated over fewer than
-`MIN_TASKS` such tasks.
+A task is aggregated only where its baseline is better than every trivial control (`controls.best_trivial`): a
+difference from a model that the first words of the source beat says nothing of the method. Nothing is aggregated over
+fewer than `MIN_TASKS` such tasks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from bench.leaderboards.controls import Gate, gate
+from bench.leaderboards.controls import best_trivial
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_row, choices, compared_rows
 from bench.leaderboards.statistics.constants import ALPHA
-from bench.leaderboards.table import Table, metric_name, order_for_readers, task_title
+from bench.leaderboards.table import Table, metric_name, order_for_readers, table_ids, task_title
 
 __all__ = ["MIN_TASKS", "Overview", "OverviewCell", "OverviewColumn", "OverviewRow", "overview"]
 
@@ -51,38 +52,37 @@ class OverviewColumn:
 
     Args:
         place: of its table.
+        table: the id of its table.
         task, title: its name, and as its publishers write it.
         column: of the table, the task's primary metric.
         higher_is_better: its direction.
         backbone, decoding: of the baseline's row and of all that are compared with it.
-        gate: whether the baseline is better than the trivial controls.
+        aggregated: whether the baseline is better than every trivial control.
+        rows: of the table.
+        seeds: of the baseline.
+        watermark: of the table.
         cells: by method, best first.
-        chosen: by method with several settings, which of them is shown, for people.
+        chosen: which settings are shown of methods with several, for people.
+        gate: what the comparison with the trivial controls has found, in a sentence.
+        failed: whether a trivial control is at least as good.
     """
 
     place: int
+    table: str
     task: str
     title: str
     column: str
     higher_is_better: bool
     backbone: str
     decoding: str
-    gate: Gate
+    aggregated: bool
+    rows: int
+    seeds: int
+    watermark: str
     cells: Mapping[str, OverviewCell]
-    chosen: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def gate_text(self) -> str:
-        """What the gate found, with both numbers, in a sentence."""
-        name, metric = self.title, metric_name(self.column)
-        method, mean = self.gate.baseline
-        if self.gate.control is None:
-            return f"{name}: no trivial control has a row that can be compared with {method}; not aggregated."
-        control, theirs = self.gate.control
-        numbers = f"{metric} {mean:.2f} against {theirs:.2f}"
-        if self.gate.passed:
-            return f"{name}: {method} is better than every trivial control, the best of which is {control} ({numbers})."
-        return f"{name}: {method} is not better than the trivial control {control} ({numbers}); not aggregated."
+    chosen: Sequence[str]
+    gate: str
+    failed: bool
 
 
 @dataclass(frozen=True)
@@ -123,44 +123,48 @@ class Overview:
     notes: Sequence[str] = ()
 
     @property
-    def gates(self) -> list[str]:
-        """What the gate of each task found, a sentence each."""
-        return [column.gate_text for column in self.columns]
-
-    @property
     def over_tasks(self) -> list[str]:
         """What follows over the tasks: a sentence for each method, or one that says why nothing is aggregated."""
-        passed = [column for column in self.columns if column.gate.passed]
-        if len(passed) < MIN_TASKS:
+        passed, nothing = sum(column.aggregated for column in self.columns), "Nothing is aggregated over tasks:"
+        if passed < MIN_TASKS:
             return [
-                f"Nothing is aggregated over tasks: {len(passed)} of {len(self.columns)} have a baseline that is "
-                f"better than every trivial control, and an aggregate needs {MIN_TASKS}."
+                f"{nothing} {passed} of {len(self.columns)} have a baseline that is better than every trivial control, "
+                f"and an aggregate needs {MIN_TASKS}."
             ]
-        lines = []
-        for row in self.rows:
-            if row.aggregated:
-                n = len(row.aggregated)
-                lines.append(
-                    f"{row.method} is better than {BASELINE} on {row.better} and worse on {row.worse} of {n} tasks "
-                    f"({', '.join(row.aggregated)}; paired over seeds, p <= {ALPHA:g} after Holm)."
-                )
-        return lines or [
-            f"Nothing is aggregated over tasks: no method was tested on {MIN_TASKS} of {len(passed)} tasks."
+        lines = [
+            f"{row.method} is better than {BASELINE} on {row.better} and worse on {row.worse} of "
+            f"{len(row.aggregated)} tasks ({', '.join(row.aggregated)}; paired over seeds, p <= {ALPHA:g} after Holm)."
+            for row in self.rows
+            if row.aggregated
         ]
+        return lines or [f"{nothing} no method was tested on {MIN_TASKS} of {passed} tasks."]
 
     @property
     def sentences(self) -> list[str]:
         """The gate of each task, and where there are several tasks what follows over them."""
-        if len(self.columns) < 2:
-            return self.gates
-        return [*self.gates, *self.over_tasks]
+        gates = [column.gate for column in self.columns]
+        return gates if len(gates) < 2 else [*gates, *self.over_tasks]
 
     @property
     def text_lines(self) -> list[str]:
         """The same for the notes below text tables: of a single task only a gate that was not passed."""
-        if len(self.columns) < 2:
-            return [column.gate_text for column in self.columns if column.gate.control and not column.gate.passed]
-        return self.sentences
+        return self.sentences if len(self.columns) > 1 else [column.gate for column in self.columns if column.failed]
+
+    def content(self) -> dict[str, Any] | None:
+        """Return it as content of a board; None where there is nothing to show."""
+        if not self.columns:
+            return None
+        tasks, methods = list(map(asdict, self.columns)), []
+        for row in map(asdict, self.rows):
+            tested = row.pop("aggregated")
+            over = {"better": row.pop("better"), "worse": row.pop("worse"), "tasks": list(tested)}
+            cells = {task["task"]: task["cells"][row["method"]] for task in tasks if row["method"] in task["cells"]}
+            methods.append({**row, "over_tasks": over if tested else None, "cells": cells})
+        for task in tasks:
+            for name in ("place", "cells", "chosen", "gate", "failed"):
+                del task[name]
+        about = {"baseline": BASELINE, "sentences": self.sentences, "notes": list(self.notes)}
+        return {**about, "tasks": tasks, "methods": methods}
 
 
 def overview(tables: Sequence[Table]) -> Overview:
@@ -169,34 +173,29 @@ def overview(tables: Sequence[Table]) -> Overview:
     Args:
         tables: as they are shown, with statistics.
     """
-    columns = _columns(tables)
-    if not columns:
+    found: dict[str, OverviewColumn] = {}
+    ids = table_ids(tables)
+    for place in order_for_readers(tables):  # of several tables of a task, real rows and three seeds come first
+        if tables[place].task not in found:
+            column = _column(place, ids[place], tables[place])
+            if column is not None:
+                found[column.task] = column
+    if not found:
         return Overview()
+    columns = sorted(found.values(), key=lambda column: column.place)
     rows_of: dict[str, list[TableRow]] = {}
     for column in columns:
         for row in tables[column.place].rows:
             if row.method in column.cells:
                 rows_of.setdefault(row.method, []).append(row)
     rows = [_row(method, of_method, columns) for method, of_method in rows_of.items()]
-    rows.sort(key=_order)
+    rows.sort(
+        key=lambda row: (row.method != BASELINE, not row.trained, -row.n_tasks, row.worse - row.better, row.method)
+    )
     return Overview(columns, rows, _notes(tables, columns))
 
 
-def _columns(tables: Sequence[Table]) -> list[OverviewColumn]:
-    """Return a column for each task with a table that compares a method with the baseline, in the order of the tables.
-
-    Of several, the first for readers (`order_for_readers`): real rows and three seeds come first.
-    """
-    columns: dict[str, OverviewColumn] = {}
-    for place in order_for_readers(tables):
-        if tables[place].task not in columns:
-            column = _column(place, tables[place])
-            if column is not None:
-                columns[column.task] = column
-    return sorted(columns.values(), key=lambda column: column.place)
-
-
-def _column(place: int, table: Table) -> OverviewColumn | None:
+def _column(place: int, table_id: str, table: Table) -> OverviewColumn | None:
     """Return the cells of one task; None where its column has no direction, or no method is compared."""
     found = baseline_row(table)
     if found is None:
@@ -217,43 +216,51 @@ def _column(place: int, table: Table) -> OverviewColumn | None:
             cells[row.method] = _cell(row, Value({}, value.higher_is_better, ""), value)
     if len(cells) == 1:
         return None
+    title, metric = task_title(table.task, table.data_title), metric_name(column)
+    control = best_trivial(base, table.rows, column)
+    passed, gate = False, f"no trivial control has a row that can be compared with {base.method}; not aggregated."
+    if control is not None:
+        method, theirs = control
+        numbers = f"({metric} {value.mean:.2f} against {theirs:.2f})"
+        passed = value.mean > theirs if value.higher_is_better else value.mean < theirs
+        gate = f"{base.method} is not better than the trivial control {method} {numbers}; not aggregated."
+        if passed:
+            gate = f"{base.method} is better than every trivial control, the best of which is {method} {numbers}."
     return OverviewColumn(
-        place,
-        table.task,
-        task_title(table.task, table.data_title),
-        column,
-        value.higher_is_better,
-        base.backbone,
-        base.decoding,
-        gate(base, table.rows, column),
-        cells,
-        _texts_of(chosen),
+        place=place,
+        table=table_id,
+        task=table.task,
+        title=title,
+        column=column,
+        higher_is_better=value.higher_is_better,
+        backbone=base.backbone,
+        decoding=base.decoding,
+        aggregated=passed,
+        rows=table.n,
+        seeds=value.n,
+        watermark=table.watermark,
+        cells=cells,
+        chosen=[text for method, choice in chosen.items() if (text := _text_of(method, choice))],
+        gate=f"{title}: {gate}",
+        failed=control is not None and not passed,
     )
 
 
-def _texts_of(chosen: Mapping[str, Choice]) -> dict[str, str]:
-    """Return for each method with several settings which of them the overview shows, for people."""
-    texts = {}
-    for method, choice in chosen.items():
-        if choice.row is None:
-            texts[method] = f"none of {choice.settings} settings of {method}, since none was picked on validation"
-        elif choice.settings > 1:
-            texts[method] = f"of {choice.settings} settings of {method} the one {choice.why} ({choice.row.settings})"
-    return texts
+def _text_of(method: str, choice: Choice) -> str:
+    """Return which setting of a method the overview shows, for people; nothing where it has only one."""
+    if choice.row is None:
+        return f"none of {choice.settings} settings of {method}, since none was picked on validation"
+    if choice.settings == 1:
+        return ""
+    return f"of {choice.settings} settings of {method} the one {choice.why} ({choice.row.settings})"
 
 
 def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
     """Return the cell of a row."""
     if value.mean is None or base.mean is None:
-        why = value.missing_reason
-        if value.conflict:
-            why = "conflict"
-        elif row.diverged:
-            why = f"diverged {row.diverged}/{len(row.seeds)}"
-        return OverviewCell(None, value.n, why=why)
-    difference = value.mean - base.mean
-    if value.difference is not None:
-        difference = value.difference
+        diverged = f"diverged {row.diverged}/{len(row.seeds)}" if row.diverged else value.missing_reason
+        return OverviewCell(None, value.n, why="conflict" if value.conflict else diverged)
+    difference = value.mean - base.mean if value.difference is None else value.difference
     sign = 1 if base.higher_is_better else -1
     return OverviewCell(value.mean, value.n, sign * difference, None if value.p is None else value.differs)
 
@@ -261,40 +268,30 @@ def _cell(row: TableRow, value: Value, base: Value) -> OverviewCell:
 def _row(method: str, rows: Sequence[TableRow], columns: Sequence[OverviewColumn]) -> OverviewRow:
     """Return one method over all columns; its rows are given."""
     cells = [(column, column.cells[method]) for column in columns if method in column.cells]
-    about = (method, [mark for mark in rows[0].marks if mark != "untuned"], any(row.backbone for row in rows))
-    n_tasks = sum(cell.mean is not None for _, cell in cells)
-    tested = [(column, cell) for column, cell in cells if column.gate.passed and cell.differs is not None]
+    marks = [mark for mark in rows[0].marks if mark != "untuned"]
+    about = (method, marks, any(row.backbone for row in rows), sum(cell.mean is not None for _, cell in cells))
+    tested = [(column, cell) for column, cell in cells if column.aggregated and cell.differs is not None]
     if len(tested) < MIN_TASKS:
-        return OverviewRow(*about, n_tasks)
+        return OverviewRow(*about)
     signs = [cell.difference or 0.0 for _, cell in tested if cell.differs]
     better, worse = sum(sign > 0 for sign in signs), sum(sign < 0 for sign in signs)
-    return OverviewRow(*about, n_tasks, [column.title for column, _ in tested], better, worse)
-
-
-def _order(row: OverviewRow) -> tuple[bool, bool, int, int, str]:
-    """Sort the baseline first, rows without a trained model last, others by tasks and by what they win and lose."""
-    return row.method != BASELINE, not row.trained, -row.n_tasks, row.worse - row.better, row.method
+    return OverviewRow(*about, [column.title for column, _ in tested], better, worse)
 
 
 def _notes(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> list[str]:
     """Return notes: which settings are shown, tasks without a column, methods without a baseline."""
-    notes = [f"{column.title} shows {'; '.join(column.chosen.values())}" for column in columns if column.chosen]
-    shown = set[str]().union(*(column.cells for column in columns))
+    notes = [f"{column.title} shows {'; '.join(column.chosen)}" for column in columns if column.chosen]
     compared = f"with the backbone and decoding of the {BASELINE} row of a task"
-    counted = {column.task for column in columns}
+    places, counted = {column.place for column in columns}, {column.task for column in columns}
     if tasks := list(dict.fromkeys(table.task for table in tables if table.task not in counted)):
         notes.append(f"tasks without a column, since no method has a row {compared}: {', '.join(tasks)}")
-    if absent := sorted(_trained(tables, columns) - shown):
+    trained = {
+        row.method
+        for place, table in enumerate(tables)
+        if place in places or table.task not in counted
+        for row in table.rows
+        if row.backbone
+    }
+    if absent := sorted(trained.difference(*(column.cells for column in columns))):
         notes.append(f"not here, since they have no row {compared}: {', '.join(absent)}")
     return notes
-
-
-def _trained(tables: Sequence[Table], columns: Sequence[OverviewColumn]) -> set[str]:
-    """Return the methods with a trained model of the tables that count, and of tasks that have none that does."""
-    places = {column.place for column in columns}
-    counted = {column.task for column in columns}
-    methods = set()
-    for place, table in enumerate(tables):
-        if place in places or table.task not in counted:
-            methods |= {row.method for row in table.rows if row.backbone}
-    return methods

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -95,9 +96,7 @@ class Value:
     @property
     def mean(self) -> float | None:
         """Mean over seeds; None for a conflict and where the metric has no value."""
-        if self.conflict or not self.by_seed:
-            return None
-        return statistics.fmean(self.by_seed.values())
+        return None if self.conflict or not self.by_seed else statistics.fmean(self.by_seed.values())
 
     @property
     def missing_reason(self) -> str:
@@ -201,30 +200,63 @@ class TableRow:
     def untuned(self) -> str:
         """Settings that decide the row's place and that were not tuned, or nothing."""
         entry = METHODS.get(self.method) or METHODS.get(self.method.partition(".")[0])
-        if entry is None or self.tried:
-            return ""
-        return entry.tuned_by
+        return "" if entry is None or self.tried else entry.tuned_by
 
     @property
     def marks(self) -> list[str]:
         """What a reader must know before the numbers: some of `control`, `untuned`, `imported`, `submitted by`."""
-        marks = []
-        if self.controls:
-            marks.append("control")
-        if self.untuned:
-            marks.append("untuned")
-        if self.imported:
-            marks.append("imported")
-        if self.submitted_by:
-            marks.append(f"submitted by {self.submitted_by}")
-        return marks
+        about = {"control": self.controls, "untuned": self.untuned, "imported": self.imported}
+        submitted = [f"submitted by {self.submitted_by}"] if self.submitted_by else []
+        return [mark for mark, is_there in about.items() if is_there] + submitted
 
     @property
     def label(self) -> str:
         """Method, settings and marks, for people."""
-        label = self.method
-        if self.settings:
-            label += f" ({self.settings})"
-        if self.marks:
-            label += f" [{', '.join(self.marks)}]"
-        return label
+        settings = f" ({self.settings})" if self.settings else ""
+        return f"{self.method}{settings}" + (f" [{', '.join(self.marks)}]" if self.marks else "")
+
+
+# Names of rows --------------------------------------------------------------------------------------------------------
+
+
+def name_settings(rows: Iterable[TableRow]) -> None:
+    """Set the settings of each row: what differs from other rows of its method and backbone."""
+    alike: dict[tuple[str, str], list[TableRow]] = defaultdict(list)
+    for row in rows:
+        alike[row.method, row.backbone].append(row)
+    for group in alike.values():
+        flat = [_flat(row.config) for row in group]
+        names = dict.fromkeys(name for settings in flat for name in settings)
+        unlike = [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
+        several = len({row.decoding for row in group}) > 1
+        for row, settings in zip(group, flat, strict=True):
+            parts = [f"{name}={_short(name, settings.get(name))}" for name in unlike]
+            row.settings = ", ".join([*parts, row.decoding] if several else parts)
+
+
+def _short(name: str, value: Any) -> str:
+    """Return the value of a setting for people; an option of a method or backbone that nobody set has none."""
+    if value is None and name.startswith(("method.", "backbone.")):
+        return "default"
+    return str(value)[: 8 if name.endswith("sha256") else None]
+
+
+def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return nested settings by dotted name, `_options` left out of section names."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name.removesuffix('_options')}.")
+        else:
+            flat[before + name] = value
+    return flat
+
+
+def short_decoding(decoding: str) -> str:
+    """Return a decoding without the length of its texts and without `posterior:`, a method's own distribution.
+
+    >>> short_decoding("posterior:topk=3+max_new_tokens=64")
+    'topk=3'
+    """
+    parts = decoding.removeprefix("posterior:").split("+")
+    return "+".join(part for part in parts if not part.startswith("max_new_tokens="))

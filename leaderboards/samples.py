@@ -5,19 +5,35 @@ Words are lower-cased runs of letters and digits, as copying is counted in (`ben
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
+from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
+from bench.base.redaction import one_line
+from bench.leaderboards.render.text_table import console_of, escaped, markdown_table
 from bench.metrics.diversity.copying import matches
+
+__all__ = ["Sample", "Span", "in_markdown", "marked", "most_different", "shown"]
 
 N = 4
 """Words of a repeat and, at least, of a copied span."""
-
+LONGEST = 600
+"""Characters of a prompt."""
+NARROWEST_COLUMN = 30
+"""Least characters of a column of texts; where there is less room, each method has a line."""
 WORD = re.compile(r"\w+")
+STYLES = {(True, False): "red", (False, True): "cyan underline", (True, True): "red underline", (False, False): ""}
+BRACKETS = {(True, False): "⟦⟧", (False, True): "‹›", (True, True): "⟦⟧", (False, False): ("", "")}
+"""How (repeated, copied) spans are marked, with colours and without."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +44,6 @@ class Sample:
     prompt: str
     reference: str
     texts: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A piece of a text; `repeated` where its words came before in this order, `copied` where they do in the source."""
-
-    text: str
-    repeated: bool = False
-    copied: bool = False
 
 
 def most_different(samples: Sequence[Sample]) -> list[Sample]:
@@ -56,19 +63,21 @@ def difference(texts: Sequence[str]) -> float:
     >>> difference(["a dog ran", "a dog ran"]), difference(["a dog", "two cats"]), difference(["a dog", "a cat"])
     (0.0, 1.0, 0.6666666666666667)
     """
-    counts = [Counter(words_of(text)) for text in texts]
-    pairs = [1 - _shared(first, second) for first, second in combinations(counts, 2)]
-    if not pairs:
-        return 0.0
-    return sum(pairs) / len(pairs)
+    pairs = list(combinations([Counter(words_of(text)) for text in texts], 2))
+    unlike = [1 - (one & other).total() / (one | other).total() for one, other in pairs if one or other]
+    return sum(unlike) / len(pairs) if pairs else 0.0
 
 
-def _shared(first: Counter[str], second: Counter[str]) -> float:
-    """Return the share of words that two texts have in common; 1 for two without any."""
-    either = (first | second).total()
-    if not either:
-        return 1.0
-    return (first & second).total() / either
+# Marks ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of a text; `repeated` where its words came before in this order, `copied` where they do in the source."""
+
+    text: str
+    repeated: bool = False
+    copied: bool = False
 
 
 def words_of(text: str) -> list[str]:
@@ -114,28 +123,93 @@ def marked(text: str, source: str, n: int = N) -> list[Span]:
     >>> [(span.text, span.repeated) for span in marked("so it goes, so it goes on", "", n=3)]
     [('so it goes, ', False), ('so it goes', True), (' on', False)]
     """
-    text = unicodedata.normalize("NFC", text)
-    places = [word.span() for word in WORD.finditer(text)]
-    words = [text[start:stop].lower() for start, stop in places]
-    marks = list(zip(repeats(words, n), copies(words, words_of(source), n), strict=True))
-    spans: list[Span] = []
-    end = 0
-    repeated_before = copied_before = False
-    for (start, stop), (repeated, copied) in zip(places, marks, strict=True):
-        spans.append(Span(text[end:start], repeated and repeated_before, copied and copied_before))
-        spans.append(Span(text[start:stop], repeated, copied))
-        end, repeated_before, copied_before = stop, repeated, copied
-    return _joined([*spans, Span(text[end:])])
+    text, words = unicodedata.normalize("NFC", text), words_of(text)
+    marks, end, before = [(False, False)] * len(text), 0, (False, False)
+    both = zip(repeats(words, n), copies(words, words_of(source), n), strict=True)
+    for word, (repeated, copied) in zip(WORD.finditer(text), both, strict=True):
+        start, stop = word.span()
+        marks[end:start] = [(repeated and before[0], copied and before[1])] * (start - end)
+        marks[start:stop] = [(repeated, copied)] * (stop - start)
+        end, before = stop, (repeated, copied)
+    runs = groupby(zip(text, marks, strict=True), key=lambda pair: pair[1])
+    return [Span("".join(letter for letter, _ in run), *mark) for mark, run in runs]
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Return spans without empty ones, those side by side with the same marks as one."""
-    joined: list[Span] = []
-    for span in spans:
-        if not span.text:
-            continue
-        if joined and (joined[-1].repeated, joined[-1].copied) == (span.repeated, span.copied):
-            joined[-1] = Span(joined[-1].text + span.text, span.repeated, span.copied)
-        else:
-            joined.append(span)
-    return joined
+# Forms ----------------------------------------------------------------------------------------------------------------
+
+
+def shown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:
+    """Render samples for a terminal; without colours, marks are brackets."""
+    colours, stream = sys.stdout.isatty(), io.StringIO()
+    console = console_of(stream)
+    for line in headings:
+        console.print(Text(_clean(line), style="bold"))
+    console.print(Text(_legend(*("red", "underlined") if colours else ("⟦ ⟧", "‹ ›"))))
+    for sample in samples:
+        console.print()
+        console.print(Text(_clean(sample.id), style="bold"))
+        for label, text in (("prompt", sample.prompt), ("reference", sample.reference)):
+            if text:
+                console.print(Text(f"{label}: {_cut(text)}", style="dim"))
+        console.print(_grid(sample, colours, console.width))
+    for note in notes:
+        console.print(Text(_clean(note)))
+    return stream.getvalue()
+
+
+def in_markdown(headings: Sequence[str], samples: Sequence[Sample], notes: Sequence[str]) -> str:
+    """Render samples as one table in Markdown: a column for each prompt, a line for each method; marks are brackets."""
+    rows = [["**prompt**", *(escaped(_cut(sample.prompt)) for sample in samples)]]
+    if any(sample.reference for sample in samples):
+        rows.append(["**reference**", *(escaped(_cut(sample.reference)) for sample in samples)])
+    for name in dict.fromkeys(name for sample in samples for name in sample.texts):
+        texts = [_painted(sample.texts.get(name, ""), sample.prompt, colours=False).plain for sample in samples]
+        rows.append([escaped(_clean(name)), *map(escaped, texts)])
+    table = markdown_table(["", *(escaped(_clean(sample.id)) for sample in samples)], rows)
+    return "\n".join([*map(_clean, headings), "", *table, "", _legend("⟦ ⟧", "‹ ›"), *map(_clean, notes)]) + "\n"
+
+
+def _legend(repeated: str, copied: str) -> str:
+    return f"{repeated}: four words or more in a row that the text already had; {copied}: that the prompt has too"
+
+
+def _grid(sample: Sample, colours: bool, width: int) -> Table:
+    """Return what methods wrote: a column for each, or a line where there is no room for all in a line's characters."""
+    texts = {_clean(name): _painted(text, sample.prompt, colours) for name, text in sample.texts.items()}
+    by_columns = len(texts) * NARROWEST_COLUMN <= width
+    grid = Table(show_header=by_columns, pad_edge=False, show_lines=not by_columns, expand=by_columns)
+    if by_columns:
+        for name in texts:
+            grid.add_column(Text(name), overflow="fold", ratio=1)
+        grid.add_row(*texts.values())
+    else:
+        grid.add_column("method", overflow="fold", max_width=width // 3)
+        grid.add_column("text", overflow="fold")
+        for name, text in texts.items():
+            grid.add_row(Text(name), text)
+    return grid
+
+
+def _painted(text: str, source: str, colours: bool) -> Any:
+    """Return a text with its marks as styles or brackets."""
+    painted = Text()
+    for span in marked(_clean(text), _clean(source)):
+        kind = (span.repeated, span.copied)
+        left, right = ("", "") if colours else BRACKETS[kind]
+        painted.append(f"{left}{span.text}{right}", style=STYLES[kind])
+    return painted
+
+
+def _clean(text: str) -> str:
+    """Return a text in one line without anything a terminal would obey: models write what they like.
+
+    >>> _clean("a\\n\\tb\\x1b[31m \\u202ec")
+    'a b c'
+    """
+    return one_line(" ".join(text.split()))
+
+
+def _cut(text: str) -> str:
+    """Return beginning and end of a long text, cleaned."""
+    text = _clean(text)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 3 :]}"

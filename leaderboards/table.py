@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.leaderboards.controls import keep_matched
-from bench.leaderboards.frame import frame_of, values_of
-from bench.leaderboards.groups import Group, add_cell, add_diverged, add_imported, leave_out_superseded
-from bench.leaderboards.names import name_settings
+from bench.leaderboards.frame import Group, add_diverged, add_scores, frame_of, leave_out_superseded, values_of
 from bench.leaderboards.published.papers import Published, published
-from bench.leaderboards.row import TableRow
+from bench.leaderboards.row import TableRow, name_settings
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
@@ -90,6 +88,12 @@ class Table:
         if self.preset == "mid" and self.pretrained:
             reasons.append(f"the pretraining data of {' and '.join(self.pretrained)} may hold test rows")
         return "; ".join(reasons)
+
+    @property
+    def why_not_comparable(self) -> str:
+        """Why published numbers are not comparable with those of the table, or nothing."""
+        reasons = [self.watermark, "" if self.preset == "paper" else f"our rows are of preset {self.preset}"]
+        return "; ".join(filter(None, reasons))
 
     @property
     def all_columns(self) -> list[str]:
@@ -179,14 +183,14 @@ def tables(
         if record is None:  # damaged
             continue
         reasons, key = left_out[record["config"]["task"]], cell.folder.path.name
-        searched |= tried_keys(cell.grids)
+        searched |= _tried_keys(cell.grids)
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
                 reasons["cells run with --limit are left out"].add(key)
         elif is_imported(record):
             imported.append((record, cell))
         elif record["status"] == "ok":
-            add_cell(groups, record, cell)
+            add_scores(groups, record, cell)
         elif record["status"] == "diverged":
             diverged.append(record)
         else:
@@ -194,51 +198,30 @@ def tables(
     for record in diverged:
         add_diverged(groups, record)
     for record, cell in imported:
-        add_imported(groups, record, cell)
-    for name, group in list(groups.items()):
+        add_scores(groups, record, cell)
+    kept = []
+    for _, group in sorted(groups.items()):
         reasons = left_out[group.shared["task"]]
-        if is_of_search(group, searched):
-            reasons["cells that a search has tried are left out"] |= keys_of(group)
-            del groups[name]
+        if group.shared["split"] == "valid" and group.keys and group.keys <= searched:
+            # Losses of trials are in the record of the search; as a table they would be read as results.
+            reasons["cells that a search has tried are left out"] |= group.keys
             continue
         for reason, keys in leave_out_superseded(group).items():
             reasons[reason] |= keys
-    with_values(groups.values())
-    built = [_table(group, columns) for _, group in sorted(groups.items())]
+        kept.append(group)
+    if any(group.lines for group in kept):
+        rows = {id(row): row for group in kept for row in (*group.rows.values(), *group.human.values())}
+        for place, values in values_of(frame_of(kept)).items():
+            rows[place].values = values
+    built = [_table(group, columns) for group in kept]
     counts = {task: {why: len(keys) for why, keys in reasons.items()} for task, reasons in left_out.items() if reasons}
     return sorted((table for table in built if table.rows), key=_order), counts
 
 
-def with_values(groups: Collection[Group]) -> None:
-    """Give the rows of groups their values, from one frame of all numbers."""
-    rows = {id(row): row for group in groups for row in (*group.rows.values(), *group.human.values())}
-    lines = [line for group in groups for line in group.lines if line[1] in rows]
-    if lines:
-        for row, values in values_of(frame_of(lines)).items():
-            rows[row].values = values
-
-
-def tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the keys of the cells that searches have tried."""
-    keys = set[str]()
-    for grid in grids:
-        for combination in (*grid["tried"], *grid.get("play_off", ())):
-            keys.update(combination.get("keys", {}).values())
-    return keys
-
-
-def keys_of(group: Group) -> set[str]:
-    """Return the keys of the cells of a group."""
-    return set[str]().union(*(row.keys for row in group.rows.values()))
-
-
-def is_of_search(group: Group, searched: Set[str]) -> bool:
-    """Return whether a group is the validation split of nothing but cells that a search has tried.
-
-    Their losses are in the record of the search; as a table they would be read as results.
-    """
-    cells = keys_of(group)
-    return group.shared["split"] == "valid" and bool(cells) and cells <= searched
+def _tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the keys of the runs that searches have tried."""
+    tried = [combination for grid in grids for combination in (*grid["tried"], *grid.get("play_off", ()))]
+    return {key for combination in tried for key in combination.get("keys", {}).values()}
 
 
 def _order(table: Table) -> tuple[int, str, str, int]:
@@ -249,12 +232,12 @@ def _order(table: Table) -> tuple[int, str, str, int]:
 
 def order_for_readers(tables: Sequence[Table]) -> list[int]:
     """Return the places of tables in the order of a page: real rows of three seeds or more first, samples last."""
-    return sorted(range(len(tables)), key=lambda place: _for_readers(tables[place]))
 
+    def order(place: int) -> tuple[bool, bool]:
+        table = tables[place]
+        return "sample" in table.status.values(), statistics.median(row.n for row in table.rows) < MIN_SEEDS
 
-def _for_readers(table: Table) -> tuple[bool, bool]:
-    few = statistics.median(row.n for row in table.rows) < MIN_SEEDS
-    return "sample" in table.status.values(), few
+    return sorted(range(len(tables)), key=order)
 
 
 def notes_of(left_out: LeftOut) -> list[str]:
@@ -298,22 +281,21 @@ def metric_name(column: str) -> str:
 
 def _table(group: Group, columns: str) -> Table:
     """Order rows and columns, spread values that have no decoding over their method's decodings, name settings."""
-    shared, human = group.shared, list(group.human.values())
+    shared = group.shared
     rows = keep_matched(_spread(list(group.rows.values())))
-    preferred, primary = columns_of(shared["task"], group.own_task)
-    wanted: Sequence[str] = ()
-    if preferred:
-        wanted = [*preferred, *FORGETTING, *group.own_metrics]
+    entry = TASKS.get(shared["task"])
+    preferred = entry.columns if entry else tuple(group.own_task.get("columns", ()))
+    primary = entry.primary if entry else str(group.own_task.get("primary", ""))
+    wanted = [*preferred, *FORGETTING, *group.own_metrics] if preferred else []
     shown, missing = _shown_columns(wanted, rows, columns)
-    first = _primary_column(primary, rows, shown)
-    rows = _in_blocks(rows, first)
+    rows = _in_blocks(
+        rows, next((name for name in _all_columns(rows) if metric_name(name) == primary), "".join(shown[:1]))
+    )
     name_settings(rows)
     status = {name: data[0] for name, data in shared["data"].items()}
     if shared["limit"] is not None:
         status["all"] = f"cut by --limit {shared['limit']}"
-    papers: Sequence[Published] = ()
-    if shared["split"] == "test" and "sample" not in status.values():
-        papers = published(shared["task"])
+    is_published = shared["split"] == "test" and "sample" not in status.values()
     return Table(
         shared["task"],
         shared["split"],
@@ -321,10 +303,10 @@ def _table(group: Group, columns: str) -> Table:
         status,
         rows,
         shown,
-        papers,
+        published(shared["task"]) if is_published else (),
         shared["preset"],
         group.whole,
-        [row for row in human if row.n],
+        [row for row in group.human.values() if row.n],
         missing,
         primary,
         group.title,
@@ -341,18 +323,6 @@ def weights_of(backbone: str) -> str:
         entry = BACKBONES[backbone]
         return entry.summary if entry.hub or entry.converted else ""
     return backbone if "/" in backbone and ":" not in backbone else ""
-
-
-def columns_of(task: str, own: Mapping[str, Any]) -> tuple[Sequence[str], str]:
-    """Return the columns that a task prefers, in order, and its primary one.
-
-    Args:
-        task: its name.
-        own: what a record says of a task of the user's own.
-    """
-    if task in TASKS:
-        return TASKS[task].columns, TASKS[task].primary
-    return tuple(own.get("columns", ())), str(own.get("primary", ""))
 
 
 def _all_columns(rows: Sequence[TableRow]) -> list[str]:
@@ -373,37 +343,26 @@ def _shown_columns(wanted: Sequence[str], rows: Sequence[TableRow], columns: str
     return [column for column in preferred if column not in missing], missing
 
 
-def _primary_column(primary: str, rows: Sequence[TableRow], shown: Sequence[str]) -> str:
-    """Return the column that rows are sorted by: that of the primary metric, else the first shown."""
-    for column in _all_columns(rows):
-        if metric_name(column) == primary:
-            return column
-    return next(iter(shown), "")
-
-
 def _need_of(rows: Sequence[TableRow], column: str) -> str:
     """Return what a column needs that was nowhere there when its rows were scored, or nothing."""
     reasons = {row.values[column].missing_reason for row in rows if column in row.values}
-    if all(reason.startswith("needs ") for reason in reasons):
-        return min(reasons)
-    return ""
+    return min(reasons) if all(reason.startswith("needs ") for reason in reasons) else ""
 
 
 def _in_blocks(rows: Sequence[TableRow], primary: str) -> list[TableRow]:
     """Return rows best first; where there are several backbones, each in its own block, those without one last."""
-    ordered = sorted(rows, key=lambda row: (-_sortable(row, primary), row.method, row.decoding))
+
+    def order(row: TableRow) -> tuple[bool, float, str, str]:
+        value = row.values.get(primary)
+        if value is None or value.mean is None:
+            return True, 0.0, row.method, row.decoding
+        return False, value.mean if value.higher_is_better is False else -value.mean, row.method, row.decoding
+
+    ordered = sorted(rows, key=order)
     backbones = list(dict.fromkeys(row.backbone for row in ordered if row.backbone))
     if len(backbones) < 2:
         return ordered
     return sorted(ordered, key=lambda row: [*backbones, ""].index(row.backbone))
-
-
-def _sortable(row: TableRow, primary: str) -> float:
-    """Return a number that is higher for the better row; rows without a value come last."""
-    value = row.values.get(primary)
-    if value is None or value.mean is None:
-        return float("-inf")
-    return -value.mean if value.higher_is_better is False else value.mean
 
 
 def _spread(rows: list[TableRow]) -> list[TableRow]:

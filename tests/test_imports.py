@@ -14,7 +14,7 @@ LAYERS = (
     ("bench.leaderboards", "bench.config", "bench.pretrained"),
     ("bench.training",),
     ("bench.cells",),
-    ("bench.imported", "bench.verify", "bench.cost", "bench.page"),
+    ("bench.imported", "bench.verify", "bench.cost"),
     ("bench.launch",),
     ("bench.board",),
 )

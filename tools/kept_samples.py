@@ -137,25 +137,14 @@ def perplexity_of(cell: CellFolder, split: str) -> float:
 
 def samples_of(store: Store, table: Table) -> list[dict[str, Any]]:
     """Return a few texts of every row that has some in a store, as a page shows them."""
-    from bench.leaderboards.render.extras import samples_of as samples
+    from bench.board.page import samples_of as samples
+    from bench.board.samples import holding
 
-    found = samples(store, replace(table, rows=shown_rows(table)), {})
-    chosen = [found[place * len(found) // N] for place in range(N)]
-    for sample in chosen:
-        sample["prompt"], sample["reference"] = prompt_and_reference(store, sample["id"])
-    return chosen
-
-
-def prompt_and_reference(store: Store, name: str) -> tuple[str, str]:
-    """Return the prompt of a row of a store, and how people go on."""
-    for cell in store.cells():
-        for path in cell.names("rows-*.jsonl.gz"):
-            stored = cell.rows(path.removeprefix("rows-").removesuffix(".jsonl.gz"))
-            if stored is not None and stored.content["kind"] == "generation":
-                for row in stored.rows:
-                    if row["id"] == name:
-                        return row["prompt"], row["reference"]
-    raise ValueError(f"expected a row '{name}' with its prompt in {store}, found none")
+    held: dict[str, list[Any]] = {}
+    for one in holding(store, [table.task]):
+        held.setdefault(one.record["key"], []).append(one)
+    found = samples(store, replace(table, rows=shown_rows(table)), held, lambda *_: None)
+    return [found[place * len(found) // N] for place in range(N)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

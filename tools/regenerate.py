@@ -14,7 +14,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bench.leaderboards.table import Table
-    from bench.store.store import Store
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
@@ -37,7 +35,7 @@ KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORE = "leaderboards/runs/grid"
 SIZES = (RUNS / "ladder", RUNS / "ladder-gigaword")
-"""Models of several sizes: docs/findings.md has their tables, and the page has a chart of each."""
+"""Models of several sizes: docs/findings.md has their tables."""
 NOT_ON_THE_PAGE = (SAMPLE, RUNS / "mid", *SIZES)
 """Without a table on the page: a sample of one seed; a board that is not whole yet; and those of `SIZES`. A table of
 pretrained models, as those of `mid` are, comes first on the page once its board is left out here."""
@@ -81,7 +79,7 @@ def claims() -> str:
 
 def survivals() -> str:
     """Return the table of what `make chaos` has measured."""
-    from bench.leaderboards.render.markdown_table import markdown_table
+    from bench.leaderboards.render.text_table import markdown_table
 
     rows = []
     for name, part in json.loads(MEASURED.read_text(encoding="utf-8")).items():
@@ -107,50 +105,33 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of kept runs on real rows: tables, costs, claims, samples and charts."""
+    """Return the page of kept runs on real rows: tables, costs, claims and samples."""
+    from bench.leaderboards.costs import with_costs
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
     from bench.leaderboards.render.html import page as written
     from bench.leaderboards.table import tables
     from bench.store.store import Store
 
-    store_of = {}
-    found = []
+    found, store_of = [], {}
     for path in snapshots():
-        if path in NOT_ON_THE_PAGE:
-            continue
-        store = Store(path)
-        for table in map(without_sweeps, tables(store)[0]):
-            store_of[id(table)] = store
-            found.append(table)
+        if path not in NOT_ON_THE_PAGE:
+            store = Store(path)
+            of_store = list(map(without_sweeps, tables(store)[0]))
+            found += of_store
+            store_of |= dict.fromkeys(map(id, of_store), store)
     leaderboards = with_statistics(found).for_readers()
-    extras: dict[str, Any] = table_extras(leaderboards.tables, store_of)
+    with_cost = [with_costs(store_of[id(table)], table) for table in leaderboards.tables]
+    extras: dict[str, Any] = {"claims": claims_content()}
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
-    extras["claims"] = claims_content()
-    of_sizes = [with_statistics(tables(Store(path))[0]) for path in SIZES]
-    extras["charted"] = [table for each in of_sizes for table in board(each)["tables"]]
-    return written(board(leaderboards, extras))
+    return written(board(replace(leaderboards, tables=with_cost), extras))
 
 
 def without_sweeps(table: Table) -> Table:
     """Return a table without the rows of other k that only claims ask for: `leaderboards/claims.md` rests on them."""
     rows = [row for row in table.rows if "topk=" not in row.decoding or KEPT_K in row.decoding]
     return replace(table, rows=rows)
-
-
-def table_extras(tables: Sequence[Table], store_of: Mapping[int, Store]) -> dict[str, Any]:
-    """Return the costs of tables of several stores, by the names that the tables have together."""
-    from bench.leaderboards.render.extras import extras_of
-    from bench.leaderboards.table import table_ids
-
-    extras: dict[str, Any] = {"costs": {}}
-    for name, table in zip(table_ids(tables), tables, strict=True):
-        (alone,) = table_ids([table])
-        found = extras_of(store_of[id(table)], [table])
-        for part, by_table in extras.items():
-            by_table[name] = found[part][alone]
-    return extras
 
 
 def claims_content() -> list[dict[str, Any]]:

@@ -82,8 +82,7 @@ class Board:
         Raises:
             UsageError: another format.
         """
-        from bench.board.frames import wide_frame
-        from bench.leaderboards.render.formats import long_frame
+        from bench.leaderboards.render.formats import long_frame, wide_frame
 
         formats = {"long": long_frame, "wide": wide_frame}
         if format not in formats:
@@ -118,7 +117,7 @@ class Board:
         side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
         if not side:
             raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")
-        samples, notes = read(self._store, side, Tasks())
+        samples, notes = read(self._store, side, Tasks().of)
         if not samples:
             raise MissingError(f"there are no texts of the same rows to show: {'; '.join(notes)}")
         chosen, _ = picked(samples, n, row)
@@ -162,12 +161,12 @@ class Board:
         return draw(kind, self.content, self.curves() if kind == "curves" else None, options)
 
     def html(self, path: str | Path) -> Path:
-        """Write the page of the board, with samples and charts, as one file; return where. No plug-in is imported.
+        """Write the page of the board, with samples, as one file; return where. No plug-in is imported.
 
         Raises:
             StoreError: it cannot be written.
         """
-        from bench.page import page_of
+        from bench.board.page import page_of
 
         return page_of(self._shown, self._store, Path(path))
 

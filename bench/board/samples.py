@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,11 @@ from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
 
 if TYPE_CHECKING:
-    from bench.cells.score import Tasks
+    from bench.store.store import StoredRows
+    from bench.tasks.core.task import Task
 
+TaskOf = Callable[[Mapping[str, Any], "StoredRows", CellFolder], "Task | None"]
+"""Returns the task that predictions of a run were made on, by its record, the predictions and its folder."""
 MODES = ("full", "cache")
 """Distributions that next words are ranked by."""
 FIRST = 3
@@ -82,7 +85,7 @@ class Held:
         return asked in (self.decoding, self.decoding.partition("+")[0])
 
 
-def holding(store: Store, tasks: Sequence[str] | None) -> Iterable[Held]:
+def holding(store: Store, tasks: Collection[str] | None) -> Iterable[Held]:
     """Yield the texts and rankings of every run that ended well."""
     for cell in read_cells(store, tasks):
         if cell.trained is None or cell.trained["status"] != "ok":
@@ -125,14 +128,14 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
 
 
 def read(
-    store: Store, side: Mapping[str, Held], tasks: Tasks, modes: Sequence[str] = MODES
+    store: Store, side: Mapping[str, Held], task_of: TaskOf, modes: Sequence[str] = MODES
 ) -> tuple[list[Sample], list[str]]:
     """Return the rows that all methods have, with source and reference where the data is there; and notes.
 
     Args:
         store: of the predictions.
         side: predictions by method, from `side_by_side`.
-        tasks: read again for sources and references.
+        task_of: returns the task of a record for sources and references, such as `Tasks().of`; None to do without.
         modes: distributions that next words are ranked by.
     """
     texts: dict[str, dict[str, str]] = {}
@@ -150,7 +153,8 @@ def read(
         sources |= {row["id"]: (row["prompt"], row.get("reference", "")) for row in stored.rows if "prompt" in row}
         if not sources:
             try:
-                sources = tasks.of(held.record, stored, held.cell).readable(held.of["split"])
+                task = task_of(held.record, stored, held.cell)
+                sources = {} if task is None else task.readable(held.of["split"])
             except BenchError as error:
                 notes[f"sources and references are not shown: {error}"] = None
     if unread:

@@ -103,7 +103,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
 
     methods = split_names(given.methods)
     side = chosen_texts(given, methods, store)
-    samples, notes = read(store, side, tasks_of(given))
+    samples, notes = read(store, side, tasks_of(given).of)
     if notes:
         raise MissingError("; ".join(notes))
     texts = {method: {sample.id: sample.texts[method] for sample in samples} for method in methods}

@@ -55,8 +55,8 @@ def run(given: argparse.Namespace) -> int:
         if path is None:
             sys.stdout.write(render(found, given.format))
         elif given.format == PAGE:
+            from bench.board.page import page_of
             from bench.commands.claims import evaluated
-            from bench.page import page_of
 
             page_of(found, store, path, claims=evaluated(store))
         else:

@@ -308,9 +308,9 @@ def show(plan: Any, arguments: RunArguments) -> int:
     Returns:
         The exit code of a page that cannot be written, else 0: a run without tables may be all right.
     """
+    from bench.board.page import NAME, among, page_of
     from bench.leaderboards.leaderboards import leaderboards_of
-    from bench.leaderboards.render.formats import terminal
-    from bench.page import NAME, Known, page_of
+    from bench.leaderboards.render.formats import render
     from bench.store.store import Store
 
     results = arguments.results_folder
@@ -320,16 +320,16 @@ def show(plan: Any, arguments: RunArguments) -> int:
         leaderboards = leaderboards_of(Store(results), limited=is_limited)
         of_run = leaderboards.of_tasks({cell.config.task for cell in plan.cells})
         of_run.refuse_empty(results)
-        sys.stdout.write(terminal(of_run, whole=False) + "".join(f"{note}\n" for note in of_run.notes))
+        sys.stdout.write(render(of_run, "terminal"))
     except BenchError as error:  # such as a damaged file of another run in the store
         print(f"bench: {error}", file=sys.stderr)
         return 0
     try:
-        path = page_of(leaderboards, Store(results), results / NAME, Known(known))
+        path = page_of(leaderboards, Store(results), results / NAME, among(known))
     except StoreError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
-    sys.stdout.write(f"page with tables, samples and charts: {path}\n")
+    sys.stdout.write(f"page with tables and samples: {path}\n")
     return 0
 
 

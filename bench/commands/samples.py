@@ -46,7 +46,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print them; return 0, or 1 where files are damaged."""
     from bench.board.samples import MODES, holding, picked, read, side_by_side
-    from bench.leaderboards.render.samples import in_markdown, shown
+    from bench.leaderboards.samples import in_markdown, shown
 
     render = in_markdown if given.format == "markdown" else shown
     plan = plan_of(given.plan) if given.plan else None
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
         samples, reasons = sample_of(given.source, side, decoding, given.data_dir)
         sys.stdout.write(render(headings, samples, [*notes, *reasons]))
         return 0 if samples else MissingError.exit_code
-    samples, unread = read(store, side, tasks_of(given), modes or MODES)
+    samples, unread = read(store, side, tasks_of(given).of, modes or MODES)
     samples, remarks = picked(samples, given.n, given.row, plan.prompts if plan else ())
     sys.stdout.write(render([*headings, *remarks], samples, [*notes, *unread]))
     return say_damaged(store)

@@ -271,7 +271,7 @@ def claim_of(content: Mapping[str, Any]) -> Claim:
             value if isinstance(value := given.pop(name, ()), list | tuple) else [value]
             for name in ("columns", "printed", "method", "against")
         )
-        groups = [((column,), printed[place : place + 1]) for place, column in enumerate(columns)]
+        groups: list[Any] = [((column,), printed[place : place + 1]) for place, column in enumerate(columns)]
         if given.pop("mean", False):
             groups = [(columns, printed)]
         for method, against, (names, headings) in product(methods, others, groups):

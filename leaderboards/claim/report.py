@@ -11,8 +11,7 @@ from bench.leaderboards.claim.claim_files import Part
 from bench.leaderboards.claim.evaluation import WORDS, Paper, Verdict, ranged, scale_of
 from bench.leaderboards.claim.evidence import ControlEffect, PartEvidence, printed_effect
 from bench.leaderboards.published import papers as published
-from bench.leaderboards.render.markdown_table import markdown_table
-from bench.leaderboards.render.text_table import aligned
+from bench.leaderboards.render.text_table import aligned, markdown_table
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import SeedMean
 

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards.names import short_decoding
+from bench.leaderboards.row import short_decoding
 from bench.tasks import TASKS
 
 if TYPE_CHECKING:

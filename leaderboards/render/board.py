@@ -1,30 +1,32 @@
-"""The board: every leaderboard as one JSON content (`board.schema.json`), for `--format json` and for the page."""
+"""The board: every leaderboard as one JSON content (`board.schema.json`), which every format and the page render."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.overview import Overview, OverviewColumn, OverviewRow
-from bench.leaderboards.render.extras import RATIO, SECONDS, SIGNATURES
-from bench.leaderboards.render.footnotes import footnotes, of_marks
-from bench.leaderboards.render.shown import deltas, number, printed_values, why_not
+from bench.leaderboards.published.papers import Published
+from bench.leaderboards.render.footnotes import footnotes, legend
+from bench.leaderboards.render.text_table import number, signed
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.constants import MIN_SEEDS
-from bench.leaderboards.table import Table, table_ids, task_title
+from bench.leaderboards.table import Table, metric_name, table_ids, task_title
 
-__all__ = ["as_json", "board", "schema"]
+__all__ = ["as_json", "board", "schema", "table_names"]
 
 SCHEMA = "objective-bench/board/3"
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""
 HUMAN_LABEL = "human (the true continuations)"
+OF_TABLE = ("title", "task", "split", "preset", "watermark")
+OF_ROW = ("method", "settings", "backbone", "decoding", "diverged", "untuned", "tried", "picked", "marks", "parameters")
+OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high")
+OF_PAPER = ("paper", "table", "name", "method", "backbone", "note")
+"""Names of `Table`, `TableRow`, `Value` and `Published` that the content has, too."""
 
 
 def as_json(leaderboards: Leaderboards) -> str:
@@ -37,30 +39,27 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
 
     Args:
         leaderboards: as they are shown.
-        extras: what is not in a table, as `extras_of` gives it: `{"samples": {table id: [...]}, "samples_note": {table
-            id: text}, "costs": {table id: {row id: {...}}}}`; each may be missing. `claims` and `charted`, which the
-            page alone has, are put in as they are.
+        extras: what the page shows in addition to tables: `{"samples": {table id: [...]}, "samples_note": {table id:
+            text}, "claims": [...]}`; each may be missing.
 
     Returns:
         A mapping that `board.schema.json` describes, unrounded, made of JSON types only.
     """
     extras = extras or {}
     tables = []
-    ids = table_ids(leaderboards.tables)
-    names = table_names(leaderboards.tables)
-    for place, (name, table) in enumerate(zip(ids, leaderboards.tables, strict=True)):
-        content = _table(name, names[place], table)
-        content["samples"] = list(extras.get("samples", {}).get(name, ()))
-        if note := extras.get("samples_note", {}).get(name):
-            content["samples_note"] = note
-        _add_costs(content, extras.get("costs", {}).get(name, {}))
+    named = zip(leaderboards.tables, table_ids(leaderboards.tables), table_names(leaderboards.tables), strict=True)
+    for table, table_id, name in named:
+        content = {"id": table_id, "name": name, **_table(table), "samples": []}
+        for part in ("samples", "samples_note"):
+            if table_id in extras.get(part, {}):
+                content[part] = extras[part][table_id]
         tables.append(content)
     return {
         "schema": SCHEMA,
         "notes": leaderboards.left_out_notes,
-        "overview": _overview(leaderboards.overview, leaderboards.tables, ids),
+        "overview": leaderboards.overview.content(),
         "tables": tables,
-        **{name: extras[name] for name in ("claims", "charted") if name in extras},
+        **({"claims": extras["claims"]} if "claims" in extras else {}),
     }
 
 
@@ -70,98 +69,55 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _table(table_id: str, name: str, table: Table) -> dict[str, Any]:
-    ids = [row.id for row in table.rows]
-    marks = {column: table.best_and_second(column, MIN_SEEDS) for column in table.all_columns}
-    methods = [_row(row.id, row, place, ids, table, marks) for place, row in enumerate(table.rows)]
-    people = zip(_human_ids(table.human), table.human, strict=True)
+def _fields(part: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in names}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    columns, ids = table.all_columns, {row.id for row in table.rows}
+    directions = {column: value.higher_is_better for row in table.rows for column, value in row.values.items()}
+    human = [_row(table, row, columns, ids) for row in table.human]
+    for place, row in enumerate(human, start=1):
+        row |= {"id": HUMAN if place == 1 else f"{HUMAN}-{place}", "label": HUMAN_LABEL, "seeds_text": ""}
+    methods = [_row(table, row, columns, ids) for row in table.rows]
+    for column in columns:
+        for mark, places in zip(("best", "second"), table.best_and_second(column, MIN_SEEDS), strict=True):
+            for place in places:
+                methods[place]["values"][column][mark] = True
+    papers = [_published(table, paper, columns) for paper in table.published]
     return {
-        "id": table_id,
-        "name": name,
-        "title": table.title,
-        "task": table.task,
-        "split": table.split,
+        **_fields(table, OF_TABLE),
         "rows": table.n,
-        "preset": table.preset,
         "status": dict(table.status),
-        "watermark": table.watermark,
-        "legend": of_marks(table, methods),
+        "legend": legend(table, is_page=True) + ["Δ ours minus published"] * any(paper["deltas"] for paper in papers),
         "remarks": footnotes(table),
-        "columns": _columns(table),
+        "columns": [
+            {"name": column, "higher_is_better": directions.get(column), "shown": column in table.columns}
+            for column in columns
+        ],
         "methods": methods,
-        "human": [_row(name, row, -1, ids, table, marks) for name, row in people],
-        "published": _published(table),
+        "human": human,
+        "published": papers,
     }
 
 
-def _add_costs(table: dict[str, Any], costs: Mapping[str, Mapping[str, Mapping[int, float]]]) -> None:
-    """Add the columns of training costs to the content of a table; seconds are there and not shown.
-
-    Args:
-        table: content, changed.
-        costs: of `costs_of`.
-    """
-    for column, is_shown, decimals in ((RATIO, True, 2), (SECONDS, False, 0)):
-        if not any(found[column] for found in costs.values()):
-            continue
-        table["columns"].append({"name": column, "higher_is_better": None, "shown": is_shown})
-        for row in table["methods"]:
-            value = Value(dict(costs.get(row["id"], {}).get(column, {})), None, SIGNATURES[column])
-            if value.by_seed:
-                text = f"{value.mean:.{decimals}f}"
-                row["values"][column] = {**_value(value, row["n_seeds"], ()), "text": text}
-
-
-def _human_ids(rows: Sequence[TableRow]) -> list[str]:
-    return [HUMAN, *(f"{HUMAN}-{number}" for number in range(2, len(rows) + 1))][: len(rows)]
-
-
-def _columns(table: Table) -> list[dict[str, Any]]:
-    """Return name and direction of every column, and whether it is shown."""
-    directions: dict[str, bool | None] = {}
-    for row in table.rows:
-        directions |= {column: value.higher_is_better for column, value in row.values.items()}
-    return [
-        {"name": column, "higher_is_better": directions.get(column), "shown": column in table.columns}
-        for column in table.all_columns
-    ]
-
-
-OF_ROW = ("method", "settings", "backbone", "decoding", "diverged", "untuned", "tried", "picked")
-OF_VALUE = ("mean", "signature", "conflict", "half", "p", "p_items", "differs", "difference", "low", "high")
-"""Names of `TableRow` and `Value` that the content has, too."""
-
-
-Marks = Mapping[str, tuple[set[int], set[int]]]
-"""By column, the places of the rows with the best and with the second best value."""
-
-
-def _row(row_id: str, row: TableRow, place: int, ids: Sequence[str], table: Table, marks: Marks) -> dict[str, Any]:
-    """Return one row; its place is -1 where it is of what people wrote, which is never the best."""
-    values, seeds = {}, row.n
-    for column, places in marks.items():
-        if column in row.values:
-            best, second = (place in of_mark for of_mark in places)
-            values[column] = _value(row.values[column], seeds, ids, best=best, second=second)
-    seeds_text = f"{seeds} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(seeds)
+def _row(table: Table, row: TableRow, columns: Sequence[str], ids: set[str]) -> dict[str, Any]:
     return {
-        "id": row_id,
-        **{name: getattr(row, name) for name in OF_ROW},
-        "label": row.label if place >= 0 else HUMAN_LABEL,
-        "marks": row.marks,
+        "id": row.id,
+        **_fields(row, OF_ROW),
+        "label": row.label,
         "seeds": sorted(row.seeds),
         "n_seeds": row.n,
-        "seeds_text": seeds_text if place >= 0 else "",
+        "seeds_text": f"{row.n} (div {row.diverged}/{len(row.seeds)})" if row.diverged else str(row.n),
         "controls": list(row.controls),
         "remark": "; ".join(filter(None, [row.remark, row.sampling_note])),
         "cells": sorted(row.keys),
         "folder": f"{table.task}/{row.config['method']}" if row.config else "",  # people have none
-        "parameters": row.parameters,
-        "values": values,
+        "values": {column: _value(row.values[column], row.n, ids) for column in columns if column in row.values},
     }
 
 
-def _value(value: Value, seeds: int, ids: Sequence[str], *, best: bool = False, second: bool = False) -> dict[str, Any]:
+def _value(value: Value, seeds: int, ids: set[str]) -> dict[str, Any]:
     """Return a value with its statistics, and what is shown of it.
 
     A conflict is never a number, and a mean over fewer seeds than its row has says so.
@@ -171,78 +127,42 @@ def _value(value: Value, seeds: int, ids: Sequence[str], *, best: bool = False, 
         "text": "conflict" if value.conflict else number(value.mean) or "n/a",
         "interval": number(value.half) if is_number else "",
         "fewer": f"n={value.n}" if is_number and value.n < seeds else "",
-        "best": is_number and best,
-        "second": is_number and second,
-        **{name: getattr(value, name) for name in OF_VALUE},
+        "best": False,
+        "second": False,
+        **_fields(value, OF_VALUE),
         "n_seeds": value.n,
-        "by_seed": {str(seed): number for seed, number in sorted(value.by_seed.items())},
+        "by_seed": _by_seed(value.by_seed),
         "why": value.missing_reason,
         "against": value.against if value.against in ids else "",
     }
     if value.by_sampling_seed:
-        content["by_sampling_seed"] = {
-            str(seed): {str(sampling): number for sampling, number in sorted(sampled.items())}
-            for seed, sampled in sorted(value.by_sampling_seed.items())
-        }
+        content["by_sampling_seed"] = _by_seed({s: _by_seed(sampled) for s, sampled in value.by_sampling_seed.items()})
     return content
 
 
-def _published(table: Table) -> list[dict[str, Any]]:
-    """Return the published rows, their values and ours less theirs by our columns."""
-    return [
-        {
-            **{name: getattr(paper, name) for name in ("paper", "table", "name", "method", "backbone", "note")},
-            "values": printed_values(paper, table),
-            "texts": {column: number(value) for column, value in printed_values(paper, table).items()},
-            "deltas": deltas(table, paper),
-            "comparable": not why_not(table),
-            "why_not": why_not(table),
-        }
-        for paper in table.published
-    ]
+def _by_seed(numbers: Mapping[int, Any]) -> dict[str, Any]:
+    return {str(seed): number for seed, number in sorted(numbers.items())}
 
 
-# Overview ------------------------------------------------------------------------------------------------------------
+# Published rows -------------------------------------------------------------------------------------------------------
 
 
-def _overview(found: Overview, tables: Sequence[Table], ids: Sequence[str]) -> dict[str, Any] | None:
-    """Return an overview as content of a board; None where there is nothing to show.
-
-    Args:
-        found: the overview.
-        tables: it is of.
-        ids: of the tables.
-    """
-    if not found.columns:
-        return None
+def _published(table: Table, paper: Published, columns: Sequence[str]) -> dict[str, Any]:
+    """Return a published row: its values by our columns, and where they may be compared ours less theirs by row."""
+    values = {column: paper.values[name] for column in columns if (name := metric_name(column)) in paper.values}
+    why_not = table.why_not_comparable
+    deltas: dict[str, dict[str, str]] = {}
+    for row in table.rows if not why_not else ():
+        for column in values if row.method == paper.method else ():
+            if column in row.values and (mean := row.values[column].mean) is not None:
+                deltas.setdefault(row.id, {})[column] = signed(mean - values[column])
     return {
-        "baseline": BASELINE,
-        "sentences": found.sentences,
-        "tasks": [_overview_task(column, tables[column.place], ids[column.place]) for column in found.columns],
-        "methods": [_overview_method(row, found.columns) for row in found.rows],
-        "notes": list(found.notes),
-    }
-
-
-def _overview_task(column: OverviewColumn, table: Table, table_id: str) -> dict[str, Any]:
-    about = ("task", "title", "column", "higher_is_better", "backbone", "decoding")
-    return {
-        **{name: getattr(column, name) for name in about},
-        "table": table_id,
-        "aggregated": column.gate.passed,
-        "rows": table.n,
-        "seeds": column.cells[BASELINE].n,
-        "watermark": table.watermark,
-    }
-
-
-def _overview_method(row: OverviewRow, columns: Sequence[OverviewColumn]) -> dict[str, Any]:
-    over_tasks = {"better": row.better, "worse": row.worse, "tasks": list(row.aggregated)}
-    return {
-        **{name: getattr(row, name) for name in ("method", "trained", "n_tasks")},
-        "marks": list(row.marks),
-        "over_tasks": over_tasks if row.aggregated else None,
-        "cells": {column.task: asdict(column.cells[row.method]) for column in columns if row.method in column.cells},
+        **_fields(paper, OF_PAPER),
+        "values": values,
+        "texts": {column: number(value) for column, value in values.items()},
+        "deltas": deltas,
+        "comparable": not why_not,
+        "why_not": why_not,
     }
 
 
@@ -253,40 +173,30 @@ MANY = 2
 
 
 def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return a name of every table for people: its task, and the fewest facts that tell the tables of a task apart.
+    """Return a name of every table for people: its task, and the first facts that part it from others of the task.
 
     Tables that no fact named here tells apart are numbered.
     """
-    by_task: dict[str, list[dict[str, str]]] = defaultdict(list)
     titled = [(task_title(table.task, table.data_title), _facts(table)) for table in tables]
-    for title, facts in titled:
-        by_task[title].append(facts)
-    telling = {title: _telling(of_task) for title, of_task in by_task.items()}
     names, seen = [], Counter[str]()
     for title, facts in titled:
-        name = " · ".join([title, *(facts[fact] for fact in telling[title])])
+        telling, alike = [title], [others for other, others in titled if other == title]
+        for fact, text in facts.items():
+            if any(others[fact] != text for others in alike):
+                telling.append(text)
+                alike = [others for others in alike if others[fact] == text]
+        name = " · ".join(telling)
         seen[name] += 1
         names.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
     return names
 
 
-def _telling(tables: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return facts that tell tables apart, each of which tells some apart that those before it do not."""
-    chosen: list[str] = []
-    for fact in tables[0]:
-        if _n_unlike(tables, [*chosen, fact]) > _n_unlike(tables, chosen):
-            chosen.append(fact)
-    return chosen
-
-
-def _n_unlike(tables: Sequence[Mapping[str, str]], facts: Sequence[str]) -> int:
-    return len({tuple(table[fact] for fact in facts) for table in tables})
-
-
 def _facts(table: Table) -> dict[str, str]:
     """Return what tables of one task may differ in, as texts."""
+    statuses = set(table.status.values())
+    data = ", ".join(f"{name} data {status}" for name, status in sorted(table.status.items()) if status != "official")
     return {
-        "data": _data(table),
+        "data": "built-in samples" if "sample" in statuses else data or "published data",
         "split": f"{table.split} split",
         "preset": f"preset {table.preset}",
         "backbones": _listed([row.backbone for row in table.rows], "backbones"),
@@ -295,21 +205,7 @@ def _facts(table: Table) -> dict[str, str]:
     }
 
 
-def _data(table: Table) -> str:
-    """Return whether a table is of the built-in samples, of published data, or of what else."""
-    statuses = set(table.status.values())
-    if "sample" in statuses:
-        return "built-in samples"
-    if statuses <= {"official"}:
-        return "published data"
-    return ", ".join(f"{name} data {status}" for name, status in sorted(table.status.items()) if status != "official")
-
-
-def _listed(names: Sequence[str], kind: str) -> str:
-    """Return names, or how many there are."""
-    unlike = sorted({name for name in names if name})
-    if not unlike:
-        return f"no {kind}"
-    if len(unlike) > MANY:
-        return f"{len(unlike)} {kind}"
-    return ", ".join(unlike)
+def _listed(names: Sequence[str], what: str) -> str:
+    """Return the names that occur, or how many they are."""
+    known = sorted(set(names) - {""})
+    return ", ".join(known) if 0 < len(known) <= MANY else f"{len(known) or 'no'} {what}"

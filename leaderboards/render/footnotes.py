@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from bench.base.ties import TIE
-from bench.leaderboards.names import short_decoding
-from bench.leaderboards.render.shown import deltas
-from bench.leaderboards.row import TableRow
+from bench.leaderboards.row import TableRow, short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.table import Table
 
-__all__ = ["footnotes", "of_marks", "tuning", "under_table"]
+__all__ = ["footnotes", "legend", "tuning", "under_table"]
 
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
@@ -24,26 +21,21 @@ DIFFERS = (
 
 def under_table(table: Table) -> list[str]:
     """Return the lines of text formats under a table: watermark, meaning of marks, footnotes."""
-    lines = []
-    if table.watermark:
-        lines.append(f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}")
-    values = [value for row in table.rows for value in row.values.values()]
-    if any(value.half is not None for value in values):
-        sampled = any(row.sampling_note for row in table.rows)
-        lines.append(f"{INTERVAL}, or over sampling seeds where a note says so" if sampled else INTERVAL)
-    if any(value.differs for value in values):
-        lines.append(DIFFERS)
-    return lines + footnotes(table)
+    mark = [f"NOT COMPARABLE WITH PUBLISHED NUMBERS: {table.watermark}"] if table.watermark else []
+    return [*mark, *legend(table), *footnotes(table)]
 
 
-def of_marks(table: Table, ours: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the meaning of each mark that occurs in the shown columns of our rows, as a board has them."""
-    cells = [value for row in ours for column, value in row["values"].items() if column in table.columns]
+def legend(table: Table, *, is_page: bool = False) -> list[str]:
+    """Return the meaning of each mark that occurs in the shown columns; the page marks best and second values, too."""
+    values = [value for row in table.rows for column, value in row.values.items() if column in table.columns]
+    interval = INTERVAL
+    if not is_page and any(row.sampling_note for row in table.rows):
+        interval = f"{INTERVAL}, or over sampling seeds where a note says so"
+    has_best = is_page and any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns)
     meanings = {
-        INTERVAL: any(cell["interval"] for cell in cells),
-        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": any(cell["best"] for cell in cells),
-        DIFFERS: any(cell["differs"] for cell in cells),
-        "Δ ours minus published": any(deltas(table, paper) for paper in table.published),
+        interval: any(value.half is not None and value.mean is not None for value in values),
+        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": has_best,
+        DIFFERS: any(value.differs for value in values),
     }
     return [text for text, is_there in meanings.items() if is_there]
 
@@ -103,37 +95,23 @@ def tuning(table: Table) -> list[str]:
     for text in dict.fromkeys(row.picked for row in tuned):
         lines.append(f"{text}: {', '.join(dict.fromkeys(row.method for row in tuned if row.picked == text))}")
     repeated = {row.method: row.tied for row in table.rows if row.tied}
-    lines += [
-        f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
-        for n, methods in by_number(repeated)
-    ]
-    lines += _more_tuned(table)
+    for n in sorted(set(repeated.values()), reverse=True):
+        methods = ", ".join(method for method, tied in repeated.items() if tied == n)
+        lines.append(
+            f"picked among {n} of these at full length, since they were within {TIE} nats of the best: {methods}"
+        )
+    more: dict[str, str] = {}
+    for row in table.rows:
+        place = baseline_of(table, row)
+        if place is not None and row.tried > (theirs := max(1, table.rows[place].tried)):
+            more[row.method] = (
+                f"{row.method} was picked from {row.tried} combinations and its baseline from {theirs}: the best of "
+                "more is higher by chance alone"
+            )
+    lines += more.values()
     if untuned := sorted({row.untuned for row in table.rows if row.untuned}):
         lines.append(
             f"untuned: at one shared value of {', '.join(untuned)} the order of these rows is partly that value's; "
             f"--grid tunes each on the validation split"
         )
     return lines
-
-
-def by_number(number_of: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Yield each number with the methods that have it, the largest first.
-
-    >>> list(by_number({"mle": 3, "face": 18, "trime": 3}))
-    [(18, 'face'), (3, 'mle, trime')]
-    """
-    for number in sorted(set(number_of.values()), reverse=True):
-        yield number, ", ".join(method for method, n in number_of.items() if n == number)
-
-
-def _more_tuned(table: Table) -> list[str]:
-    """Return which methods were picked from more combinations than their baseline."""
-    lines: dict[str, str] = {}
-    for row in table.rows:
-        place = baseline_of(table, row)
-        if place is not None and row.tried > max(1, table.rows[place].tried):
-            lines[row.method] = (
-                f"{row.method} was picked from {row.tried} combinations and its baseline from "
-                f"{max(1, table.rows[place].tried)}: the best of more is higher by chance alone"
-            )
-    return list(lines.values())

@@ -16,25 +16,13 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render import find_format
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.footnotes import under_table
-from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.text_table import TextTable, console_of
+from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table
 from bench.leaderboards.table import Table, metric_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ROW",
-    "comma_separated",
-    "latex",
-    "latex_escaped",
-    "long_frame",
-    "markdown",
-    "render",
-    "rows_of",
-    "terminal",
-    "text_table",
-]
+__all__ = ["LONG", "ROW", "contents", "latex", "lines_of", "long_frame", "markdown", "render", "terminal", "wide_frame"]
 
 
 def render(leaderboards: Leaderboards, form: str) -> str:
@@ -47,9 +35,65 @@ def render(leaderboards: Leaderboards, form: str) -> str:
     text = entry.load()(leaderboards)
     if not isinstance(text, str):
         raise UsageError(f"'{form}' should return text, not {type(text).__name__}")
-    if entry.with_notes:
-        text += "".join(f"{note}\n" for note in leaderboards.notes)
-    return text
+    return text + "".join(f"{note}\n" for note in leaderboards.notes if entry.with_notes)
+
+
+# Frames and CSV -------------------------------------------------------------------------------------------------------
+
+ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
+"""Columns that identify a row of a board; the first four are of its table."""
+OF_VALUE = ("mean", "half", "n_seeds", "by_seed", "difference", "low", "high", "p", "p_items", "signature", "why")
+LONG = (*ROW, "metric", *OF_VALUE, "higher_is_better", "watermark", "marks", "remark", "cells")
+"""Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a frame of a board with a line for each value, unrounded; the method of human texts is `human`."""
+    import pandas as pd
+
+    records = []
+    for table in content["tables"]:
+        directions = {column["name"]: column["higher_is_better"] for column in table["columns"]}
+        of_table = {name: table[name] for name in (*ROW[:4], "watermark")}
+        for row in (*table["methods"], *table["human"]):
+            about = of_table | {name: row[name] for name in (*ROW[4:], "remark")}
+            about |= {"marks": ", ".join(row["marks"]), "cells": list(row["cells"])}
+            for column, value in row["values"].items():
+                numbers = {name: value[name] for name in OF_VALUE}
+                records.append({**about, "metric": column, "higher_is_better": directions[column], **numbers})
+    return pd.DataFrame(records, columns=list(LONG))
+
+
+def wide_frame(content: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a frame with a line for each row of the board and the means of its metrics as columns."""
+    import pandas as pd
+
+    metrics = dict.fromkeys(column["name"] for table in content["tables"] for column in table["columns"])
+    lines = [
+        {name: (table if name in ROW[:4] else row)[name] for name in ROW}
+        | {"n_seeds": row["n_seeds"], "watermark": table["watermark"]}
+        | {column: value["mean"] for column, value in row["values"].items()}
+        for table in content["tables"]
+        for row in table["methods"]
+    ]
+    return pd.DataFrame(lines, columns=[*ROW, "n_seeds", "watermark", *metrics])
+
+
+def comma_separated(leaderboards: Leaderboards) -> str:
+    """Render tables as CSV: the long frame of `Board.to_pandas`."""
+    return str(long_frame(board(leaderboards)).map(_harmless).to_csv(index=False, lineterminator="\n"))
+
+
+def _harmless(field: object) -> object:
+    """Return a field; a text without control characters, so that no spreadsheet takes it for a formula."""
+    if isinstance(field, dict | list):
+        return json.dumps(field)
+    if not isinstance(field, str):
+        return field
+    text = printable(field)
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 # Lines of tables -----------------------------------------------------------------------------------------------------
@@ -64,19 +108,23 @@ class Line:
 
     Args:
         kind: `ours`, `paper` or `human`.
-        label, backbone: as shown.
+        label: as shown.
         cells: backbone, seeds and the values of the shown columns, each with `text` and, if it has any, its marks.
     """
 
     kind: str
     label: str
-    backbone: str
     cells: Sequence[Mapping[str, Any]]
 
     @property
     def indented(self) -> str:
         """The label, that of a paper set in below the row of ours it follows."""
         return f"  {self.label}" if self.kind == "paper" else self.label
+
+
+def contents(leaderboards: Leaderboards) -> list[tuple[Table, dict[str, Any]]]:
+    """Return every table with its content."""
+    return list(zip(leaderboards.tables, board(leaderboards)["tables"], strict=True))
 
 
 def headings(table: Mapping[str, Any]) -> list[str]:
@@ -94,7 +142,7 @@ def lines_of(table: Mapping[str, Any]) -> Iterator[Line]:
 
     def line(kind: str, label: str, backbone: str, seeds: str, values: Mapping[str, Mapping[str, Any]]) -> Line:
         cells = [{"text": backbone}, {"text": seeds}, *(values.get(column, {"text": ""}) for column in columns)]
-        return Line(kind, label, backbone, cells)
+        return Line(kind, label, cells)
 
     for row in table["methods"]:
         yield line("ours", row["label"], row["backbone"], row["seeds_text"], row["values"])
@@ -113,26 +161,20 @@ def whole(cell: Mapping[str, Any]) -> str:
     return cell["text"] + (f" ±{interval}" if interval else "") + (f" ({fewer})" if fewer else "")
 
 
-def contents(leaderboards: Leaderboards) -> list[tuple[Table, dict[str, Any]]]:
-    """Return every table with its content."""
-    return list(zip(leaderboards.tables, board(leaderboards)["tables"], strict=True))
-
-
 # Terminal ------------------------------------------------------------------------------------------------------------
 
 
-def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: bool = True) -> str:
+def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
     """Render tables for a terminal; where it can, the best value of a column is bold and the second underlined.
 
     Args:
         leaderboards: what is shown.
         width: in characters; the terminal's own where not given.
-        whole: whether columns that do not fit are printed in further parts; else they are left out.
     """
     stream = io.StringIO()
     console = console_of(stream, width)
     for table, content in contents(leaderboards):
-        text_table(content, table.primary).print(console, whole=whole)
+        text_table(content, table.primary).print(console)
         for footnote in under_table(table):
             console.print(Text(f"  {one_line(footnote)}"))
         console.print()
@@ -142,36 +184,25 @@ def terminal(leaderboards: Leaderboards, width: int | None = None, *, whole: boo
 def text_table(table: Mapping[str, Any], primary: str) -> TextTable:
     """Return a table of a board as one of texts; where it is split, the primary column is its first value."""
     titles, lines = headings(table), list(lines_of(table))
-    values = list(range(len(FIXED), len(titles)))
-    values.sort(key=lambda place: metric_name(titles[place]) != primary)
-    repeated = 2 if _needs_backbone(lines) else 1
-    rows = []
-    for line in lines:
+    values = sorted(range(len(FIXED), len(titles)), key=lambda place: metric_name(titles[place]) != primary)
+    ours = [line.label for line in lines if line.kind == "ours"]
+    repeated = 1 if len(set(ours)) == len(ours) else 2  # only the backbone tells two rows apart
+
+    def cells(line: Line) -> list[Text]:
         style = "" if line.kind == "ours" else "dim"
-        rows.append([Text(one_line(line.indented), style=style), *(_styled(cell, style) for cell in line.cells)])
-    order = [*range(repeated, len(FIXED)), *values]
-    optional = {place for place, line in enumerate(lines) if line.kind != "ours"}
+        styles = ["bold" if cell.get("best") else "underline" if cell.get("second") else style for cell in line.cells]
+        texts = [one_line(whole(cell)) + "†" * cell.get("differs", False) for cell in line.cells]
+        return [Text(one_line(line.indented), style=style), *map(Text, texts, styles)]
+
     return TextTable(
-        one_line(table["title"]), titles, rows, labels=2, repeated=repeated, order=order, optional=optional
+        one_line(table["title"]),
+        titles,
+        list(map(cells, lines)),
+        labels=2,
+        repeated=repeated,
+        order=[*range(repeated, len(FIXED)), *values],
+        optional={place for place, line in enumerate(lines) if line.kind != "ours"},
     )
-
-
-def _needs_backbone(lines: Sequence[Line]) -> bool:
-    """Return whether only the backbone tells two rows apart, of ours or of the papers below one of ours."""
-    ours, papers = set[str](), set[str]()
-    for line in lines:
-        if line.kind == "ours":
-            papers = set()
-        labels = ours if line.kind == "ours" else papers
-        if line.label in labels:
-            return True
-        labels.add(line.label)
-    return False
-
-
-def _styled(cell: Mapping[str, Any], style: str) -> Text:
-    style = "bold" if cell.get("best") else "underline" if cell.get("second") else style
-    return Text(one_line(whole(cell)) + "†" * cell.get("differs", False), style=style)
 
 
 # Markdown ------------------------------------------------------------------------------------------------------------
@@ -185,8 +216,7 @@ def markdown(leaderboards: Leaderboards) -> str:
         lines = "\n".join(markdown_table(list(map(escaped, headings(content))), rows, texts=2))
         footnotes = "".join(f"\n*{escaped(footnote)}*\n" for footnote in under_table(table))
         parts.append(f"### {escaped(table.title)}\n\n{lines}\n{footnotes}")
-    notes = "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
-    return "\n".join(parts) + notes
+    return "\n".join(parts) + "".join(f"\n{escaped(note)}\n" for note in leaderboards.notes)
 
 
 def _markdown_cell(cell: Mapping[str, Any]) -> str:
@@ -197,28 +227,12 @@ def _markdown_cell(cell: Mapping[str, Any]) -> str:
 # LaTeX ---------------------------------------------------------------------------------------------------------------
 
 SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "-": "{-}",
-    "±": r"$\pm$",
-    "†": r"$^\dagger$",
-    "·": r"$\cdot$",
-}
-"""Hyphens are in braces, so that two of them do not become a dash."""
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    "-": "{-}", "±": r"$\pm$", "†": r"$^\dagger$", "·": r"$\cdot$",
+}  # fmt: skip
+"""Hyphens are in braces, so that two of them do not become a dash. `pandas` escapes neither these nor `<`, `>`, `|`."""
 
 
 def latex(leaderboards: Leaderboards) -> str:
@@ -239,7 +253,10 @@ def latex_escaped(text: str) -> str:
 
 
 def _latex_table(table: Table, content: Mapping[str, Any]) -> str:
-    rows = [[_latex_label(line), *map(_latex_cell, line.cells)] for line in lines_of(content)]
+    rows = [
+        [("" if line.kind == "ours" else r"\quad ") + latex_escaped(line.label), *map(_latex_cell, line.cells)]
+        for line in lines_of(content)
+    ]
     return "\n".join(
         [
             r"\begin{table}",
@@ -263,10 +280,6 @@ def _latex_row(cells: Iterable[str]) -> str:
     return rf"{' & '.join(cells)} \\"
 
 
-def _latex_label(line: Line) -> str:
-    return latex_escaped(line.label) if line.kind == "ours" else rf"\quad {latex_escaped(line.label)}"
-
-
 def _latex_cell(cell: Mapping[str, Any]) -> str:
     text = latex_escaped(whole(cell))
     if cell.get("best"):
@@ -274,58 +287,3 @@ def _latex_cell(cell: Mapping[str, Any]) -> str:
     elif cell.get("second"):
         text = rf"\underline{{{text}}}"
     return text + SPECIAL["†"] * cell.get("differs", False)
-
-
-# CSV -----------------------------------------------------------------------------------------------------------------
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
-ROW = ("task", "split", "rows", "preset", "method", "backbone", "decoding", "settings")
-"""Columns that identify a row of a board; the first four are of its table."""
-OF_VALUE = ("mean", "half", "n_seeds", "by_seed", "difference", "low", "high", "p", "p_items", "signature", "why")
-LONG = (*ROW, "metric", *OF_VALUE, "higher_is_better", "watermark", "marks", "remark", "cells")
-"""Columns of the long frame: `half` of the 95 % interval over seeds, `p` of the difference from the baseline."""
-
-
-def rows_of(
-    content: Mapping[str, Any], parts: Sequence[str] = ("methods",)
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], dict[str, Any]]]:
-    """Yield every row of a board with its table and the columns that identify it.
-
-    Args:
-        content: of the board.
-        parts: of each table, `methods` and `human`, the values of the texts that people wrote.
-    """
-    for table in content["tables"]:
-        for row in (row for part in parts for row in table[part]):
-            yield table, row, {name: (table if name in ROW[:4] else row)[name] for name in ROW}
-
-
-def long_frame(content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a frame of a board with a line for each value, unrounded; the method of human texts is `human`."""
-    import pandas as pd
-
-    records = []
-    for table, row, named in rows_of(content, ("methods", "human")):
-        directions = {column["name"]: column["higher_is_better"] for column in table["columns"]}
-        about = {"watermark": table["watermark"], "marks": ", ".join(row["marks"]), "remark": row["remark"]}
-        for column, value in row["values"].items():
-            numbers = {name: value[name] for name in OF_VALUE}
-            more = {"metric": column, "higher_is_better": directions[column], "cells": list(row["cells"])}
-            records.append({**named, **numbers, **about, **more})
-    return pd.DataFrame(records, columns=list(LONG))
-
-
-def comma_separated(leaderboards: Leaderboards) -> str:
-    """Render tables as CSV: the long frame of `Board.to_pandas`."""
-    return str(long_frame(board(leaderboards)).map(_harmless).to_csv(index=False, lineterminator="\n"))
-
-
-def _harmless(field: object) -> object:
-    """Return a field; a text without control characters, so that no spreadsheet takes it for a formula."""
-    if isinstance(field, dict | list):
-        return json.dumps(field)
-    if not isinstance(field, str):
-        return field
-    text = printable(field)
-    return f"'{text}" if text.startswith(FORMULA) else text

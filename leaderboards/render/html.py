@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import write_atomic
 from bench.base.redaction import printable, redacted
 from bench.leaderboards.claim.evaluation import WORDS
-from bench.leaderboards.names import short_decoding
-from bench.leaderboards.render.charts import WAYS, charts
-from bench.leaderboards.render.shown import number, signed
+from bench.leaderboards.render.text_table import number, signed
+from bench.leaderboards.row import short_decoding
+from bench.leaderboards.statistics.baseline import BASELINE
+from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import metric_name
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ __all__ = ["page", "static_table", "write_page"]
 GROUPS = {"pretrained": "Pretrained models", "tasks": "Tables by task", "systems": "Published systems"}
 """The groups of tables, in the order of the page. The first is of the preset `mid`, the last of imported texts."""
 GROUP_OF_PRESET = {"mid": "pretrained", "imported": "systems"}
+WAYS = {True: "higher is better", False: "lower is better", None: "neither way is better"}
+QUESTIONS = {
+    "rep": "repeats least",
+    "seq-rep": "repeats least",
+    "self-bleu": "writes the least alike texts",
+    "distinct": "writes the most varied words",
+    "uniq": "uses the most different words",
+    "ppl": "has the lowest perplexity",
+    "kld": "uses words most as people do",
+    "ms-jaccard": "writes n-grams most as people do",
+    "forgetting": "forgets least",
+}
+"""By the beginning of a metric's name, what is asked of it; all others measure nearness to the references."""
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -44,18 +58,14 @@ def page(board: Mapping[str, Any]) -> str:
     for table in board["tables"]:
         found[GROUP_OF_PRESET.get(table["preset"], "tasks")].append(table)
     groups = [{"id": name, "title": GROUPS[name], "tables": tables} for name, tables in found.items() if tables]
-    drawn = charts([*board["tables"], *board.get("charted", ())])
     sections = {}
     if any(part["values"] for paper in board.get("claims", ()) for claim in paper["claims"] for part in claim["parts"]):
         sections["claims"] = "Claims by paper"
     if any(table["samples"] for table in board["tables"]):
         sections["samples"] = "Samples side by side"
-    sections |= {kind["id"]: kind["title"] for kind in drawn if kind["charts"]}
     style, script = _source("page.css"), _source("page.js")
     template = _environment().get_template("page.html")
-    return template.render(
-        board=board, groups=groups, sections=sections, charts=drawn, words=WORDS, style=style, script=script
-    )
+    return template.render(board=board, groups=groups, sections=sections, words=WORDS, style=style, script=script)
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -83,6 +93,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "about": about,
         "anchor": anchor,
+        "answers": answers,
         "behind": behind,
         "digest": _digest,
         "measured": measured,
@@ -106,6 +117,38 @@ def anchor(table_id: str) -> str:
     'table-logicnlg.test.small.100'
     """
     return "table-" + re.sub(r"[^\w.-]", "", table_id)
+
+
+def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield for each shown column which objective is best, and whether its difference from the baseline is real.
+
+    Objectives are rows with a model that are no controls, with three seeds or more where any has them.
+
+    Yields:
+        The question with the column; the method with its mean and that of the baseline; what the test says.
+    """
+    for column in table["columns"]:
+        name, way = column["name"], column["higher_is_better"]
+        rows = [row for row in table["methods"] if row["backbone"] and "control" not in row["marks"]]
+        rows = [row for row in rows if row["values"].get(name, {}).get("mean") is not None]
+        rows = [row for row in rows if row["n_seeds"] >= MIN_SEEDS] or rows
+        if not column["shown"] or way is None or len(rows) < 2:
+            continue
+        best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
+        value, label = best["values"][name], " ".join(filter(None, [best["method"], best["settings"]]))
+        asked = next(
+            (text for start, text in QUESTIONS.items() if name.startswith(start)), "is nearest to the references"
+        )
+        numbers, verdict = f"{label} {value['text']}", "no row of mle that it can be compared with"
+        if best["method"] == BASELINE:
+            verdict = "no other objective is better"
+        elif value["difference"] is not None:
+            numbers += f", {signed(value['difference'])} from {BASELINE}"
+            verdict = f"not tested: fewer than {MIN_SEEDS} seeds"
+            if value["p"] is not None:
+                real = "yes, the difference is real" if value["differs"] else "no, the difference may be chance"
+                verdict = f"{real}: p = {value['p']:.2g} over seeds, after Holm"
+        yield f"Which objective {asked[0]} ({name})?", numbers, verdict
 
 
 def about(row: Mapping[str, Any]) -> str:

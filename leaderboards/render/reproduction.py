@@ -25,9 +25,7 @@ from bench.leaderboards.published.reproduction import (
     ReproducedRow,
     Reproduction,
 )
-from bench.leaderboards.render.markdown_table import escaped, markdown_table
-from bench.leaderboards.render.shown import number
-from bench.leaderboards.render.text_table import TextTable, console_of
+from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table, number
 from bench.tasks.core.stated import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")

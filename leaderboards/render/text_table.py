@@ -1,4 +1,7 @@
-"""Text table: a table for a terminal. One that is wider than the terminal is split by columns; nothing is cut."""
+"""Tables of texts for a terminal and in Markdown, and numbers as texts.
+
+A table that is wider than the terminal is split by columns; nothing is cut.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
+
+from bench.base.redaction import one_line
+
+__all__ = ["TextTable", "aligned", "console_of", "escaped", "markdown_table", "number", "signed"]
 
 NARROWEST = 60
 """Characters that a table is laid out for at least."""
@@ -25,13 +31,26 @@ FRAMED, PLAIN = (3, 2), (2, 0)
 """Characters between two columns and at both ends together: with a frame, and without one."""
 UNDER = re.compile(r"/(?=\w\w)")
 """The stroke of a heading is a new line, but not before a unit of one letter."""
-PIECES = re.compile(r"(?<=[\s+:,/])")
-"""A label may be broken behind these: between words, and within settings, decodings and hub ids."""
+MARKUP = "\\|<>[]*_`"
 
 
-def width_of() -> int:
-    """Return the characters of a line: COLUMNS, else those of the terminal, else 200."""
-    return max(NARROWEST, shutil.get_terminal_size((WIDE, 24)).columns)
+def number(value: float | None) -> str:
+    """Return a number as shown: two decimals, large whole ones without."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 100 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """Return a difference as shown.
+
+    >>> signed(1.5), signed(-0.25)
+    ('+1.50', '−0.25')
+    """
+    return f"−{number(-value)}" if value < 0 else f"+{number(value)}"
+
+
+# Terminal -------------------------------------------------------------------------------------------------------------
 
 
 def console_of(stream: io.StringIO, width: int | None = None) -> Console:
@@ -39,9 +58,10 @@ def console_of(stream: io.StringIO, width: int | None = None) -> Console:
 
     Args:
         stream: that is written into.
-        width: in characters; `width_of` by default.
+        width: in characters; by default COLUMNS, else those of the terminal, else 200.
     """
-    return Console(file=stream, force_terminal=sys.stdout.isatty(), width=width or width_of(), highlight=False)
+    width = width or max(NARROWEST, shutil.get_terminal_size((WIDE, 24)).columns)
+    return Console(file=stream, force_terminal=sys.stdout.isatty(), width=width, highlight=False)
 
 
 def short(heading: str) -> str:
@@ -51,24 +71,7 @@ def short(heading: str) -> str:
     ('sent-\\nbleu-1', 'ms-\\njaccard-1', 'ppl\\nword', 'bleu-1', 'tokens/s')
     """
     name = UNDER.sub("\n", heading.replace("sentence-", "sent-"))
-    if len(name) > LONG and "\n" not in name:
-        return name.replace("-", "-\n", 1)
-    return name
-
-
-def broken(label: str, width: int) -> str:
-    """Return a label on lines of at most so many characters, as far as its words and settings allow.
-
-    >>> broken("adadec.swapped [control, untuned]", 20)
-    'adadec.swapped\\n[control, untuned]'
-    """
-    indent = label[: len(label) - len(label.lstrip())]
-    lines = [indent]
-    for piece in PIECES.split(label.strip()):
-        if lines[-1] != indent and cell_len((lines[-1] + piece).rstrip()) > width:
-            lines.append(indent)
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
+    return name.replace("-", "-\n", 1) if len(name) > LONG and "\n" not in name else name
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class TextTable:
         title: above the table.
         headings: of the columns.
         rows: in order, with the cells of all columns.
-        labels: how many of the first columns are labels, on the left; they are broken where the table is too wide.
+        labels: how many of the first columns are labels, on the left; they are folded where the table is too wide.
         repeated: how many of the first columns every part of a split table has.
         order: of the other columns where the table is split; that of the headings where none is given.
         framed: whether lines are drawn around cells; else two spaces are between columns.
@@ -97,79 +100,41 @@ class TextTable:
     underlined: Collection[int] = ()
     optional: Collection[int] = ()
 
-    def print(self, console: Console, *, whole: bool = True) -> None:
-        """Print it; where it is too wide its labels are broken, then it is split into parts by columns.
+    def print(self, console: Console) -> None:
+        """Print it; where it is too wide its labels have a third of the line, then it is split into parts by columns.
 
-        Args:
-            console: where it is printed.
-            whole: whether all parts are printed; else the first one, with the number of columns that are left out.
+        Where two labels are in every part, each has a quarter.
         """
-        widths = self.natural
-        if self.total(self.columns, widths) > console.width:
-            widths = self.narrowed(console.width)
-        parts = [self.columns]
-        if self.total(self.columns, widths) > console.width:
-            parts = self.parts(console.width, widths)
-        left_out = 0
-        if not whole:
-            left_out, parts = len(self.columns) - len(parts[0]), parts[:1]
-        for number, part in enumerate(parts, start=1):
-            title = self.title
-            if len(parts) > 1:
-                title = f"part {number} of {len(parts)}: {title}".removesuffix(": ")
+        columns = list(range(len(self.headings)))
+        widths = [
+            max(map(cell_len, [*short(heading).split("\n"), *(row[place].plain for row in self.rows)]))
+            for place, heading in enumerate(self.headings)
+        ]
+        parts = [columns]
+        if self._total(columns, widths) > console.width:
+            most = console.width // (2 + self.repeated)
+            widths = [min(width, most) if place < self.labels else width for place, width in enumerate(widths)]
+        if self._total(columns, widths) > console.width:
+            parts, repeated = [columns[: self.repeated]], columns[: self.repeated]
+            for place in self.order or columns[self.repeated :]:
+                if parts[-1] != repeated and self._total([*parts[-1], place], widths) > console.width:
+                    parts.append(repeated)
+                parts[-1] = [*parts[-1], place]
+        for n, part in enumerate(parts, start=1):
+            title = f"part {n} of {len(parts)}: {self.title}".removesuffix(": ") if len(parts) > 1 else self.title
             if title:
                 console.print(Text(title, style="italic"))
             # A single value may be wider than the terminal. Then its line is too: no digit is lost.
-            wide_enough = Console(
-                file=console.file,
-                force_terminal=console.is_terminal,
-                width=max(console.width, self.total(part, widths)),
-                highlight=False,
-            )
-            wide_enough.print(self.part(part, widths))
-        if left_out:
-            console.print(Text(f"  {left_out} more columns do not fit here: bench report shows them"))
+            width = max(console.width, self._total(part, widths))
+            wide = Console(file=console.file, force_terminal=console.is_terminal, width=width, highlight=False)
+            wide.print(self._part(part, widths))
 
-    @property
-    def columns(self) -> list[int]:
-        """The places of all columns."""
-        return list(range(len(self.headings)))
-
-    @cached_property
-    def natural(self) -> list[int]:
-        """The characters that each column needs so that nothing is broken."""
-        widths = []
-        for place, heading in enumerate(self.headings):
-            texts = [*short(heading).split("\n"), *(row[place].plain for row in self.rows)]
-            widths.append(max(map(cell_len, texts)))
-        return widths
-
-    def narrowed(self, width: int) -> list[int]:
-        """Return the characters of each column where the table is wider than the line: labels have a third of it.
-
-        Where two labels are in every part, each has a quarter. A longer word of a label is folded.
-        """
-        most = width // (2 + self.repeated)
-        return [min(each, most) if place < self.labels else each for place, each in enumerate(self.natural)]
-
-    def parts(self, width: int, widths: Sequence[int]) -> list[list[int]]:
-        """Return the columns of each part: the repeated ones, and as many others as the line has room for."""
-        repeated = self.columns[: self.repeated]
-        parts = [repeated]
-        for place in self.order or self.columns[self.repeated :]:
-            if parts[-1] != repeated and self.total([*parts[-1], place], widths) > width:
-                parts.append(repeated)
-            parts[-1] = [*parts[-1], place]
-        return parts
-
-    def total(self, columns: Sequence[int], widths: Sequence[int]) -> int:
+    def _total(self, columns: Sequence[int], widths: Sequence[int]) -> int:
         """Return the characters that some columns take side by side, with what is between them."""
-        between, edges = PLAIN
-        if self.framed:
-            between, edges = FRAMED
+        between, edges = FRAMED if self.framed else PLAIN
         return sum(widths[place] for place in columns) + between * (len(columns) - 1) + edges
 
-    def part(self, columns: Sequence[int], widths: Sequence[int]) -> RichTable:
+    def _part(self, columns: Sequence[int], widths: Sequence[int]) -> RichTable:
         """Return some columns as a table of `rich`."""
         table = RichTable(pad_edge=False)
         if not self.framed:
@@ -180,17 +145,9 @@ class TextTable:
                 table.add_column(heading, width=widths[place], overflow="fold")
             else:
                 table.add_column(heading, width=widths[place], justify="right", no_wrap=True)
-        values = columns[self.repeated :]
-        for number, row in enumerate(self.rows):
-            if number in self.optional and not any(row[place].plain for place in values):
-                continue
-            cells = []
-            for place in columns:
-                cell = row[place]
-                if place < self.labels:
-                    cell = Text(broken(cell.plain, widths[place]), style=cell.style)
-                cells.append(cell)
-            table.add_row(*cells, end_section=number in self.underlined)
+        for n, row in enumerate(self.rows):
+            if n not in self.optional or any(row[place].plain for place in columns[self.repeated :]):
+                table.add_row(*(row[place] for place in columns), end_section=n in self.underlined)
         return table
 
 
@@ -213,6 +170,37 @@ def aligned(
     """
     lines = [[Text(cell) for cell in row] for row in rows]
     stream = io.StringIO()
-    plain = Console(file=stream, force_terminal=False, color_system=None, width=width or width_of(), highlight=False)
+    plain = Console(file=stream, color_system=None, width=console_of(stream, width).width, highlight=False)
     TextTable("", headings, lines, labels=texts, repeated=1, framed=False).print(plain)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+# Markdown -------------------------------------------------------------------------------------------------------------
+
+
+def escaped(text: str) -> str:
+    r"""Return a text without control characters in which Markdown finds no markup.
+
+    >>> print(escaped("a|b"))
+    a\|b
+    """
+    return "".join("\\" + character if character in MARKUP else character for character in one_line(text))
+
+
+def markdown_table(heading: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int | None = None) -> list[str]:
+    """Return the lines of a Markdown table.
+
+    Args:
+        heading: of each column.
+        rows: cells, already escaped.
+        texts: how many columns, from the left, are texts, aligned to the left; the others are numbers, aligned to the
+            right. None: all are texts.
+
+    >>> print("\\n".join(markdown_table(["method", "bleu"], [["mle", "12.1"]], texts=1)))
+    | method | bleu |
+    |---|---:|
+    | mle | 12.1 |
+    """
+    texts = len(heading) if texts is None else texts
+    rules = ["---"] * texts + ["---:"] * (len(heading) - texts)
+    return [f"| {' | '.join(heading)} |", f"|{'|'.join(rules)}|", *(f"| {' | '.join(row)} |" for row in rows)]

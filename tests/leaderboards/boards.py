@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from bench.leaderboards.render.shown import number
+from bench.leaderboards.render.text_table import number
 
 COLUMNS = [("bleu-1", True), ("bleu-2", True), ("bleu-3", True), ("ppl/word", False), ("rep", None), ("uniq", True),
            ("distinct-2", True)]  # fmt: skip

@@ -79,9 +79,12 @@ def scored(
     ids: Sequence[str] = ("a", "b", "c"), whole: bool = True, split: str = "test", batch_size: int = 50,
     signatures: Mapping[str, str] | None = None, sha256: str | None = None, of_rows: str | None = None,
     shown_as: str = "", human: Mapping[str, float] | None = None, items: Mapping[str, Sums] | None = None,
-    sampling_seed: int | None = None,
+    sampling_seed: int | None = None, texts: Mapping[str, str] | None = None,
 ) -> CellFolder:  # fmt: skip
-    """Store scores of one rows file; `human` are the values of what people wrote, `items` what columns are made of."""
+    """Store scores of one rows file.
+
+    `human` are the values of what people wrote, `items` what columns are made of, and `texts` the predictions by id.
+    """
     record = cell.trained()
     assert record is not None
     of = {
@@ -105,6 +108,9 @@ def scored(
         content["human"] = [{**one, "value": human[one["name"]]} for one in found if one["name"] in human]
     if items:
         content["items"] = cell.write_sums(items)
+    if texts:
+        content["rows"] = key_of([of, dict(texts)])
+        cell.write_rows(content["rows"], of, [{"id": name, "text": text} for name, text in texts.items()], PROVENANCE)
     cell.write_scores(key_of([of, found]), content, PROVENANCE)
     return cell
 

@@ -34,7 +34,7 @@ def test_a_run_shows_what_the_report_shows(root, capsys):
     show(ran("logicnlg", "xsum"), SimpleNamespace(results_folder=root))
     out = capsys.readouterr().out
     assert out.startswith(render(leaderboards_of(Store(root)), "terminal"))
-    assert "page with tables, samples and charts: " in out
+    assert "page with tables and samples: " in out
 
 
 def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, capsys):

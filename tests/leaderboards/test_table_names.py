@@ -36,7 +36,7 @@ def test_a_second_fact_is_named_where_the_first_is_not_enough(tmp_path):
     scored(trained(tmp_path, "mle"), {"bleu-1": 1.0}, ids=("a", "b"))
     scored(trained(tmp_path, "mle", data=sample, extra="x"), {"bleu-1": 1.0}, ids=("a", "b"))
     assert sorted(names(tmp_path)) == [
-        "LogicNLG · built-in samples · 2 rows",
+        "LogicNLG · built-in samples",
         "LogicNLG · published data · 2 rows",
         "LogicNLG · published data · 3 rows",
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import bench
-from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.render.text_table import markdown_table
 from tests.shipped import MODULES
 from tools.catalogue.docstrings import cell, code, read_docstring
 

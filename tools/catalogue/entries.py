@@ -14,7 +14,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.core.sampler import Sampler
 from bench.decodings.core.settings import REQUIRED
 from bench.leaderboards.published.papers import papers
-from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.render.text_table import markdown_table
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.columns import expand
 from bench.metrics.requirements import describe

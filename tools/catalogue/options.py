@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union
 
 from bench.base.options import Range, options_of
-from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.render.text_table import markdown_table
 from tools.catalogue.docstrings import cell, code
 
 __all__ = ["default_of", "option_table", "values_of"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench.leaderboards.render.markdown_table import markdown_table
+from bench.leaderboards.render.text_table import markdown_table
 from tools.gpu.goals import lines_of
 
 RECORD = Path(__file__).parent / "measured.json"

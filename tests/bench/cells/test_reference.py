@@ -19,7 +19,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.searches import Beam, ContrastiveSearch, Greedy
 from bench.errors import BlockedError, UsageError
 from bench.generation.generation import generate
-from bench.leaderboards.groups import comparable
+from bench.leaderboards.frame import comparable
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import TokenSlice, slices

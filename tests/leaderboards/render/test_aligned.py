@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.leaderboards.render.samples import shown
 from bench.leaderboards.render.text_table import aligned
-from bench.leaderboards.samples import Sample
+from bench.leaderboards.samples import Sample, shown
 
 HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")
 ROWS = [["mle.continued", "1,250", "0.0587", "12.31", "1,234,567"], ["tailr.power", "7", "1.5", "0.02", "5"]]

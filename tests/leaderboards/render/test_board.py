@@ -1,4 +1,4 @@
-"""The board: the JSON of every leaderboard, as its schema says, and what is read from the store beside it."""
+"""The board: the JSON of every leaderboard, as its schema says."""
 
 import json
 import math
@@ -7,11 +7,10 @@ import pytest
 
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board, schema
-from bench.leaderboards.render.extras import LONGEST, SAMPLES, extras_of
 from bench.leaderboards.table import table_ids, tables
 from bench.store.store import Store
 from tests.leaderboards import boards
-from tests.leaderboards.handmade import PROVENANCE, config, leaderboards_of, manifest, ready, scored, trained
+from tests.leaderboards.handmade import leaderboards_of, manifest, ready, scored, trained
 
 KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
          "null": type(None)}  # fmt: skip
@@ -63,24 +62,6 @@ def store(tmp_path):
         ready(tmp_path, "mle", seed, bleu=30.0 + seed)
         ready(tmp_path, "trime", seed, bleu=40.0)
     return Store(tmp_path)
-
-
-def written(cell, texts, shown_as="", decoding="greedy", **changes):
-    """Store generated rows."""
-    record = cell.trained()
-    content = {"trained": record["key"], "kind": "generation", "split": "test", "decoding": {"name": decoding},
-               "shown_as": shown_as, "ids": {"n": 3, "sha256": "x"}, **changes}  # fmt: skip
-    rows = [{"id": name, "text": text} for name, text in texts.items()]
-    cell.write_rows(f"{content['split'] == 'test'}{decoding}{shown_as}{content['ids']['n']}", content, rows, PROVENANCE)
-
-
-def cell_with_curve(root, method, seed, curve, **train):
-    found = config(method, seed)
-    cell = Store(root).cell("logicnlg", method, f"{method}{seed}")
-    splits = {"train": manifest("train", "official"), "test": manifest("test", "official")}
-    cell.write_trained({"key": f"{method}{seed}", "config": found, "status": "ok", "method": {"version": 1},
-                        "data": splits, "train": {"curve": curve, **train}}, PROVENANCE)  # fmt: skip
-    return scored(cell, {"bleu-1": 1.0 + seed})
 
 
 # The content ------------------------------------------------------------------------------------------------------
@@ -169,48 +150,3 @@ def test_tables_and_rows_have_names_of_their_own(store, tmp_path):
     ids = [row.id for table in found for row in table.rows]
     assert len(set(ids)) == 3  # mle under two rates and trime; the same row of another table has the same name
     assert len({row.id for row in found[0].rows}) == len(found[0].rows)
-
-
-# Beside the tables ------------------------------------------------------------------------------------------------
-
-
-def test_samples_are_the_same_ids_for_all_rows_of_their_first_seed(tmp_path):
-    for seed in (0, 1):
-        written(cell_with_curve(tmp_path, "mle", seed, []), {n: f"mle {n} {seed}" for n in "abc"})
-    written(cell_with_curve(tmp_path, "face", 0, []), dict.fromkeys("bcd", "x" * 900))
-    found, _ = tables(Store(tmp_path))
-    asked = {"logicnlg/test": {"b": ("p" * 700 + "!", "r")}}
-    made = extras_of(Store(tmp_path), found, asked)
-    noted = board(leaderboards_of(Store(tmp_path)), {**made, "samples_note": dict.fromkeys(made["samples"], "again")})
-    assert [table["samples_note"] for table in noted["tables"]] == ["again"]
-    assert "samples_note" not in board(leaderboards_of(Store(tmp_path)), made)["tables"][0]
-    (samples,) = made["samples"].values()
-    assert [s["id"] for s in samples] == ["b", "c"]
-    texts = {name.partition("-")[0]: text for name, text in samples[0]["texts"].items()}
-    assert texts["mle"] == "mle b 0"
-    assert texts["face"] == "x" * (LONGEST - 1) + "…"
-    assert samples[0]["prompt"] == "…" + "p" * (LONGEST - 2) + "!"
-    assert (samples[0]["reference"], samples[1]["prompt"]) == ("r", "")
-
-
-def test_samples_are_of_the_row_they_stand_under(tmp_path):
-    cell = cell_with_curve(tmp_path, "mle", 0, [])
-    scored(cell, {"bleu-1": 2.0}, decoding="beam=4")
-    scored(cell, {"bleu-1": 3.0}, shown_as="mle.swapped")
-    written(cell, {"a": "greedy"})
-    written(cell, {"a": "beam"}, decoding="beam=4")
-    written(cell, {"a": "swapped"}, shown_as="mle.swapped")
-    written(cell, {"a": "other split"}, split="valid")
-    written(cell, {"a": "other rows"}, ids={"n": 2, "sha256": "y"})
-    found, _ = tables(Store(tmp_path))
-    (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
-    shown = {(row.method, row.decoding): samples[0]["texts"].get(row.id) for row in found[0].rows}
-    assert shown == {("mle", "greedy"): "greedy", ("mle", "beam=4"): "beam", ("mle.swapped", "greedy"): "swapped"}
-
-
-def test_no_more_samples_than_a_page_should_hold(tmp_path):
-    written(cell_with_curve(tmp_path, "mle", 0, []), {f"{i:03}": "t" for i in range(100)})
-    found, _ = tables(Store(tmp_path))
-    (samples,) = extras_of(Store(tmp_path), found)["samples"].values()
-    assert len(samples) == SAMPLES
-    assert [s["id"] for s in samples[:3]] == ["000", "025", "050"]

@@ -13,7 +13,7 @@ from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import latex, render, terminal
-from bench.leaderboards.render.shown import number
+from bench.leaderboards.render.text_table import number
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 from bench.store.store import Store

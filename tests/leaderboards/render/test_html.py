@@ -9,8 +9,7 @@ from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.claim.evaluation import evaluate
 from bench.leaderboards.claim.report import content as claims_of
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.charts import charts
-from bench.leaderboards.render.html import _digest, page, static_table, write_page
+from bench.leaderboards.render.html import _digest, answers, page, static_table, write_page
 from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.claim.test_evaluation import THEIRS, claim, paper, two
@@ -154,29 +153,26 @@ def test_samples_stand_side_by_side():
     assert "Texts of the first seed." in written
 
 
-def test_charts_are_of_models_of_several_sizes_and_of_diverse_texts():
-    def of_size(method, size, difference):
-        value = boards.value(30.0, difference=difference, low=difference - 1, high=difference + 1)
-        return boards.row(method, {"bleu-1": value, "self-bleu-2": boards.value(50.0 + size / 1e6)}, parameters=size)
+def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
+    def tested(mean, p):
+        return boards.value(mean, difference=mean - 9.0, low=0.1, high=2.0, p=p, differs=p < 0.05)
 
-    rows = [
-        of_size(method, size, by + size / 1e6) for method, by in (("face", 1), ("gem", -1)) for size in (10**6, 10**7)
-    ]
     columns = [
-        {"name": name, "higher_is_better": True, "shown": True} for name in ("ppl/word", "bleu-1", "self-bleu-2")
+        {"name": name, "higher_is_better": way, "shown": True} for name, way in (("rep", False), ("bleu-1", True))
     ]
-    sizes, tradeoff = charts([boards.table(rows, columns=columns)])
-    (chart,) = sizes["charts"]
-    assert [series["name"] for series in chart["series"]] == ["face", "gem"]
-    (first, second) = chart["series"][0]["points"]
-    assert first["x"] < second["x"]
-    assert second["y"] < first["y"], "the larger difference stands higher"
-    assert first["low"] > first["y"] > first["high"]
-    assert [text for _, text in chart["across"]] == ["1M", "10M"]
-    assert tradeoff["charts"][0]["y"] == "bleu-1 (higher is better)"
-    assert 'id="sizes"' in page({**boards.board(boards.table(rows, columns=columns))})
-    alone, _ = charts([boards.table(rows[::2], columns=columns)])
-    assert alone["charts"] == []
+    rows = [
+        boards.row("mle", {"rep": boards.value(9.0), "bleu-1": boards.value(9.0)}),
+        boards.row("trime", {"rep": tested(5.0, 0.011), "bleu-1": tested(10.0, 0.4)}),
+        boards.row("mle.cache", {"rep": tested(1.0, 0.001)}, controls=["trime"]),
+        boards.row("face", {"rep": boards.value(0.5, seeds=1)}, n_seeds=1),
+    ]
+    assert list(answers(boards.table(rows, columns=columns))) == [
+        ("Which objective repeats least (rep)?", "trime 5.00, −4.00 from mle",
+         "yes, the difference is real: p = 0.011 over seeds, after Holm"),
+        ("Which objective is nearest to the references (bleu-1)?", "trime 10.00, +1.00 from mle",
+         "no, the difference may be chance: p = 0.4 over seeds, after Holm"),
+    ]  # fmt: skip
+    assert "<dt>Which objective repeats least (rep)?</dt>" in static_table(boards.table(rows, columns=columns))
 
 
 # Safety -----------------------------------------------------------------------------------------------------------
@@ -192,8 +188,7 @@ def test_the_page_loads_nothing_and_no_text_of_it_is_markup(content):
     assert {tag for tag, _ in read.elements} <= {
         "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "main", "form", "input",
         "footer", "ul", "li", "b", "u", "i", "script", "section", "h2", "h3", "h4", "table", "thead", "tbody", "tr",
-        "th", "td", "small", "figure", "figcaption", "nav", "span", "details", "summary", "svg", "g", "path", "circle",
-        "text", "wbr", "dl", "dt", "dd", "blockquote", "article", "sup",
+        "th", "td", "small", "nav", "span", "details", "summary", "wbr", "dl", "dt", "dd", "blockquote", "article", "sup",
     }  # fmt: skip
     assert all(attrs["href"].startswith("#") for attrs in read.all("a"))
     assert len(read.all("meta")) == 4

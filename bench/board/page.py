@@ -1,0 +1,109 @@
+"""The page: every leaderboard of a store as one HTML file, with texts of the models and what training cost."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.board.samples import Held, TaskOf, holding, read
+from bench.cells.score import Tasks
+from bench.leaderboards.claim.evaluation import Paper
+from bench.leaderboards.claim.report import content
+from bench.leaderboards.costs import with_costs
+from bench.leaderboards.frame import decoding_name
+from bench.leaderboards.leaderboards import Leaderboards
+from bench.leaderboards.render.board import board
+from bench.leaderboards.render.html import write_page
+from bench.leaderboards.table import Table, table_ids
+from bench.store.store import CellFolder, Store, StoredRows
+from bench.tasks.core.task import Task
+
+__all__ = ["NAME", "among", "page_of", "samples_of"]
+
+NAME = "leaderboard.html"
+SAMPLES, LONGEST = 4, 400
+"""Samples of a table at most, and the characters of a text, and of a prompt's end."""
+
+
+def page_of(
+    leaderboards: Leaderboards,
+    store: Store,
+    path: Path,
+    task_of: TaskOf | None = None,
+    claims: Sequence[Paper] = (),
+) -> Path:
+    """Write the page of a store's leaderboards; return where.
+
+    Args:
+        leaderboards: that are shown.
+        store: of the leaderboards; damaged files are noted in it.
+        path: the file.
+        task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
+            it is the user's own: no report runs their code.
+        claims: of papers, with their verdicts.
+    """
+    found = leaderboards.for_readers()
+    found = replace(found, tables=[with_costs(store, table) for table in found.tables])
+    held: dict[str, list[Held]] = defaultdict(list)
+    for one in holding(store, {table.task for table in found.tables}):
+        held[one.record["key"]].append(one)
+    task_of = task_of or Tasks(import_own=False).of
+    samples = [samples_of(store, table, held, task_of) for table in found.tables]
+    extras = {"samples": dict(zip(table_ids(found.tables), samples, strict=True)), "claims": content(claims)}
+    write_page(path, board(found, extras))
+    return path
+
+
+def samples_of(store: Store, table: Table, held: Mapping[str, Sequence[Held]], task_of: TaskOf) -> list[dict[str, Any]]:
+    """Return texts side by side, the same ids for every row that has texts, each of its first seed with any.
+
+    Args:
+        store: of the table.
+        table: with rows.
+        held: the texts of runs, by the key of the run.
+        task_of: as for `page_of`.
+    """
+    side = {}
+    for row in table.rows:
+        fitting = [
+            one
+            for key in sorted(row.keys)
+            for one in held.get(key, ())
+            if one.of["kind"] == "generation"
+            and (one.of["split"], one.of["ids"]["n"]) == (table.split, table.n)
+            and (one.method, decoding_name(one.of["decoding"])) == (row.method, row.decoding)
+        ]
+        if fitting:
+            side[row.id] = min(fitting, key=lambda one: int(one.record["config"]["seed"]))
+    samples, notes = read(store, side, task_of)
+    for note in notes:
+        print(f"bench: page: {note}", file=sys.stderr)
+    n = min(len(samples), SAMPLES)
+    return [
+        {
+            "id": sample.id,
+            "prompt": sample.prompt if len(sample.prompt) <= LONGEST else f"…{sample.prompt[1 - LONGEST :]}",
+            "reference": _start(sample.reference),
+            "texts": {row: _start(text) for row, text in sample.texts.items()},
+        }
+        for sample in (samples[place * len(samples) // n] for place in range(n))
+    ]
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def among(tasks: Sequence[Task]) -> TaskOf:
+    """Return what finds the task of a record among those of a run, which are in memory; no other data is read."""
+
+    def task_of(record: Mapping[str, Any], stored: StoredRows, cell: CellFolder) -> Task | None:
+        split, wanted = stored.content["split"], stored.content["split_sha256"]
+        alike = (task for task in tasks if task.name == record["config"]["task"])
+        return next((task for task in alike if task.manifest(split).sha256 == wanted), None)
+
+    return task_of
