@@ -40,12 +40,14 @@ def add_statistics(table: Table, rounds: int = ROUNDS) -> None:
     for row in table.rows:
         for value in row.values.values():
             value.half = None if value.mean is None else seed_mean(value.repeated).half
-        place = baseline_of(table, row)
-        for column in table.columns if place is not None else ():
-            ours, theirs = row.values.get(column), table.rows[place].values.get(column)
+        if (place := baseline_of(table, row)) is None:
+            continue
+        base = table.rows[place]
+        for column in table.columns:
+            ours, theirs = row.values.get(column), base.values.get(column)
             if ours is not None and theirs is not None and ours.higher_is_better is not None:
                 columns.append(column)
-                tested.append((ours, theirs, table.rows[place].id))
+                tested.append((ours, theirs, base.id))
     found = differences([(ours, theirs) for ours, theirs, _ in tested], rounds)
     for name in ("p", "p_items"):
         found[name] = found.groupby(columns)[name].transform(adjusted)
@@ -77,9 +79,9 @@ def differences(pairs: Sequence[tuple[Value, Value]], rounds: int = ROUNDS) -> p
         effect = None if None in (ours.mean, theirs.mean) else paired_difference(ours.by_seed, theirs.by_seed)
         lines.append([None] * 4 if effect is None else [effect.mean, effect.low, effect.high, effect.p])
         if effect is not None and ours.has_sums and theirs.has_sums:
-            sides = [summed(tuple(side.sums[seed] for seed in effect.by_seed)) for side in (ours, theirs)]
-            if None not in sides and may_be_tested(*sides):
-                tested[place] = tuple(sides)
+            first, second = (summed(tuple(side.sums[seed] for seed in effect.by_seed)) for side in (ours, theirs))
+            if first is not None and second is not None and may_be_tested(first, second):
+                tested[place] = first, second
     found = pd.DataFrame(lines, columns=list(TESTS[:-1]), dtype=float)
     found["p_items"] = pd.Series(p_values_of(list(tested.values()), rounds), index=list(tested), dtype=float)
     return found

@@ -188,7 +188,8 @@ def test_the_page_loads_nothing_and_no_text_of_it_is_markup(content):
     assert {tag for tag, _ in read.elements} <= {
         "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "main", "form", "input",
         "footer", "ul", "li", "b", "u", "i", "script", "section", "h2", "h3", "h4", "table", "thead", "tbody", "tr",
-        "th", "td", "small", "nav", "span", "details", "summary", "wbr", "dl", "dt", "dd", "blockquote", "article", "sup",
+        "th", "td", "small", "nav", "span", "details", "summary", "wbr", "dl", "dt", "dd",
+        "blockquote", "article", "sup",
     }  # fmt: skip
     assert all(attrs["href"].startswith("#") for attrs in read.all("a"))
     assert len(read.all("meta")) == 4
