@@ -214,10 +214,11 @@ class Claim:
         """The parts on rows without the known fault of the released code; none where the claim names no fault."""
         if not self.corrected:
             return []
-        sides = [
-            {name: self.corrected.get(side.method, side) for name, side in part.sides.items()} for part in self.parts
-        ]
-        return [replace(part, **pair) for part, pair in zip(self.parts, sides, strict=True)]
+
+        def corrected(side: Side) -> Side:
+            return self.corrected.get(side.method, side)
+
+        return [replace(part, method=corrected(part.method), against=corrected(part.against)) for part in self.parts]
 
     @property
     def text(self) -> str:

@@ -282,9 +282,10 @@ class _Board:
             if not replaced:
                 continue
             values = self.values([row, other], part.columns) if isinstance(other, TableRow) else []
-            its = [value.by_seed for value in values[1]] if values else [{} for _ in ours]
-            sides = (its, theirs) if replaced == "method" else (ours, its)
-            effect, shown = effects(part, ours, theirs, human), effects(part, *sides, human)
+            its: Sequence[BySeed] = [value.by_seed for value in values[1]] if values else [{} for _ in ours]
+            effect, shown = effects(part, ours, theirs, human), effects(part, ours, its, human)
+            if replaced == "method":
+                shown = effects(part, its, theirs, human)
             rest = paired_difference(effect, shown)
             if rest is None or rest.p is None:
                 missing.append(f"{MIN_SEEDS} seeds of {control.label}" if values else control.label)
