@@ -15,19 +15,11 @@ from bench.store.fields import IMPORTED
 
 OBJECTIVE, COST = "objective", "cost"
 GROUPS = (
-    OBJECTIVE,
-    "configuration",
-    "seed",
-    "start",
-    "data",
-    "parameters",
-    "training",
-    "decodings",
-    "code",
-    "packages",
-    "hardware",
-    COST,
-)
+    OBJECTIVE, "configuration", "seed", "start", "data", "parameters",
+    "training", "decodings", "code", "packages", "hardware", COST,
+)  # fmt: skip
+EXPECTED = (OBJECTIVE, COST)
+"""Groups that a fair comparison of objectives may differ in."""
 FLAG = "NOT ONLY THE OBJECTIVE DIFFERS"
 NOTHING = "-"
 """Stands for what one of the two does not have."""
@@ -73,20 +65,15 @@ class Difference:
     @property
     def expected(self) -> bool:
         """Whether a fair comparison of objectives may have it."""
-        return self.group in (OBJECTIVE, COST)
+        return self.group in EXPECTED
 
 
 def audit(first: CellRecord, second: CellRecord) -> list[Difference]:
     """Return every difference of two cells, in the order of `GROUPS`."""
-    first_facts, second_facts = dict(_facts(first)), dict(_facts(second))
-    differences = []
-    for group, name in first_facts | second_facts:
-        difference = Difference(
-            group, name, first_facts.get((group, name), NOTHING), second_facts.get((group, name), NOTHING)
-        )
-        if difference.first != difference.second:
-            differences.append(difference)
-    return sorted(differences, key=lambda difference: GROUPS.index(difference.group))
+    ours, theirs = dict(_facts(first)), dict(_facts(second))
+    found = [Difference(*fact, ours.get(fact, NOTHING), theirs.get(fact, NOTHING)) for fact in ours | theirs]
+    unlike = [difference for difference in found if difference.first != difference.second]
+    return sorted(unlike, key=lambda difference: GROUPS.index(difference.group))
 
 
 def only_the_objective(differences: Sequence[Difference]) -> bool:

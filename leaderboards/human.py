@@ -14,22 +14,21 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.base.redaction import printable
 from bench.errors import DataError, UsageError
-from bench.leaderboards.statistics.agreement import alpha
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.metrics.sums import Sums, mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KINDS", "TIE", "read_answers", "read_key", "results", "study", "write_study"]
+__all__ = ["KINDS", "TIE", "alpha", "read_answers", "read_key", "results", "study", "write_study"]
 
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
 """By kind of study, the default questions about each item (HistAlign, appendix B)."""
@@ -244,3 +243,42 @@ def _result(question: str, name: str, sums: Mapping[str, pd.DataFrame], first: s
             less = bootstrap(ours, theirs)
             result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
     return result
+
+
+# Agreement ------------------------------------------------------------------------------------------------------------
+
+
+def alpha(
+    units: Iterable[Sequence[Hashable]], order: Sequence[Hashable], level: Literal["nominal", "ordinal"] = "nominal"
+) -> float | None:
+    """Return Krippendorff's alpha: 1 - observed / expected disagreement (Krippendorff 2011, sections C and D).
+
+    The package of this name has a licence (GPL-3) that this project cannot take over.
+
+    Args:
+        units: for each rated unit the answers of all raters; missing ones are left out, and so is a unit with one
+            answer, which says nothing of agreement.
+        order: every answer there can be, lowest first where the level is ordinal.
+        level: `nominal`, any two unlike answers disagree alike; `ordinal`, the more the more answers lie between.
+
+    Returns:
+        1 for perfect agreement, 0 for chance; None where no unit has two answers or all answers are the same one.
+
+    >>> alpha([["a", "a"], ["b", "b"], ["b"]], "ab"), alpha([["a", "a"]], "ab")
+    (1.0, None)
+    """
+    import numpy as np
+
+    places = {answer: place for place, answer in enumerate(order)}
+    table = np.zeros((len(places), len(places)))  # how often one answer met another: a pair counts 1 / (answers - 1)
+    for unit in units:
+        if len(unit) > 1:
+            counts = np.bincount([places[answer] for answer in unit], minlength=len(places)).astype(np.float64)
+            table += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    margins, n = table.sum(axis=0), float(table.sum())
+    distance = 1 - np.eye(len(margins))
+    if level == "ordinal":  # squared number of answers between two, counting half of either's own
+        middles = np.cumsum(margins) - margins / 2
+        distance = (middles[:, None] - middles[None, :]) ** 2
+    expected = float((np.outer(margins, margins) * distance).sum())
+    return 1 - (n - 1) * float((table * distance).sum()) / expected if expected else None

@@ -113,17 +113,16 @@ class Board:
         from bench.cells.score import Tasks
 
         tasks = [table["task"] for table in self.content["tables"]]
-        held = [texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding, ())]
+        held = [texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding)]
         side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
         if not side:
             raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")
         samples, notes = read(self._store, side, Tasks().of)
         if not samples:
             raise MissingError(f"there are no texts of the same rows to show: {'; '.join(notes)}")
-        chosen, _ = picked(samples, n, row)
         lines = [
             {"id": sample.id, "prompt": sample.prompt, "reference": sample.reference, **sample.texts}
-            for sample in chosen
+            for sample in picked(samples, n, row)
         ]
         return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
 

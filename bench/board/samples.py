@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,19 +73,14 @@ class Held:
         """The backbone of the run."""
         return str(self.record["config"]["backbone"])
 
-    def fits(self, methods: Sequence[str], decoding: str, modes: Sequence[str]) -> bool:
-        """Return whether these predictions are of given methods, decoding and modes; empty ones fit all."""
-        if methods and self.method not in methods:
-            return False
-        if self.is_imported:
-            return not modes
+    def fits(self, methods: Sequence[str], decoding: str) -> bool:
+        """Return whether these predictions are of given methods and decoding; empty ones fit all."""
         asked = decoding.rpartition(":")[2]
-        if modes or not asked:
-            return self.of["kind"] == "probe" or not modes
-        return asked in (self.decoding, self.decoding.partition("+")[0])
+        of_decoding = self.is_imported or asked in ("", self.decoding, self.decoding.partition("+")[0])
+        return of_decoding and (not methods or self.method in methods)
 
 
-def holding(store: Store, tasks: Collection[str] | None) -> Iterable[Held]:
+def holding(store: Store, tasks: Collection[str] | None) -> Iterator[Held]:
     """Yield the texts and rankings of every run that ended well."""
     for cell in read_cells(store, tasks):
         if cell.trained is None or cell.trained["status"] != "ok":
@@ -103,9 +98,8 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     Returns:
         Predictions by method, and notes about runs that are not shown.
     """
-    held = list(found)
     groups: dict[tuple[Any, ...], dict[str, list[Held]]] = {}
-    for rows in sorted(held, key=lambda rows: rows.is_imported):
+    for rows in sorted(found, key=lambda rows: rows.is_imported):
         joined = [rows.group]
         if rows.is_imported:
             same = (rows.group[0], *rows.split, rows.of["kind"])
@@ -114,8 +108,7 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
             groups.setdefault(group, {}).setdefault(rows.method, []).append(rows)
     if not groups:
         return {}, []
-    best = min(groups, key=lambda group: (-len(groups[group]), group[4] != "generation", str(group)))
-    by_method = groups[best]
+    by_method = groups[min(groups, key=lambda group: (-len(groups[group]), group[4] != "generation", str(group)))]
     backbones = [rows.backbone for every in by_method.values() for rows in every]
     common = max(dict.fromkeys(backbones), key=backbones.count)
     chosen, notes = {}, []
@@ -127,16 +120,13 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     return chosen, notes
 
 
-def read(
-    store: Store, side: Mapping[str, Held], task_of: TaskOf, modes: Sequence[str] = MODES
-) -> tuple[list[Sample], list[str]]:
+def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[Sample], list[str]]:
     """Return the rows that all methods have, with source and reference where the data is there; and notes.
 
     Args:
         store: of the predictions.
         side: predictions by method, from `side_by_side`.
         task_of: returns the task of a record for sources and references, such as `Tasks().of`; None to do without.
-        modes: distributions that next words are ranked by.
     """
     texts: dict[str, dict[str, str]] = {}
     sources: dict[str, tuple[str, str]] = {}
@@ -149,7 +139,7 @@ def read(
         if held.of["kind"] == "generation":
             texts[method] = {row["id"]: row["text"] for row in stored.rows}
         else:
-            texts |= _rankings(method, held, stored.rows, modes)
+            texts |= _rankings(method, held, stored.rows)
         sources |= {row["id"]: (row["prompt"], row.get("reference", "")) for row in stored.rows if "prompt" in row}
         if not sources:
             try:
@@ -167,9 +157,7 @@ def read(
     return samples, list(notes)
 
 
-def _rankings(
-    method: str, held: Held, rows: Sequence[Mapping[str, Any]], modes: Sequence[str]
-) -> dict[str, dict[str, str]]:
+def _rankings(method: str, held: Held, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """Return the first words of rankings by method and mode, and row; token ids where there is no tokenizer."""
     decode: Callable[[int], str] = str
     path = held.cell.path / TOKENIZER
@@ -180,39 +168,26 @@ def _rankings(
         decode = lambda token: str(tokenizer.decode([token])).strip()  # noqa: E731
     return {
         f"{method} · {mode}": {row["id"]: ", ".join(map(decode, row[mode][:FIRST])) for row in rows}
-        for mode in modes
+        for mode in MODES
         if all(mode in row for row in rows)
     }
 
 
-def picked(
-    samples: Sequence[Sample], n: int, row: str | None = None, prompts: Sequence[str] = ()
-) -> tuple[list[Sample], list[str]]:
-    """Return the rows to show, and notes about the choice.
+def picked(samples: Sequence[Sample], n: int, row: str | None = None) -> list[Sample]:
+    """Return the rows to show.
 
     Args:
         samples: all rows.
         n: most rows; those whose texts differ most come first.
         row: id of the only row to show.
-        prompts: of a paper; rows that hold all comma-separated parts of one are shown before others.
 
     Raises:
         UsageError: there is no such row.
     """
-    if row is not None:
-        known = {sample.id: sample for sample in samples}
-        if row not in known:
-            example = nearest(row, known) or next(iter(known), "")
-            raise UsageError(f"no row '{row}' that all these methods have; there is, for example, '{example}'")
-        return [known[row]], []
-    ordered = most_different(samples)
-    if not prompts:
-        return ordered[:n], []
-
-    def is_of_paper(sample: Sample) -> bool:
-        text = f"{sample.prompt} {sample.reference}"
-        return any(all(part.strip() in text for part in prompt.split(",")) for prompt in prompts)
-
-    if of_paper := list(filter(is_of_paper, ordered)):
-        return of_paper[:n], []
-    return ordered[:n], ["none of the paper's prompts is among the stored rows: these are the most different ones"]
+    if row is None:
+        return most_different(samples)[:n]
+    known = {sample.id: sample for sample in samples}
+    if row not in known:
+        example = nearest(row, known) or next(iter(known), "")
+        raise UsageError(f"no row '{row}' that all these methods have; there is, for example, '{example}'")
+    return [known[row]]

@@ -6,13 +6,14 @@ import argparse
 import difflib
 import json
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from bench.base.redaction import one_line
 from bench.cli_options import json_option, results_option, say_damaged
 from bench.errors import MissingError, UsageError, did_you_mean
-from bench.leaderboards.audit import FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
+from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
 from bench.store.reading import read_cell
 from bench.store.store import CellFolder, Store, cell_at
 
@@ -85,35 +86,18 @@ def record_of(cell: CellFolder, store: Store) -> CellRecord:
 
 
 def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:
-    """Return the differences for people, group by group."""
+    """Return the differences for people, group by group, and whether a comparison of the two is one of objectives."""
     lines = [f"A {'/'.join(first.path.parts[-3:])}", f"B {'/'.join(second.path.parts[-3:])}"]
-    group = ""
-    for difference in differences:
-        if difference.group != group:
-            group = difference.group
-            lines += ["", heading(difference)]
-        lines.append(f"  {difference.name}: {shown(difference.first)} | {shown(difference.second)}")
-    lines += ["", conclusion(differences)]
-    return "\n".join(map(one_line, "\n".join(lines).split("\n")))
-
-
-def heading(difference: Difference) -> str:
-    """Return the heading of a difference's group, and whether the group counts."""
-    if not difference.expected:
-        return difference.group
-    if difference.group == OBJECTIVE:
-        return f"{OBJECTIVE}  (expected)"
-    return f"{difference.group}  (measured; does not count)"
-
-
-def conclusion(differences: Sequence[Difference]) -> str:
-    """Say whether a comparison of the two is one of objectives."""
-    flagged = dict.fromkeys(difference.group for difference in differences if not difference.expected)
-    if flagged:
-        return f"{FLAG}: {', '.join(flagged)}"
-    if any(difference.group == OBJECTIVE for difference in differences):
-        return "only the objective differs"
-    return "nothing differs"
+    for group, of_group in groupby(differences, key=lambda difference: difference.group):
+        note = "" if group not in EXPECTED else "  (expected)" if group == OBJECTIVE else "  (measured; does not count)"
+        lines += ["", f"{group}{note}"]
+        lines += [f"  {one.name}: {shown(one.first)} | {shown(one.second)}" for one in of_group]
+    groups = dict.fromkeys(difference.group for difference in differences)
+    if flagged := [group for group in groups if group not in EXPECTED]:
+        verdict = f"{FLAG}: {', '.join(flagged)}"
+    else:
+        verdict = "only the objective differs" if OBJECTIVE in groups else "nothing differs"
+    return "\n".join(map(one_line, [*lines, "", verdict]))
 
 
 def shown(value: Any) -> str:
@@ -122,9 +106,5 @@ def shown(value: Any) -> str:
     >>> shown(0.5), shown("a" * 80)[-3:]
     ('0.5', 'aa…')
     """
-    text = str(value)
-    if isinstance(value, (dict, list)):
-        text = json.dumps(value, ensure_ascii=False)
-    if len(text) <= LONGEST:
-        return text
-    return text[: LONGEST - 1] + "…"
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -28,7 +28,6 @@ from bench.leaderboards.published.papers import (
     is_scored,
     needs,
     papers,
-    sample_plans,
 )
 
 if TYPE_CHECKING:
@@ -293,7 +292,7 @@ def sets_of(given: Sequence[Sequence[str]], need: Need) -> list[str]:
 
 
 def listed() -> list[dict[str, Any]]:
-    """Return every table and what it needs, each paper's samples after its tables."""
+    """Return every table and what it needs."""
     found = []
     for paper in papers():
         for table in paper.tables:
@@ -307,12 +306,6 @@ def listed() -> list[dict[str, Any]]:
                 "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
                 "levels": [level.model_dump() for level in table.levels],
             })  # fmt: skip
-        for address, plan in sample_plans().items():
-            if address.startswith(f"{paper.short}/"):
-                found.append({"address": address, "title": plan.title, "cells": 0, "comparable": 0,
-                              "how": f"bench samples {address}", "tasks": [plan.task], "methods": list(plan.methods),
-                              "backbones": [plan.backbone], "decodings": _each([plan.decoding]),
-                              "levels": []})  # fmt: skip
     return found
 
 
@@ -324,7 +317,7 @@ def lines_of(table: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of one table of the list for people."""
     from bench.leaderboards.published.paper_files import Level
 
-    size = f"{table['cells']} numbers, {table['comparable']} comparable" if table["cells"] else "samples"
+    size = f"{table['cells']} numbers, {table['comparable']} comparable"
     made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
     yield f"{table['address']:<20} {table['title']}"
     yield f"{'':<20} {size}; needs {table['how'] or (made if table['tasks'] else 'nothing: no score')}"

@@ -157,27 +157,7 @@ class PublishedTable(Record):
     levels: tuple[Level, ...]
 
 
-# Samples, contradictions and searches ---------------------------------------------------------------------------------
-
-
-class SamplePlan(Record):
-    """A table of texts in a paper.
-
-    Args:
-        name, title: as of a table of numbers.
-        task, methods, backbone, decoding: ours.
-        prompts: what the paper's texts continue.
-        modes: the distributions that texts are generated from, of `bench.board.samples.MODES`.
-    """
-
-    name: str
-    title: str
-    task: str
-    methods: tuple[str, ...]
-    backbone: str
-    prompts: tuple[str, ...]
-    decoding: str = ""
-    modes: tuple[str, ...] = ()
+# Contradictions and searches ------------------------------------------------------------------------------------------
 
 
 class Inconsistency(Record):
@@ -344,13 +324,12 @@ class _Table(_Part):
 
 
 class Paper(Record):
-    """A paper's tables, plans of its samples, where it contradicts itself, and what was tuned."""
+    """A paper's tables, where it contradicts itself, and what was tuned."""
 
     name: str
     short: str
     citation: str
     files: tuple[_Table, ...] = Field(alias="table")
-    samples: tuple[SamplePlan, ...] = ()
     inconsistencies: tuple[Inconsistency, ...] = Field((), alias="inconsistency")
     search: PublishedSearch | None = None
 
@@ -376,7 +355,7 @@ def read(text: str, file: str) -> Paper:
 
 
 def address_of(short: str, name: str) -> str:
-    """Return the address of a table or table of samples, its name on the command line.
+    """Return the address of a table, its name on the command line.
 
     >>> address_of("histalign", "Table 9")
     'histalign/table9'

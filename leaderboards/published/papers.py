@@ -13,7 +13,7 @@ from bench.leaderboards.row import short_decoding
 from bench.tasks import TASKS
 
 if TYPE_CHECKING:
-    from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable, SamplePlan
+    from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable
 
 __all__ = [
     "Key",
@@ -27,7 +27,6 @@ __all__ = [
     "paper_table",
     "papers",
     "published",
-    "sample_plans",
     "tables_by_address",
 ]
 
@@ -50,13 +49,6 @@ def tables_by_address() -> dict[str, PublishedTable]:
     return {table.address: table for paper in papers() for table in paper.tables}
 
 
-def sample_plans() -> dict[str, SamplePlan]:
-    """Return every table of samples by its address."""
-    from bench.leaderboards.published.paper_files import address_of
-
-    return {address_of(paper.short, plan.name): plan for paper in papers() for plan in paper.samples}
-
-
 def paper_table(address: str) -> PublishedTable:
     """Return a table by its address, such as `histalign/table1`.
 
@@ -74,14 +66,12 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
         names: addresses such as `histalign/table1`, short names of papers, or `all`.
 
     Raises:
-        UsageError: no paper has the table, or it is one of samples.
+        UsageError: no paper has the table.
     """
-    tables, samples = tables_by_address(), sample_plans()
+    tables = tables_by_address()
     groups = {"all": list(tables), **{paper.short: [one.address for one in paper.tables] for paper in papers()}}
     found: dict[str, PublishedTable] = {}
     for name in map(str.lower, names):
-        if name in samples:
-            raise UsageError(f"'{name}' is a table of samples; bench samples {name} shows ours")
         for address in groups.get(name, [name]):
             if address not in tables:
                 raise UsageError(f"no published table '{address}'{did_you_mean(address, [*tables, *groups])}")

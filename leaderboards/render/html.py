@@ -40,7 +40,8 @@ QUESTIONS = {
     "ms-jaccard": "writes n-grams most as people do",
     "forgetting": "forgets least",
 }
-"""By the beginning of a metric's name, what is asked of it; all others measure nearness to the references."""
+"""By the beginning of a metric's name, what is asked of it; of all others `NEARNESS`."""
+NEARNESS = "is nearest to the references"
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -136,9 +137,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             continue
         best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
         value, label = best["values"][name], " ".join(filter(None, [best["method"], best["settings"]]))
-        asked = next(
-            (text for start, text in QUESTIONS.items() if name.startswith(start)), "is nearest to the references"
-        )
+        asked = next((text for start, text in QUESTIONS.items() if name.startswith(start)), NEARNESS)
         numbers, verdict = f"{label} {value['text']}", "no row of mle that it can be compared with"
         if best["method"] == BASELINE:
             verdict = "no other objective is better"
@@ -148,7 +147,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             if value["p"] is not None:
                 real = "yes, the difference is real" if value["differs"] else "no, the difference may be chance"
                 verdict = f"{real}: p = {value['p']:.2g} over seeds, after Holm"
-        yield f"Which objective {asked[0]} ({name})?", numbers, verdict
+        yield f"Which objective {asked} ({name})?", numbers, verdict
 
 
 def about(row: Mapping[str, Any]) -> str:

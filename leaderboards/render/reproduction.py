@@ -40,13 +40,19 @@ Line = tuple[str, list[str]]
 def lines(reproduction: Reproduction) -> list[Line]:
     """Return the lines of the table; each part of the table begins with its heading."""
     letter_of, number_of, part = letters(reproduction), numbers(reproduction), ""
+    backbones: dict[str, set[str]] = {}
+    for row in reproduction.rows:
+        if (first := row.cells[0].cell).method:
+            backbones.setdefault(first.part, set()).add(first.backbone)
     made: list[Line] = []
     for row in reproduction.rows:
         first = row.cells[0].cell
         if first.part != part:
             part = first.part
             made.append((part, [""] * (len(row.cells) + 1)))
-        label = f"{first.row}{_backbone(reproduction, row)}"
+        label = first.row
+        if first.backbone and len(backbones.get(first.part, ())) > 1:
+            label += f" ({first.backbone})"
         for line in LINES:
             if line != "delta" or any(cell.delta is not None for cell in row.cells):
                 made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row.cells)]))
@@ -80,13 +86,6 @@ def _heading(line: str, row: ReproducedRow) -> str:
         return line
     what = " sampling seeds" if any(n > trainings for n, trainings in found) else ""
     return f"ours (n={', '.join(map(str, sorted({n for n, _ in found})))}{what})"
-
-
-def _backbone(reproduction: Reproduction, row: ReproducedRow) -> str:
-    """Return the backbone of a row in brackets, if the rows of its part have more than one."""
-    first, firsts = row.cells[0].cell, [each.cells[0].cell for each in reproduction.rows]
-    backbones = {each.backbone for each in firsts if each.part == first.part and each.method}
-    return f" ({first.backbone})" if len(backbones) > 1 and first.backbone else ""
 
 
 def _deviations(row: ReproducedRow, number_of: Mapping[Deviation, int]) -> list[Line]:

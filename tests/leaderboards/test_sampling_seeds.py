@@ -55,7 +55,7 @@ def test_of_several_trainings_the_interval_is_over_trainings_alone(tmp_path):
     row, half = the_row(tmp_path)
     value = row.values["bleu-1"]
     assert value.by_seed == {0: 32.0, 1: pytest.approx(35.0), 2: pytest.approx(38.0)}
-    assert (value.sampled, len(value.by_sampling_seed[2])) == ([], 3)
+    assert (value.sampled, len(value.by_sampling_seed[2])) == ({}, 3)
     assert half["bleu-1"] == pytest.approx(seed_mean([32.0, 35.0, 38.0]).half)
     assert "± is over trainings" in row.sampling_note
 

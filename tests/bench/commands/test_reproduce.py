@@ -197,10 +197,9 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     ended = bench("reproduce", "--json")
     assert ended.code == 0
     found = {one["address"]: one for one in json.loads(ended.out)}
-    assert len(found) == sum(len(paper.tables) + len(paper.samples) for paper in papers())
+    assert len(found) == sum(len(paper.tables) for paper in papers())
     assert (found["histalign/table1"]["cells"], found["histalign/table1"]["comparable"]) == (54, 48)
     assert found["histalign/table4"]["how"] == "bench human"
-    assert found["histalign/table9"]["how"] == "bench samples histalign/table9"
     assert [level["level"] for level in found["f2softmax/table1"]["levels"]] == ["comparable", "barred"]
     listed = bench("reproduce").out
     assert "adadec/table2        Gigaword: headlines\n" in listed
@@ -214,7 +213,6 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
     [
         (("histalign/tabel1",), "did you mean 'histalign/table1'"),
         (("histaling",), "did you mean 'histalign'"),
-        (("f2softmax/table11",), "bench samples f2softmax/table11 shows ours"),
         (("histalign/table1", "--seeds", "x"), "seeds is a whole number"),
         (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'steps'"),
     ],

@@ -8,7 +8,7 @@ from bench.base.registry import all_names
 from bench.config.decoding import parse
 from bench.errors import DataError, UsageError
 from bench.leaderboards.published.paper_files import UNSURE, read
-from bench.leaderboards.published.papers import paper_table, papers, published, sample_plans
+from bench.leaderboards.published.papers import paper_table, papers, published
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
 from bench.models import METHODS
@@ -135,15 +135,6 @@ def test_spreads_are_beside_their_numbers():
     assert (first.value, first.spread) == (88.13, 0.12)
     assert first.spread_kind.startswith("95 %")
     assert {cell.table for cell in CELLS if cell.spread is not None} == {"Table 3"}
-
-
-def test_tables_of_samples_are_plans():
-    plans = sample_plans()
-    assert list(plans) == ["f2softmax/table4", "f2softmax/table11", "histalign/table9"]
-    for plan in plans.values():
-        assert plan.prompts
-        if plan.decoding:
-            assert [one.text for one in parse(plan.decoding)] == [plan.decoding]
 
 
 # Leaderboards -----------------------------------------------------------------------------------------------------
