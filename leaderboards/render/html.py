@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import write_atomic
 from bench.base.redaction import printable, redacted
 from bench.leaderboards.claim.evaluation import WORDS
+from bench.leaderboards.controls import is_trivial
 from bench.leaderboards.render.text_table import number, signed
 from bench.leaderboards.row import short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE
@@ -130,15 +131,19 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """
     for column in table["columns"]:
         name, way = column["name"], column["higher_is_better"]
-        rows = [row for row in table["methods"] if row["backbone"] and "control" not in row["marks"]]
-        rows = [row for row in rows if row["values"].get(name, {}).get("mean") is not None]
+        rows = [
+            row
+            for row in table["methods"]
+            if row["backbone"] and not row["controls"] and not is_trivial(row["method"])
+            if row["values"].get(name, {}).get("mean") is not None
+        ]
         rows = [row for row in rows if row["n_seeds"] >= MIN_SEEDS] or rows
         if not column["shown"] or way is None or len(rows) < 2:
             continue
         best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
-        value, label = best["values"][name], " ".join(filter(None, [best["method"], best["settings"]]))
+        value, settings = best["values"][name], f" ({best['settings']})" if best["settings"] else ""
         asked = next((text for start, text in QUESTIONS.items() if name.startswith(start)), NEARNESS)
-        numbers, verdict = f"{label} {value['text']}", "no row of mle that it can be compared with"
+        numbers, verdict = f"{best['method']}{settings} {value['text']}", "no row of mle that it can be compared with"
         if best["method"] == BASELINE:
             verdict = "no other objective is better"
         elif value["difference"] is not None:
