@@ -1,4 +1,4 @@
-"""Numbers that texts of claim files and docs/findings.md state are those of the committed rows and of papers' tables."""
+"""Numbers that texts of claim files and docs/findings.md state are those of committed rows and of papers' tables."""
 
 from __future__ import annotations
 
