@@ -9,8 +9,7 @@ from pathlib import Path
 
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.overview import Overview, overview
-from bench.leaderboards.statistics.analysis import add_statistics
-from bench.leaderboards.statistics.significance import ROUNDS
+from bench.leaderboards.statistics.constants import ROUNDS
 from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers, tables
 from bench.store.store import Store
 
@@ -138,9 +137,8 @@ def leaderboards_of(
         path.relative_to(store.root).as_posix() if path.is_relative_to(store.root) else path.name
         for path in store.damaged
     ]  # a page should show no folder of this machine
-    leaderboards = with_statistics(found, left_out, damaged=below)
-    leaderboards.refuse_empty(store.root)
-    return leaderboards
+    Leaderboards(found, left_out, below).refuse_empty(store.root)
+    return with_statistics(found, left_out, damaged=below)
 
 
 def with_statistics(
@@ -154,6 +152,10 @@ def with_statistics(
         rounds: random swaps of a test over items.
         damaged: files that were passed over, below the store.
     """
+    from bench.leaderboards.statistics.analysis import (
+        add_statistics,  # numpy is loaded where there is something to show
+    )
+
     for table in tables:
         add_statistics(table, rounds)
     return Leaderboards(tables, left_out or {}, damaged, overview(tables))

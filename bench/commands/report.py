@@ -43,7 +43,6 @@ def run(given: argparse.Namespace) -> int:
     """Print or write them; return 0, or 1 where files are damaged."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads of numpy take a fifth more work and no less time
     from bench.leaderboards.leaderboards import leaderboards_of
-    from bench.leaderboards.render.formats import render
 
     path, store = place_of(given.output, given.format, Path(given.results)), Store(Path(given.results))
     collects = gc.isenabled()
@@ -52,6 +51,8 @@ def run(given: argparse.Namespace) -> int:
         found = leaderboards_of(store, task_names(given.task, store), given.columns)
         methods, metrics = (split_names(names) if names else None for names in (given.method, given.metric))
         found = found.filtered(None, methods, metrics)
+        from bench.leaderboards.render.formats import render
+
         if path is None:
             sys.stdout.write(render(found, given.format))
         elif given.format == PAGE:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from bench.leaderboards.row import StoredSums, Value
 from bench.leaderboards.statistics.baseline import baseline_of
+from bench.leaderboards.statistics.constants import ROUNDS
 from bench.leaderboards.statistics.intervals import holm, paired_difference, seed_mean
-from bench.leaderboards.statistics.significance import ROUNDS, may_be_tested, over_seeds, p_values_of
+from bench.leaderboards.statistics.significance import may_be_tested, over_seeds, p_values_of
 from bench.leaderboards.table import Table
 
 if TYPE_CHECKING:

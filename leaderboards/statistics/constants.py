@@ -1,4 +1,4 @@
-"""From how many seeds on there is an interval, of which level, and when a difference counts as significant."""
+"""From how many seeds on there is an interval, of which level, how a test is made, and when it counts as significant."""
 
 ALPHA = 0.05
 """A difference with a p-value at most this large is significant."""
@@ -6,3 +6,5 @@ LEVEL = 0.95
 """Of intervals: the probability that they cover what they are of."""
 MIN_SEEDS = 3
 """Fewer seeds give no interval and no p-value, and a row of fewer is not ranked."""
+ROUNDS = 10_000
+"""Random swaps of a test over items: no p is below 1 / (rounds + 1)."""

@@ -234,10 +234,9 @@ def test_settings_of_other_tasks_and_methods_are_for_those_only(bench, tmp_path)
     assert steps["ambiguous_template", "mle"] not in (7, 9)
 
 
-def test_the_papers_samples_come_from_the_same_cells(made, bench):
-    ended = bench("samples", "histalign/table9", "--results", str(made[0]), "--n", "1")
+def test_samples_of_a_task_that_generates_nothing_are_rankings_of_next_words(made, bench):
+    ended = bench("samples", "--task", "ambiguous_template", "--results", str(made[0]), "--n", "1")
     assert (ended.code, ended.err) == (0, "")
     for name in ("mle · full", "mle · cache", "histalign · full", "histalign · cache"):
         assert name in ended.out
     assert "reference: " in ended.out
-    assert "Houston, Pennsylvania" in ended.out
