@@ -1,4 +1,4 @@
-"""From how many seeds on there is an interval, of which level, how a test is made, and when it counts as significant."""
+"""From how many seeds on there is an interval, of which level, and when a difference counts as significant."""
 
 ALPHA = 0.05
 """A difference with a p-value at most this large is significant."""
