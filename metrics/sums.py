@@ -46,7 +46,7 @@ class Form:
         smoothing: for BLEU only, the precision of an order without a match.
 
     Raises:
-        ValueError: an unknown kind or smoothing, a scale that is not positive, or weights that BLEU cannot have.
+        ValueError: an unknown kind or smoothing, as in a file of a newer version.
     """
 
     kind: Kind
@@ -58,15 +58,6 @@ class Form:
         for name, value, known in (("kind", self.kind, Kind), ("smoothing", self.smoothing, Smoothing)):
             if value not in get_args(known):
                 raise ValueError(f"{name} {value!r} is unknown; there are: {', '.join(get_args(known))}")
-        if not _is_number(self.scale) or not 0 < self.scale < math.inf:
-            raise ValueError(f"expected a positive scale, got {self.scale!r}")
-        if self.kind == "bleu":
-            if not all(_is_number(w) and 0 <= w < math.inf for w in self.weights) or not any(self.weights):
-                raise ValueError(f"expected a weight of at least 0 for each n-gram order, got {self.weights!r}")
-        elif self.weights or self.smoothing != "none":
-            raise ValueError(f"only BLEU has weights and smoothing, got {self.weights!r} and {self.smoothing!r}")
-        if self.kind == "perplexity" and self.scale != 1:
-            raise ValueError(f"a perplexity has no scale, got {self.scale!r}")
 
     @property
     def width(self) -> int:
@@ -305,7 +296,3 @@ def _check(form: Form, values: Floats) -> None:
     if wrong.any():
         row = int(wrong.any(axis=1).argmax())
         raise ValueError(f"row {row}: expected counts, matches no more than n-grams, got {values[row].tolist()}")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -152,7 +152,7 @@ def load_dae(checkpoint: str) -> Verifier:
         raise NotApplicable("needs the authors' model, BENCH_DAE naming its folder: bench doctor")
     folder = checkpoints.find(checkpoint)
     if not any((folder / name).is_file() for name in ("vocab.txt", "tokenizer.json")):
-        raise NotApplicable(f"needs vocab.txt beside the DAE model {folder.name}: bench doctor")
+        raise NotApplicable(f"needs vocab.txt in the folder of the DAE model {folder.name}: bench doctor")
     return verifiers.load(checkpoint, _model_class(), ElectraTokenizer, "entailed", position=1)
 
 

@@ -39,13 +39,11 @@ def singular_values(log_probs: Tensor) -> Tensor:
         `[min(N, V)]` in float64.
 
     Raises:
-        ValueError: no matrix, or an entry is infinite or NaN (a masked word has log-probability -inf: leave it out).
+        ValueError: an entry is infinite or NaN (a masked word has log-probability -inf: leave it out).
 
     >>> singular_values(torch.tensor([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])).tolist()
     [4.0, 3.0]
     """
-    if log_probs.ndim != 2:
-        raise ValueError(f"expected a matrix [contexts, words], got the shape {tuple(log_probs.shape)}")
     _check_finite(log_probs)
     matrix = log_probs.detach().to(torch.float64)
     if min(matrix.shape) == 0:
@@ -101,8 +99,6 @@ def rank_of(values: Tensor, shape: tuple[int, int], precision: Precision = "floa
     >>> rank_of(values, (3, 10), "float32"), rank_of(values, (3, 10), "float64")
     (2, 3)
     """
-    if precision not in EPS:
-        raise ValueError(f"precision {precision!r} is unknown; there are: {', '.join(EPS)}")
     if len(values) != min(shape):
         raise ValueError(f"a matrix of shape {shape} has {min(shape)} singular values, these are {len(values)}")
     if len(values) == 0:

@@ -221,11 +221,9 @@ def test_nothing_written(family, case):
 
 
 @pytest.mark.ddp
-@pytest.mark.parametrize(
-    "ends", [pytest.param((9,), marks=pytest.mark.slow), pytest.param((2, 9), marks=pytest.mark.slow), (2, 2, 9)]
-)
-def test_processes_give_the_scorers_bits(tmp_path, ends):
-    """One, two and three with unequal shares; of three, one has no row."""
+def test_processes_give_the_scorers_bits(tmp_path):
+    """Three with unequal shares, one of them without a row."""
+    ends = (2, 2, 9)
     environment = {name: value for name, value in os.environ.items() if name.startswith("BENCH_")}
     port, out, world = free_port(), str(tmp_path / "rank"), len(ends)
     shares = [slice(start, end) for start, end in zip((0, *ends), ends, strict=False)]

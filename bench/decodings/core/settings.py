@@ -27,7 +27,7 @@ class Setting:
 
     Args:
         kind: `int`, `float` or `bool`.
-        default: `REQUIRED` for none; None where nothing need be set.
+        default: `REQUIRED` for none; None for a setting that is off.
         range: the numbers it may be.
         value: whether it is the decoding's own value, typed as `topk=3` and not as `+k=3`.
         example: a text that sets it, for messages.
@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def default_text(self) -> str:
-        """The default as it is typed; `required` where there is none, `none` where nothing need be set."""
+        """The default as it is typed; `required` where there is none, `none` for one that is off."""
         if self.default is REQUIRED:
             return "required"
         return str(self.default).lower()

@@ -15,7 +15,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.models.core.objective import Objective
 from tests.bench.generation.decoded import counted, one, run
 from tests.bench.generation.decoding_oracle import next_token
-from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
+from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, texts
 from tests.drawn import in_turn
 
 
@@ -93,14 +93,3 @@ class TestStepwise:
         """The first step has nothing to read."""
         assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9, 8, 7, 9]], "beam=3") < 1e-10
         assert worst_step(CacheLM(backbone(kind, dtype=torch.float64)), [[7], [9]], "greedy") < 1e-10
-
-    @pytest.mark.parametrize("kind", ["gpt2", "llama"])
-    def test_padded_teacher_forcing(self, kind: str) -> None:
-        """The states of a padded batch are those of its texts alone: training and decoding count alike."""
-        model, given = backbone(kind, dtype=torch.float64).eval(), texts(4, 3)
-        batch = collate(model, given)
-        together = model.states({**batch, "labels": batch["input_ids"]}).hidden
-        for row, text in enumerate(given):
-            ids = torch.tensor([text])
-            alone = model.states({"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}).hidden
-            torch.testing.assert_close(together[row, -alone.shape[1] :], alone[0], rtol=0, atol=1e-10)

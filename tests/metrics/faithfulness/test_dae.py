@@ -148,7 +148,7 @@ def test_a_folder_that_lacks_weights_or_words_is_refused(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "vocab.txt").unlink()
     (copy / "tokenizer.json").unlink(missing_ok=True)
-    with pytest.raises(NotApplicable, match=r"needs vocab.txt beside the DAE model copy: bench doctor"):
+    with pytest.raises(NotApplicable, match=r"needs vocab.txt in the folder of the DAE model copy: bench doctor"):
         load_dae(str(copy))
     tiny_verifiers.without_head(copy, "electra.encoder.layer.1")
     tiny_verifiers.with_words(copy)
