@@ -12,7 +12,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses
 from bench.models.core.states import TokenSlice
 from bench.models.functional.head_losses import divergence_from
-from bench.models.functional.token_weights import tailr_weight
+from bench.models.functional.token_losses import tailr_weight
 
 
 class ASFT(Objective):

@@ -1,6 +1,6 @@
 """GOLD: policy gradient on the true texts, where a token counts more if the rest of its text is likely.
 
-The functions are in `bench.models.functional.returns`.
+The functions are in `bench.models.functional.token_losses`.
 
 Shapes: n positions of a slice, B rows, T positions of a row.
 """
@@ -18,7 +18,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import Losses, LossSum
 from bench.models.core.states import IGNORED, States, TokenSlice
 from bench.models.functional.head_losses import nll_of
-from bench.models.functional.returns import discounted_returns, off_policy_nll, rewards
+from bench.models.functional.token_losses import discounted_returns, off_policy_nll, rewards
 
 RELEASED_HORIZON = 5
 """How many later rewards the released code adds."""

@@ -1,8 +1,8 @@
 """HistAlign: a cache language model whose states are taught to point at the right memories.
 
-Its distribution is in `bench.models.functional.cache`, its ranking term in `bench.models.functional.ranking`, with the
-ranks of `bench.models.functional.ranks`. On encoder-decoders the cache is that of section 4.3: the tokens of the input
-with the encoder's states, with which the decoder's state is compared.
+Its distribution is in `bench.models.functional.cache`, its ranking term in `bench.models.functional.ranking`. On
+encoder-decoders the cache is that of section 4.3: the tokens of the input with the encoder's states, with which the
+decoder's state is compared.
 
 Shapes: n positions of a slice, k of them with a pair, K distinct targets of its batch rows, V vocabulary, M memory
 entries.
@@ -23,8 +23,14 @@ from bench.models.core.sliced_loss import LossSum, memory_slice_size, summed
 from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.target_lookup import Paired, paired
 from bench.models.functional.cache import cache_log_probs, cache_nll_of
-from bench.models.functional.ranking import ranked_hinge, released_ranking
-from bench.models.functional.ranks import cosine_order, ranks_among, ranks_of, unranked_last
+from bench.models.functional.ranking import (
+    cosine_order,
+    ranked_hinge,
+    ranks_among,
+    ranks_of,
+    released_ranking,
+    unranked_last,
+)
 from bench.models.trime import cache_terms
 
 DEFAULTS = {

@@ -1,6 +1,6 @@
 """TaiLr and its family: maximum likelihood in which a token counts less the less likely the model finds it.
 
-The functions are in `bench.models.functional.token_weights`.
+The functions are in `bench.models.functional.token_losses`.
 
 Shapes: n positions of a slice.
 """
@@ -19,7 +19,7 @@ from bench.models.core.head import Head
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
 from bench.models.functional.head_losses import nll_of
-from bench.models.functional.token_weights import mixce_weight, power_loss, tailr_weight, thresholded
+from bench.models.functional.token_losses import mixce_weight, power_loss, tailr_weight, thresholded
 
 READERS = {
     "gamma": ("tailr",),

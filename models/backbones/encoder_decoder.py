@@ -25,8 +25,6 @@ from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
 from bench.models.core.states import History, States, TokenSlice, last_slice
 
-__all__ = ["T5", "EncoderDecoder", "start_token"]
-
 
 class EncoderDecoder(Backbone):
     """An encoder-decoder model: the memory is the encoder's states, labelled with the input tokens.

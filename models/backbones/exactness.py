@@ -22,8 +22,6 @@ from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.core.continuations import without_dropout
 from bench.models.core.states import IGNORED
 
-__all__ = ["TOLERANCE", "refuse_inexact", "why_inexact"]
-
 TOLERANCE = 1e-4
 """Largest difference of log-probabilities of float32 weights, in nats."""
 

@@ -16,8 +16,6 @@ import torch
 
 from bench.errors import MissingError, UsageError
 
-__all__ = ["Lora", "adapt", "check_lora"]
-
 PROJECTIONS = (("q_proj", "v_proj"), ("q", "v"), ("c_attn",), ("query_key_value",), ("qkv_proj",), ("Wqkv",))
 """What queries and values are made by, as families name it; the first that a model has is adapted by default."""
 

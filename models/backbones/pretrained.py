@@ -13,8 +13,6 @@ from pathlib import Path
 
 from bench.base.network import hub_reachable, within
 
-__all__ = ["ANSWER_S", "Pretrained", "is_commit", "resolved", "tensors_sha256"]
-
 ANSWER_S = 12.0
 """Seconds the hub has to say which commit a branch is at."""
 

@@ -20,8 +20,6 @@ from torch.utils.checkpoint import checkpoint
 from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone
 
-__all__ = ["recomputed"]
-
 
 @contextmanager
 def recomputed(backbone: Backbone, is_on: bool = True) -> Iterator[None]:

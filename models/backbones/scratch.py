@@ -20,8 +20,6 @@ from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.backbones.small import bpe_tokenizer, special_ids
 
-__all__ = ["SUFFIX", "scratch"]
-
 SUFFIX = "-scratch"
 """Ends the name of such a backbone; before it stands the name of the pretrained one."""
 

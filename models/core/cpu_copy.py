@@ -18,8 +18,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["Array", "CpuBatch", "CpuTokens", "kept_arrays", "moved", "to_device"]
-
 Array = npt.NDArray[Any]
 
 Made = TypeVar("Made")

@@ -31,8 +31,7 @@ from bench.models.core.head import Head, slice_size, sum_dtype
 from bench.models.core.sliced_loss import HeadLoss, Losses, LossSum, MemoryTerms, summed, summed_by_head
 from bench.models.core.states import States, TokenSlice, slices
 from bench.models.core.trainable import Trainable
-from bench.models.functional.cache import cache_scores
-from bench.models.functional.copying import copy_log_probs
+from bench.models.functional.cache import cache_scores, copy_log_probs
 from bench.models.functional.decoupled import decoupled_log_probs
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from bench.models.core.cpu_copy import Array, CpuTokens, to_device
 from bench.models.core.states import IGNORED, TokenSlice
-from bench.models.functional.ranks import Distinct
-from bench.models.functional.unlikelihood import Candidates, candidates
+from bench.models.functional.ranking import Distinct
+from bench.models.functional.unlikelihood import candidates
 
 
 def earlier_targets(tokens: TokenSlice) -> tuple[Tensor, Tensor]:
@@ -50,15 +50,10 @@ class DistinctTable(NamedTuple):
     @classmethod
     def of(cls, cpu: CpuTokens) -> DistinctTable:
         """Make the table of a batch."""
-        found = cpu.once(distinct_targets)
-        before = found.before[cpu.targets != IGNORED]
-        columns = {"tokens": found.tokens, "before": before, "places": np.arange(found.tokens.shape[1])}
+        ids, before = candidates(cpu.targets)
+        before = before[cpu.targets != IGNORED]
+        columns = {"tokens": ids, "before": before, "places": np.arange(ids.shape[1])}
         return cls(**to_device(columns, cpu.device), most=before)
-
-
-def distinct_targets(cpu: CpuTokens) -> Candidates:
-    """Return the distinct targets of each row, and which of them each position has."""
-    return candidates(cpu.targets)
 
 
 class Preceding(NamedTuple):
@@ -113,11 +108,10 @@ class TargetTable(NamedTuple):
         tokens = np.zeros((len(counts), counts.max(initial=0)), np.int64)
         tokens[row, number] = cpu.targets[real]
         again = np.full_like(tokens, tokens.shape[1])
-        group = row * tokens.shape[1] + cpu.once(distinct_targets).own[real]  # [N] one for each distinct target
-        in_groups = group.argsort(kind="stable")  # equal tokens of a row are adjacent, in order
-        first, second = in_groups[:-1], in_groups[1:]
-        same = group[first] == group[second]
-        again[row[first[same]], number[first[same]]] = number[second[same]]
+        for of_row, count, next_of_row in zip(tokens, counts, again, strict=True):
+            order = of_row[:count].argsort(kind="stable")  # equal tokens are adjacent, in order
+            same = np.flatnonzero(of_row[order][1:] == of_row[order][:-1])
+            next_of_row[order[same]] = order[same + 1]
         steps = np.arange(tokens.shape[1])
         columns = {"tokens": tokens, "again": again, "counts": counts, "number": number, "steps": steps}
         return cls(**to_device(columns, cpu.device), most=number)

@@ -26,8 +26,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-__all__ = ["AdaptiveWeights", "adaptive_lstm", "exemplar_coefficients", "orthogonal_columns"]
-
 FORGET = 1.0
 """Added to the forget gate before its sigmoid, in addition to the bias."""
 

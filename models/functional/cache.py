@@ -10,7 +10,7 @@ A position may have no entry to read (the first of a text); it then gets the hea
 fp32, also under autocast: where states share a large common part, bf16 similarities are off by more than the margins
 that HistAlign uses.
 
-Shapes: n positions of a slice, P query positions, M memory entries, V tokens, D width.
+Shapes: n positions of a slice, P query positions, M memory entries, S source tokens, V tokens, D width.
 """
 
 from __future__ import annotations
@@ -21,15 +21,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-
-__all__ = [
-    "cache_log_probs",
-    "cache_log_sums_",
-    "cache_nll_of",
-    "cache_scores",
-    "logaddexp",
-    "scaled_similarity",
-]
 
 
 def scaled_similarity(hidden: Tensor, memory: Tensor) -> Tensor:
@@ -120,6 +111,31 @@ def cache_log_probs(logits: Tensor, similarity: Tensor, memory_tokens: Tensor, r
     scores = total.masked_fill(total == 0, 1.0).log_().add_(peak)
     joined = torch.logaddexp(logits.gather(1, memory_tokens), scores)
     return logits.scatter(1, memory_tokens, joined).log_softmax(-1)
+
+
+def copy_log_probs(logits: Tensor, copying: Tensor, copy_tokens: Tensor) -> Tensor:
+    """Log of a softmax mixed with a distribution over the tokens of the source, over the whole vocabulary.
+
+    See et al. 2017 section 2.2, eq. 9, over a fixed vocabulary: p(w) = p_gen softmax(z)_w + sum over s with token w of
+    (1 - p_gen) attention_s. So the distribution of a model that copies sums to one, and its perplexity is defined.
+
+    Args:
+        logits: `[n, V]` scores of the output head.
+        copying: `[n, S+1]` log-weights of copying each source token and, last, of generating; they sum to one.
+        copy_tokens: `[n, S]` int64 the source tokens.
+
+    Returns:
+        `[n, V]` log-probabilities, in the dtype of the logits.
+
+    >>> weights = torch.tensor([[0.25, 0.25, 0.5]]).log()  # copies half of the time, from two places
+    >>> copy_log_probs(torch.zeros(1, 2), weights, torch.tensor([[1, 1]])).exp()
+    tensor([[0.2500, 0.7500]])
+    """
+    weights = copying.to(logits.dtype)
+    generated = logits.log_softmax(-1) + weights[:, -1:]
+    readable = weights[:, :-1] > weights.new_tensor(-1e30)
+    copied = cache_scores(weights[:, :-1], copy_tokens, readable, logits.shape[-1])
+    return logaddexp(generated, copied.to(generated.dtype))
 
 
 def cache_log_sums_(similarity: Tensor, readable: Tensor, entries: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:

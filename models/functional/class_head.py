@@ -19,8 +19,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["ClassHead", "class_head_loss", "class_log_masses", "class_log_probs", "posterior_log_probs"]
-
 SLICE = 256
 """The buffer of logits has room for at most so many rows of the whole vocabulary."""
 

@@ -19,8 +19,6 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["decoupled_log_probs"]
-
 _PREFILTER = 1024
 """A nucleus is first looked for among so many most probable tokens; sorting a whole class costs more."""
 

@@ -20,8 +20,6 @@ from torch import Tensor
 
 from bench.models.functional.row_parts import row_parts
 
-__all__ = ["entmax", "entmax_and_entropy"]
-
 STEPS, MOST_STEPS = 9, 12
 """Steps of Newton's method for alpha up to 1.5, and above. 7 and 10 find tau to 12 digits, of 7 or 30,000 logits, flat
 or steep; 4 or 5 are usual."""

@@ -13,8 +13,6 @@ from collections.abc import Collection
 import torch
 from torch import Tensor
 
-__all__ = ["counted", "frequency_weights", "overuse_weights", "until_end"]
-
 IGNORED = -100
 
 

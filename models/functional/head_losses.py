@@ -22,17 +22,6 @@ from bench.models.functional.entmax import entmax_and_entropy
 if TYPE_CHECKING:
     from bench.models.core.head import Head
 
-__all__ = [
-    "confidence_penalty",
-    "divergence_from",
-    "entmax_loss",
-    "gem_linear",
-    "gem_log_sigmoid",
-    "label_smoothing",
-    "nll_of",
-    "top_entropy",
-]
-
 
 def nll_of(head: Head, targets: Tensor) -> Tensor:
     """-log p(target) = lse - z_target, [n].

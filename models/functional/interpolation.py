@@ -18,8 +18,6 @@ import math
 import torch
 from torch import Tensor
 
-__all__ = ["interpolated", "nearest_keys", "shares_of", "spread"]
-
 
 def shares_of(scores: Tensor, readable: Tensor, sharpness: Tensor | float) -> Tensor:
     """Share that each entry has: a softmax of its score times a sharpness.

@@ -24,8 +24,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["Classes", "fixed_eq_freq", "fixed_eq_token", "frequency_order", "mefmax", "released_cuts"]
-
 Array = npt.NDArray[Any]
 
 _TIE = 1e-12  # scores nearer than this are equal: rounding must not choose between candidates

@@ -10,8 +10,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["BUCKETS", "bigram_log_probs", "bucket_of", "unigram_log_probs"]
-
 IGNORED = -100
 
 BUCKETS = 2**21

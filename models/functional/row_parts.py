@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-__all__ = ["row_parts"]
-
 CACHED = 2**19
 """Bytes of a part on a CPU: with two copies of it, what a core's own cache holds."""
 

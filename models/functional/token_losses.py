@@ -1,7 +1,9 @@
-"""Losses of a target in which other tokens, states or embeddings take part, as functions of tensors alone.
+"""Losses of a target in which other tokens, states, embeddings or weights take part, as functions of tensors alone.
 
 Su et al. 2022 (SimCTG), Jiang et al. 2022 (contrastive token loss), Lin et al. 2021 (ScaleGrad), Xu et al. 2022
-(DITTO), Ren et al. 2024 (EMO). Losses are in nats.
+(DITTO), Ren et al. 2024 (EMO); losses by the probability p of the target, from nll = -log p: Ji et al. 2023 (TaiLr),
+Zhang et al. 2023 (MixCE), Li et al. 2025 (the power family), Pang and He 2021 (GOLD). Losses are in nats, and a weight
+has no gradient.
 
 Shapes: n positions, M other tokens of a position, V tokens, B texts, T positions of a text, D width of a state.
 """
@@ -9,12 +11,11 @@ Shapes: n positions, M other tokens of a position, V tokens, B texts, T position
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-
-__all__ = ["contrastive_token", "distances_from", "earth_mover", "pair_hinges", "repetition_penalty", "scaled_nll"]
 
 
 def contrastive_token(at_target: Tensor, at_others: Tensor, left_out: Tensor) -> Tensor:
@@ -109,3 +110,134 @@ def pair_hinges(hidden: Tensor, real: Tensor, margin: float) -> tuple[Tensor, Te
     is_pair = (real[:, :, None] & real[:, None, :]).triu(1)
     hinge = torch.relu(margin - 1 + cosines) * is_pair
     return 2 * hinge.sum((1, 2)), 2 * is_pair.sum((1, 2))
+
+
+def tailr_weight(nll: Tensor, gamma: float, floor: float) -> Tensor:
+    """p / (gamma + (1 - gamma) p), at least a floor.
+
+    >>> tailr_weight(torch.tensor([0.0, 1.0, 9.0]), 1.0, 0.2)
+    tensor([1.0000, 0.3679, 0.2000])
+    """
+    p = torch.exp(-nll.detach())
+    if gamma == 0:  # the limit, also where p is 0
+        return torch.ones_like(p)
+    return (p / (gamma + (1 - gamma) * p)).clamp_min(floor)
+
+
+def mixce_weight(nll: Tensor, eta: float) -> Tensor:
+    """eta + (1 - eta) p.
+
+    >>> mixce_weight(torch.tensor([0.0, 9.0]), 1.0)
+    tensor([1., 1.])
+    """
+    return eta + (1 - eta) * torch.exp(-nll.detach())
+
+
+def power_loss(nll: Tensor, k: float) -> Tensor:
+    """(1 - p^k) / k, and its limit -log p for k = 0; the gradient is p^k times that of -log p.
+
+    That weight is computed on its own: the gradient of `expm1` is its value + 1, which is 0 where p^k is below an ulp.
+
+    >>> power_loss(torch.tensor([0.0, 2.0]), 1.0)
+    tensor([0.0000, 0.8647])
+    """
+    if k == 0:
+        return nll
+    value = -torch.expm1(-k * nll.detach()) / k
+    return value + torch.exp(-k * nll.detach()) * (nll - nll.detach())
+
+
+def thresholded(nll: Tensor, q: float, form: str) -> Tensor:
+    """1 - p or -log p of targets with p >= q or p <= q, and 0 of others.
+
+    Args:
+        nll: -log p.
+        q: a probability.
+        form: `top_p` and `top_logp` for p >= q, `bottom_p` and `bottom_logp` for p <= q.
+
+    >>> thresholded(torch.tensor([0.1, 5.0]), 0.5, "top_logp")
+    tensor([0.1000, 0.0000])
+    """
+    p = torch.exp(-nll.detach())
+    is_counted = p <= q
+    if form.startswith("top"):
+        is_counted = p >= q
+    loss = nll
+    if form.endswith("_p"):
+        loss = power_loss(nll, 1.0)
+    return loss.where(is_counted, 0.0)
+
+
+Reward = Literal["s", "p"]
+
+
+def rewards(probabilities: Tensor, reward: Reward, least: float, baseline: float) -> Tensor:
+    """Reward of each token.
+
+    Args:
+        probabilities: of the tokens under a frozen model, of any shape, float64.
+        reward: `s` for max(p, least), so that the rewards of a text are a sum of probabilities; `p` for
+            max(log p - baseline, least), so that their sum is the logarithm of a product.
+        least: smallest reward.
+        baseline: of the reward `p`.
+
+    >>> rewards(torch.tensor([0.5, 0.01]), "s", 0.1, 0.0).tolist()
+    [0.5, 0.10000000149011612]
+    >>> rewards(torch.tensor([1.0]), "p", 0.1, -10.0).tolist()
+    [10.0]
+    """
+    if reward == "p":
+        probabilities = probabilities.log() - baseline
+    return probabilities.clamp_min(least)
+
+
+def discounted_returns(
+    values: Tensor, is_target: Tensor, gamma: float, horizon: int | None = None, behind: float = 0.0
+) -> Tensor:
+    """Sum of gamma^k times the reward of the k-th target after each one in its row.
+
+    Args:
+        values: rewards, `[B, T]` float64.
+        is_target: `[B, T]` bool; other positions are skipped, they are no step of k.
+        gamma: discount, 0 to 1.
+        horizon: largest k; None for the end of the row.
+        behind: reward of each of the `horizon` places behind the last target.
+
+    Returns:
+        `[B, T]`, 0 where there is no target.
+
+    >>> row, every = torch.tensor([[1.0, 2.0, 4.0]]), torch.ones(1, 3, dtype=torch.bool)
+    >>> discounted_returns(row, every, 0.5).tolist()
+    [[3.0, 4.0, 4.0]]
+    >>> discounted_returns(row, every, 0.5, horizon=1, behind=8.0).tolist()
+    [[2.0, 4.0, 8.0]]
+    """
+    length = values.shape[1]
+    last = length + (horizon or 0)
+    place = is_target.cumsum(1) - 1  # [B, T] number of a target in its row
+    in_order = values.new_full((len(values), last + 1), behind)  # [B, N] rewards of the targets alone, N = last + 1
+    in_order.scatter_(1, place.masked_fill(~is_target, last), values.masked_fill(~is_target, behind))
+    places = torch.arange(last + 1, device=values.device)
+    distance = places - places[:length, None]  # [T, N]
+    factors = torch.pow(torch.full_like(distance, 1, dtype=values.dtype) * gamma, distance.clamp_min(0))
+    factors = factors.masked_fill(distance < 0, 0)
+    if horizon is not None:
+        factors = factors.masked_fill(distance > horizon, 0)
+    sums = in_order @ factors.T  # [B, T]
+    return sums.gather(1, place.clamp_min(0)).masked_fill(~is_target, 0)
+
+
+def off_policy_nll(nll: Tensor, policy: Tensor, returns: Tensor, floor: float) -> Tensor:
+    """-w Q log p(target), with w = max(policy, floor) and no gradient in w and Q, [n].
+
+    Args:
+        nll: `[n]` -log p of each target.
+        policy: `[n]` probability of the target under the model that weighs, without gradient.
+        returns: `[n]` Q of each target.
+        floor: smallest weight.
+
+    >>> off_policy_nll(torch.tensor([2.0, 1.0]), torch.tensor([0.5, 0.0]), torch.tensor([3.0, 3.0]), 0.1)
+    tensor([3.0000, 0.3000])
+    """
+    weights = policy.clamp_min(floor) * returns
+    return weights.to(nll.dtype) * nll

@@ -8,15 +8,13 @@ Shapes: n positions of a slice, B batch rows, T positions of a row, U distinct t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-
-__all__ = ["Candidates", "candidates", "repeated", "unlikelihood", "with_token"]
 
 Array = npt.NDArray[Any]
 
@@ -90,41 +88,32 @@ class _Unlikelihood(torch.autograd.Function):
         return steepness.add_(gradient).mul_(p), of_lse, None, None
 
 
-class Candidates(NamedTuple):
-    """The negative candidates of a batch: of each row its distinct targets, in the order of their first occurrence.
-
-    The candidates of a position are the first `before` of its row but the one at `own`, its own target:
-    C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1.
-    """
-
-    tokens: Array  # [B, U]; a row with fewer distinct targets is filled with zeros
-    before: Array  # [B, T] distinct targets before each position; 0 where there is no target
-    own: Array  # [B, T] place of the position's target in its row of `tokens`
-
-
-def candidates(targets: Array) -> Candidates:
-    """Find the candidates of all positions of a batch.
+def candidates(targets: Array) -> tuple[Array, Array]:
+    """Find the negative candidates of all positions of a batch: C_t = {x_1, ..., x_(t-1)} \\ {x_t}, section 5.1.
 
     Args:
         targets: `[B, T]` int64, IGNORED where there is none.
 
-    >>> found = candidates(np.array([[7, 5, 7, 6]]))
-    >>> found.tokens.tolist(), found.before.tolist(), found.own.tolist()
-    ([[7, 5, 6]], [[0, 1, 2, 2]], [[0, 1, 0, 2]])
+    Returns:
+        `[B, U]` the distinct targets of each row in the order of their first occurrence, filled with zeros, and
+        `[B, T]` how many of them occur before each position, 0 where there is no target. The candidates of a position
+        are these without its own target.
+
+    >>> tokens, before = candidates(np.array([[7, 5, 7, 6]]))
+    >>> tokens.tolist(), before.tolist()
+    ([[7, 5, 6]], [[0, 1, 2, 2]])
     """
-    before, own = np.zeros_like(targets), np.zeros_like(targets)
-    rows = []
+    before, rows = np.zeros_like(targets), []
     for row, of_row in enumerate(targets):
         at = np.flatnonzero(of_row != IGNORED)
-        tokens, first, place = np.unique(of_row[at], return_index=True, return_inverse=True)
+        tokens, first = np.unique(of_row[at], return_index=True)
         in_time = first.argsort()
-        own[row, at] = in_time.argsort()[place]
         before[row, at] = np.searchsorted(first[in_time], np.arange(len(at)))
         rows.append(tokens[in_time])
-    tokens = np.zeros((len(targets), max(map(len, rows), default=0)), np.int64)
-    for row, distinct in enumerate(rows):
-        tokens[row, : len(distinct)] = distinct
-    return Candidates(tokens, before, own)
+    distinct = np.zeros((len(targets), max(map(len, rows), default=0)), np.int64)
+    for row, tokens in enumerate(rows):
+        distinct[row, : len(tokens)] = tokens
+    return distinct, before
 
 
 def with_token(tokens: Tensor, left_out: Tensor, targets: Tensor, token: int) -> tuple[Tensor, Tensor]:

@@ -180,17 +180,6 @@ class TestCounting:
         assert first == second
         assert torch.equal(objective.frequency, before)
 
-    def test_released_reads_up_to_the_end(self) -> None:
-        """Predictions behind a predicted end are not counted, nor is a start in front."""
-        logits = torch.eye(6, dtype=torch.float64)[[1, 4, 2, 5, 4, 1, 5]] * 9
-        targets = torch.tensor([[3, 3, 3, 3], [3, 3, 3, IGNORED]])
-        expected = {"paper": [0, 2, 0, 0, 2, 2], "released": [0, 1, 0, 0, 2, 1], "f2_code": [0, 2, 1, 0, 2, 2]}
-        for variant, counts in expected.items():
-            objective = FACE(GivenLogits(logits, bos=1, eos=2, pad=0), variant=variant)  # type: ignore[arg-type]
-            objective.step_loss(batch_of(targets))
-            objective.end_of_step(identity)
-            assert objective.frequency.tolist() == counts, variant
-
 
 class TestSteps:
     @pytest.mark.parametrize("form", FORMS)

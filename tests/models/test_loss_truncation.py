@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bench.models.core.states import IGNORED
-from bench.models.loss_truncation import LossTruncation, gathered
+from bench.models.loss_truncation import LossTruncation
 from bench.models.mle import MLE
 from tests.models import still
 from tests.models.given_logits import GivenLogits, ModernCase, batch_of, modern_case
@@ -186,19 +186,3 @@ def test_a_training_that_left_no_row_out_says_so(variant: Any, n_steps: int, sai
         assert remark == f"no row was left out, so this is maximum likelihood: {said}"
     else:
         assert remarks == []
-
-
-@pytest.mark.parametrize(
-    "noted",
-    [
-        pytest.param([[[1.0, 2.0], [4.0]], [[3.0], [5.0, 6.0]]], id="two micro-batches"),
-        pytest.param([[[], []], [[1.0], [2.0]]], id="nothing of one rank"),
-        pytest.param([[[1.0]], [[2.0]], [[3.0]]], id="three ranks"),
-    ],
-)
-def test_losses_of_ranks_come_in_the_order_of_one_process(noted: list[list[list[float]]]) -> None:
-    """`noted` is by rank and micro-batch."""
-    parts = [[torch.tensor(part) for part in of_rank] for of_rank in noted]
-    found = together(lambda rank, reduce: gathered(parts[rank], reduce, rank, len(noted)), len(noted))
-    expected = sorted(loss for of_rank in noted for part in of_rank for loss in part)
-    assert [joined.tolist() for joined in found] == [expected] * len(noted)

@@ -141,18 +141,6 @@ class TestGolden:
 
 
 class TestNothingRepeats:
-    @pytest.mark.parametrize("tokens", [[], [5], [5, 6, 7, 8, 9, 10]])
-    @pytest.mark.parametrize("what", WHAT)
-    def test_zero_that_reaches_parameters(self, what: str, tokens: list[int]) -> None:
-        objective = made(backbone_of(what), ngram=4)
-        continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
-        total = stepped(objective, batches(what)).total
-        assert total == 0
-        total.backward()
-        for name, parameter in objective.named_parameters():
-            assert parameter.grad is not None, name
-            assert not parameter.grad.any(), name
-
     def test_rows_without_repetition_are_not_scored(self) -> None:
         """Two of five rows repeat, so the scoring pass has two rows."""
         objective = made("gpt2")

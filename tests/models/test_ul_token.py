@@ -35,10 +35,9 @@ def load(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
     """Tokens [n, U] and which are candidates [n, U], of positions of a batch [G, T]."""
-    found = candidates(targets.numpy())
-    before, own = (torch.from_numpy(of)[group, position][:, None] for of in (found.before, found.own))
-    places = torch.arange(found.tokens.shape[1])
-    return torch.from_numpy(found.tokens)[group], (places < before) & (places != own)
+    tokens, before = (torch.from_numpy(found) for found in candidates(targets.numpy()))
+    is_earlier = torch.arange(tokens.shape[1]) < before[group, position][:, None]
+    return tokens[group], is_earlier & (tokens[group] != targets[group, position][:, None])
 
 
 def token_loss(logits: Tensor, targets: Tensor, padding: int | None = None) -> Tensor:

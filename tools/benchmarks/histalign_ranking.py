@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from bench.models.backbones.backbone import Backbone, Step
 from bench.models.core.states import States, TokenSlice
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranks import Distinct, cosine_order, ranks_among, unranked_last
+from bench.models.functional.ranking import Distinct, cosine_order, ranks_among, unranked_last
 from bench.models.histalign import HistAlign
 from tools.memory import peak_megabytes
 

@@ -42,8 +42,6 @@ from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.states import History, States, TokenSlice, last_slice
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
-__all__ = ["BiLSTM", "BiLSTMModel", "bilstm"]
-
 
 class BiLSTMModel(nn.Module):
     """The model that a design describes.

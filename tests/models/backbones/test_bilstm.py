@@ -188,26 +188,6 @@ class TestExemplars:
             tiny(exemplar=exemplar).states(collate(SOURCES, None, TARGETS))
 
 
-class TestCopying:
-    @pytest.mark.parametrize("options", DESIGNS)
-    def test_weights_sum_to_one(self, options: dict[str, Any]) -> None:
-        model = tiny(**options)
-        batch = collate(SOURCES, READ, TARGETS)
-        states, log_probs = everything(model, batch)
-        assert states.copying is not None
-        assert states.copy_tokens is not None
-        close(states.copying.exp().sum(2), torch.ones_like(states.copying[:, :, 0]))
-        close(log_probs.exp().sum(1), torch.ones(len(log_probs), dtype=torch.float64))
-        mask = batch["attention_mask"]
-        if model.model.design.attends:
-            mask = torch.cat([mask, batch["exemplar_mask"]], 1)
-        assert states.copy_tokens.shape == mask.shape
-        padding = states.copying[:, :, :-1].transpose(1, 2)[mask == 0]
-        assert padding.numel() > 0
-        assert (padding < -1e30).all()
-        assert padding.isfinite().all()
-
-
 class TestGradients:
     @pytest.mark.parametrize("options", [*DESIGNS, {"copy": False, "exemplar": "both"}, {"tied": False}])
     def test_reach_every_parameter(self, options: dict[str, Any]) -> None:
@@ -217,31 +197,6 @@ class TestGradients:
             assert parameter.grad is not None, name
             assert parameter.grad.isfinite().all(), name
             assert parameter.grad.abs().max() > 0, name
-
-    def test_fused_head_without_copies(self) -> None:
-        """The fast path gives the gradient of the plain one."""
-        model = tiny(copy=False)
-        states = model.states(collate(SOURCES, None, TARGETS))
-        fast = MLE(model).loss(states).total
-        slow = torch.cat([nll for _, nll in MLE(model).nll(states)]).sum()
-        found, expected = (torch.autograd.grad(t, list(model.parameters()), retain_graph=True) for t in (fast, slow))
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
-
-
-class TestPrecision:
-    @pytest.mark.parametrize("options", DESIGNS[::3])
-    def test_bfloat16_autocast(self, options: dict[str, Any]) -> None:
-        model = tiny(dtype=torch.float32, **options)
-        batch = collate(SOURCES, READ, TARGETS)
-        expected = everything(model, batch)[1]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            states, found = everything(model, batch)
-            loss = MLE(model).loss(states).total
-        loss.backward()
-        assert states.copying is not None
-        assert states.copying.dtype == torch.float32
-        assert (found.exp() - expected.exp()).abs().max() < 0.05
-        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
 TEXT = ["Oslo is the capital of Norway .", "The capital of Peru is Lima .", "Oslo has a port ."]
@@ -260,22 +215,6 @@ class TestOptions:
     def test_weights_are_a_function_of_the_seed(self) -> None:
         assert equal(make(3, exemplar="both"), make(3, exemplar="both"))
         assert not equal(make(3), make(4))
-
-    @pytest.mark.parametrize(("typed", "norm"), [("0", 8**0.5), ("2.5", 2.5), ("none", None)])
-    def test_norm(self, typed: str, norm: float | None) -> None:
-        assert make(norm=typed).model.design.norm == norm
-
-    def test_released(self) -> None:
-        model = make(exemplar="both", variant="released", layers=2).model
-        assert model.decoder.feeding
-        assert model.encoder.stack.apart
-        assert model.exemplar_encoder.tanh.out_features == 8
-        assert model.decoder.copy_gate.gate.in_features == 8
-        assert model.encoder.project_copies is not None
-        paper = make(exemplar="both", layers=2).model
-        assert not paper.decoder.feeding
-        assert paper.exemplar_encoder.tanh is None
-        assert paper.encoder.project_copies is None
 
     def test_words(self) -> None:
         model = make(tokens="words", vocabulary=12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -58,16 +57,6 @@ def test_vectors_of_markers_come_from_the_seed(folders: dict[str, Path]) -> None
     added = len(WORDS.markers)
     assert torch.equal(first[:-added], other[:-added])
     assert not torch.equal(first[-added:], other[-added:])
-
-
-def test_the_hub_is_not_asked_for_adapters(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where peft is installed the library would, again and again, for 12 s where there is no network."""
-    pytest.importorskip("peft")
-    asked: list[dict[str, Any]] = []
-    for module in ("transformers.models.auto.auto_factory", "transformers.integrations.peft"):
-        monkeypatch.setattr(f"{module}.find_adapter_config_file", lambda place, **named: asked.append(named))
-    hub(str(folders["gpt2"]), WORDS, 0)
-    assert [named.get("local_files_only") for named in asked] == [True, True]
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -12,7 +12,7 @@ from bench.models.backbones import causal, encoder_decoder
 from bench.models.backbones.backbone import Backbone, Step, decoder_inputs, refuse_longer
 from bench.models.backbones.cache_keyword import NEW, OLD, cache_keyword, library_keyword
 from bench.models.backbones.causal import positions
-from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
+from bench.models.backbones.masks import takes_ready_masks
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
@@ -67,14 +67,6 @@ def test_several_tokens_on_top_of_a_cache(kind: str) -> None:
     expected = whole.hidden[:, ends][(whole.targets >= 0)[:, ends]]
     assert len(expected) > 4
     torch.testing.assert_close(rows(backbone, lengths), expected, rtol=1e-9, atol=1e-9)
-
-
-def test_what_a_mask_allows() -> None:
-    mask = torch.tensor([[0, 1, 1]])
-    allowed = [[False, False, False], [False, True, False], [False, True, True]]
-    assert causal_mask(mask).tolist() == [[allowed]]
-    assert causal_mask(mask, new=2).tolist() == [[allowed[1:]]]
-    assert source_mask(mask).tolist() == [[[[False, True, True]]]]
 
 
 class Older(nn.Module):

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import (
     Cut,
@@ -113,11 +112,6 @@ class TestWrite:
         of_loss = torch.autograd.grad(reference, list(made.parameters()), allow_unused=True)
         never = [name for (name, _), found in zip(made.named_parameters(), of_loss, strict=True) if found is None]
         assert without == never
-
-    @pytest.mark.parametrize("kind", still.KINDS)
-    def test_without_generation(self, kind: str) -> None:
-        with pytest.raises(UsageError, match=r"mle writes texts .*RunContext\(continue_greedily=\.\.\.\)"):
-            write(MLE(still.backbone(kind)), still.batch(kind), Cut(), 0.5)
 
 
 class Drawn:

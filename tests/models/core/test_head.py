@@ -1,4 +1,4 @@
-"""models/core/head.py and functional/copying.py: two ways to see a head agree; a mixture with copies sums to one."""
+"""models/core/head.py and functional/cache.py: two ways to see a head agree; a mixture with copies sums to one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import Head
 from bench.models.functional import row_parts
-from bench.models.functional.copying import copy_log_probs
+from bench.models.functional.cache import copy_log_probs
 
 LOGITS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 INDEX = torch.tensor([[0, 0, 3], [1, 2, 1], [6, 6, 6], [4, 5, 0], [2, 2, 1]])

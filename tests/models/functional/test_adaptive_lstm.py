@@ -14,7 +14,6 @@ from bench.models.functional.adaptive_lstm import (
     AdaptiveWeights,
     adaptive_lstm,
     exemplar_coefficients,
-    orthogonal_columns,
 )
 from tools.benchmarks.adaptive_lstm import materialised, random_weights
 
@@ -90,26 +89,7 @@ class TestSteps:
             torch.testing.assert_close(cell, cells[:, t], rtol=0, atol=atol)
 
 
-class TestStart:
-    @pytest.mark.parametrize(("rows", "columns"), [(6, 4), (6, 6), (4, 8), (4, 6)])
-    def test_orthogonal(self, rows: int, columns: int) -> None:
-        found = orthogonal_columns(rows, columns)
-        assert found.shape == (rows, columns)
-        for block in found.split(rows, dim=1):
-            torch.testing.assert_close(block.mT @ block, torch.eye(block.shape[1]), rtol=0, atol=1e-6)
-
-
 class TestPrecision:
-    def test_bfloat16_weights(self) -> None:
-        arguments = [part.detach() for part in case(steps=9)]
-        exact, _ = run(*arguments)
-        short = [part.bfloat16().requires_grad_() for part in arguments]
-        states, _ = run(*short)
-        states.float().sum().backward()
-        assert states.dtype == torch.bfloat16
-        assert (states - exact).abs().max() < 0.05
-        assert all(part.grad is not None and part.grad.isfinite().all() for part in short)
-
     def test_autocast_leaves_it_alone(self) -> None:
         arguments = [part.detach().float().requires_grad_() for part in case(steps=9)]
         plain = run(*arguments)[0].sum()

@@ -144,14 +144,6 @@ class TestNumbers:
                 assert gradient.any()
             assert not torch.autograd.grad(loss, similarity, retain_graph=True)[0][~readable].any()
 
-    def test_low_precision_inputs_are_upcast(self) -> None:
-        logits, _, *cache = random_rows(8, torch.float32)
-        half = logits.bfloat16()
-        with torch.autocast("cpu", torch.bfloat16):
-            log_probs = cache_log_probs(half, *cache)
-        assert log_probs.dtype == torch.float32
-        assert torch.equal(log_probs, cache_log_probs(half.float(), *cache))
-
 
 class TestSimilarity:
     def test_autocast_leaves_it_in_fp32(self) -> None:

@@ -123,20 +123,6 @@ def test_plain_loop_on_all_small_tables(size: int) -> None:
             assert list(mefmax(torch.tensor(counts)).boundaries) == plain(list(counts)), counts
 
 
-@pytest.mark.parametrize("variant", ["paper", "released"])
-def test_classes_of_tokens(variant: Any) -> None:
-    counts = (1e5 / torch.arange(1, 501) ** 1.1).long()
-    order = torch.randperm(500, generator=torch.Generator().manual_seed(0))
-    straight, shuffled = mefmax(counts, variant), mefmax(counts[order], variant)
-    assert shuffled.boundaries == straight.boundaries
-    assert len(straight.boundaries) > 2
-    assert torch.equal(straight.of_token, straight.of_token.sort().values)
-    sizes = [b - a for a, b in zip([0, *straight.boundaries], [*straight.boundaries, 500], strict=True)]
-    assert shuffled.of_token.bincount().tolist() == sizes
-    seen, unseen = counts[order][shuffled.of_token == 0], counts[order][shuffled.of_token > 0]
-    assert seen.min() >= unseen.max()
-
-
 def test_tokens_never_seen_are_in_the_last_class() -> None:
     counts = torch.tensor([0, 50, 0, 30, 20, 10, 5, 5, 2, 1])
     found = mefmax(counts)

@@ -73,21 +73,6 @@ class TestRanks:
         expected = plain_ranks(rows.targets, rows.tokens, ranked, rows.embedding)
         assert torch.equal(rows.ranks(scope), expected)
 
-    def test_rows_do_not_depend_on_their_company(self) -> None:
-        """One row alone, or among more rows than one slice holds (the table of cosines differs, the ties must not)."""
-        draw = torch.Generator().manual_seed(0)
-        embedding = torch.randn(300, 24, generator=draw)
-        embedding[100:200] = embedding[:100] * torch.rand(100, 1, generator=draw)  # twins up to length
-        targets = torch.randint(300, (1030,), generator=draw)
-        tokens = torch.randint(300, (1030, 40), generator=draw)
-        everything = torch.ones_like(tokens, dtype=torch.bool)
-        together = cosine_ranks(targets, tokens, everything, embedding)
-        for row in (0, 511, 512, 1029):
-            alone = slice(row, row + 1)
-            assert torch.equal(
-                cosine_ranks(targets[alone], tokens[alone], everything[alone], embedding), together[alone]
-            )
-
 
 def plain_hinge(similarity: Tensor, ranks: Tensor, positive: Tensor, candidates: Tensor, margin: float) -> Tensor:
     """Eq. 5, pair by pair."""
