@@ -130,24 +130,8 @@ class _Recurrence(torch.autograd.Function):
             i, j, (f, o) = gates[0, t].sigmoid_(), gates[1, t].tanh_(), gates[2:, t].sigmoid_()
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, j)
             h = torch.mul(o, torch.tanh(c, out=cell_tanhs[t]), out=states[t])
-        run = _Run(
-            input_u=input_u,
-            lam=lam,
-            hidden=hidden,
-            cell=cell,
-            v_input=v_input,
-            u_hidden=u_hidden,
-            v_hidden=v_hidden,
-            bias=bias,
-            scaled_input=scaled_input,
-            state_u=state_u,
-            scaled_state=scaled_state,
-            gates=gates,
-            states=states,
-            cells=cells,
-            cell_tanhs=cell_tanhs,
-        )
-        ctx.save_for_backward(*run)
+        given = (input_u, lam, hidden, cell, v_input, u_hidden, v_hidden, bias)
+        ctx.save_for_backward(*_Run(*given, scaled_input, state_u, scaled_state, gates, states, cells, cell_tanhs))
         ctx.set_materialize_grads(False)
         return states, cells
 

@@ -13,9 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bench.config.decoding import parse
 from bench.errors import DataError, UsageError
-from bench.generation.generation import generate
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.backbones.recurrent.bilstm import BiLSTM, BiLSTMModel, bilstm
 from bench.models.backbones.recurrent.lstm import LSTM, AdaptiveLSTM, BiLSTMStack
@@ -280,33 +278,3 @@ class TestRefused:
         with pytest.raises(UsageError, match=message) as caught:
             make(**options)
         assert "\n" not in str(caught.value)
-
-
-MARK, FIRST_UNSEEN = 3, 200
-
-
-def marked(count: int, low: int, high: int, seed: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Sources with a mark somewhere, and the token behind it as the target."""
-    generator = torch.Generator().manual_seed(seed)
-    tokens = torch.randint(low, high, (count,), generator=generator).tolist()
-    sources = texts(count, seed)
-    for source, token in zip(sources, tokens, strict=True):
-        at = int(torch.randint(0, len(source), (), generator=generator))
-        source[at:at] = [MARK, token]
-    return sources, [[token, 2] for token in tokens]
-
-
-def test_copies_tokens_it_never_saw() -> None:
-    """A token that is in no training row is copied from the source: only copying can do that."""
-    model = make(width=24)
-    objective = MLE(model)
-    optimizer = torch.optim.Adam(objective.parameters(), 0.01)
-    for step in range(120):
-        sources, targets = marked(32, 30, FIRST_UNSEEN, step)
-        loss = objective.training_step({**collate(sources, None, targets), "step_tokens": 64}, step)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    sources, targets = marked(40, FIRST_UNSEEN, 260, 10**6)
-    found = generate(objective, collate(sources, None), parse("greedy")[0], 4)
-    assert sum(row == target[:-1] for row, target in zip(found, targets, strict=True)) >= 38
