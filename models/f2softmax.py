@@ -135,8 +135,7 @@ class F2Softmax(Objective):
         backbone's own head nothing is trained but what is tied to something else.
 
         Raises:
-            UsageError: for a table of another vocabulary, with a negative count or without a count, or a number that
-                leaves a class empty.
+            UsageError: for a table of another vocabulary, or a number that leaves a class empty.
         """
         self._check(counts)
         counts = counts.clamp(min=1)
@@ -157,10 +156,6 @@ class F2Softmax(Objective):
         size = self.backbone.vocabulary_size
         if len(counts) != size:
             raise UsageError(f"frequency table has {len(counts)} tokens, the backbone {size}; count with its tokenizer")
-        if bool((counts < 0).any()):
-            raise UsageError(f"frequency table counts a token {int(counts.min())} times; counts are at least 0")
-        if not bool((counts > 0).any()):
-            raise UsageError("frequency table has no token with a count above 0; is there training text?")
         if self.number > size:
             raise UsageError(f"{self.number} classes cannot share {size} tokens: each needs one; lower number")
 

@@ -16,7 +16,6 @@ from bench.models.mle import MLE
 from bench.models.simctg import SimCTG
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of, modern_case
-from tests.models.still import KINDS, batch
 
 VARIANTS = ["paper", "released"]
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
@@ -65,21 +64,6 @@ class TestGoldenSimCTG:
         torch.testing.assert_close(found.terms["contrastive"] / valid.sum(), expected, **EXACT)
         gradient = contrastive_gradient(backbone, objective, targets) / valid.sum()
         torch.testing.assert_close(gradient, golden["grad_hidden_as_coded"], rtol=2e-6, atol=2e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("variant", VARIANTS)
-class TestBatches:
-    def test_a_row_without_targets_changes_nothing(self, kind: str, variant: str) -> None:
-        objective, given = made(kind, variant=variant, margin=1.5), batch(kind)
-        given["labels"][4] = IGNORED
-        expected = objective.step_loss(batch(kind, slice(0, 4))).total
-        torch.testing.assert_close(objective.step_loss(given).total, expected, **EXACT)
-
-
-def test_one_target_has_no_pair() -> None:
-    found = made("gpt2", margin=2.0).step_loss(still.rows_of([[1, 9, 5]], [[IGNORED, IGNORED, 5]]))
-    assert found.terms["contrastive"] == 0
 
 
 def test_cosines_keep_float32_under_autocast() -> None:

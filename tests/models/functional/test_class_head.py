@@ -110,17 +110,6 @@ class TestLoss:
         for gradient, right in zip(found, wanted, strict=True):
             torch.testing.assert_close(gradient, right, **EXACT)
 
-    def test_the_scale_of_backward(self) -> None:
-        hidden, ranks, head = random_case()
-        once = torch.autograd.grad(class_head_loss(hidden, ranks, head)[0], leaves(hidden, head))
-        total = 3 * class_head_loss(hidden, ranks, head)[0]
-        for thrice, gradient in zip(
-            torch.autograd.grad(total, leaves(hidden, head), retain_graph=True), once, strict=True
-        ):
-            torch.testing.assert_close(thrice, 3 * gradient, **EXACT)
-        with pytest.raises(RuntimeError, match="can be differentiated once"):
-            total.backward()
-
 
 class Made(TorchDispatchMode):
     """Notes the elements of every tensor that is made, and may fill memory that is not written with NaN."""

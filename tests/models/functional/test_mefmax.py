@@ -130,16 +130,6 @@ def test_tokens_never_seen_are_in_the_last_class() -> None:
     assert mefmax(torch.tensor([3, 3, 0, 0])).boundaries == ()
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_fixed_at_mefmax_own_number_is_mefmax(seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    counts = (1e4 / torch.arange(1, 201) ** (0.3 + seed / 12)).long()[torch.randperm(200, generator=generator)]
-    classes = mefmax(counts)
-    found = fixed_eq_freq(counts, len(classes.boundaries) + 1)
-    assert found.boundaries == classes.boundaries
-    assert torch.equal(found.of_token, classes.of_token)
-
-
 @pytest.mark.parametrize(
     "counts", [[9, 0, 0, 0, 0, 0], [1] * 6, [50, 3, 2, 1, 1, 1], [5, 4, 4, 4, 2, 0], [7, 6, 1, 1, 1, 1]]
 )
