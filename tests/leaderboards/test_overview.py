@@ -123,12 +123,6 @@ def test_a_difference_is_positive_where_better_whatever_the_direction(tmp_path):
     assert cells["text"].differs
 
 
-def test_a_method_of_two_seeds_has_a_difference_over_them_that_was_not_tested(tmp_path):
-    store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "face": [1.0, 1.2]})
-    cell = overview_of(tmp_path).columns[0].cells["face"]
-    assert (cell.difference, cell.differs, cell.n) == (pytest.approx(3.0), None, 2)
-
-
 def test_methods_stand_in_the_order_of_how_many_tasks_they_have(tmp_path):
     """A method that was run where it does well, and nowhere else, stands below the others."""
     for task in ("logicnlg", "xsum", "gigaword"):
@@ -150,14 +144,6 @@ def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
     assert not [note for note in found.notes if "face" in note]
 
 
-def test_a_conflict_is_of_a_trained_method_and_no_number(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
-    scored(trained(tmp_path, "trime", 0, extra="again"), {"bleu-3": 50.0})
-    found = overview_of(tmp_path)
-    assert found.columns[0].cells["trime"].why == "conflict"
-    assert row_of(found, "trime").trained
-
-
 def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
@@ -167,22 +153,6 @@ def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     for_readers = shown.for_readers()
     assert [table.status["test"] for table in for_readers.tables] == ["official", "sample"]
     assert for_readers.overview.columns[0].place == 0
-
-
-def test_a_table_of_the_baseline_alone_does_not_hide_another_one_of_its_task(tmp_path):
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3}, preset="paper")
-    store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="small")
-    (column,) = overview_of(tmp_path).columns
-    assert column.cells["trime"].difference == pytest.approx(2.0)
-
-
-def test_of_two_settings_of_a_method_one_with_three_seeds_counts(tmp_path):
-    values = {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}
-    store(tmp_path, "logicnlg", "bleu-3", values)
-    store(tmp_path, "logicnlg", "bleu-3", {"trime": [15.0]}, method_options={"temperature": 2.0})
-    cell = overview_of(tmp_path).columns[0].cells["trime"]
-    assert (cell.n, cell.mean) == (3, pytest.approx(12.0))
-    assert cell.differs is not None
 
 
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
@@ -264,13 +234,6 @@ def test_of_several_settings_the_one_picked_on_validation_counts_not_the_best(tm
     assert found.columns[0].cells["trime"].mean == pytest.approx(12.0)
     said = "LogicNLG shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)"
     assert said in found.notes
-
-
-def test_of_several_settings_without_a_search_the_one_trained_as_the_baseline_counts(tmp_path):
-    run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
-    run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
-    run(tmp_path, "trime", "bleu-3", [15.0, 15.1, 14.9], trainer__lr=0.02)
-    assert overview_of(tmp_path).columns[0].cells["trime"].mean == pytest.approx(12.0)
 
 
 def test_of_several_settings_that_only_test_scores_tell_apart_none_counts(tmp_path):

@@ -119,12 +119,6 @@ def test_the_papers_own_numbers_stand_beside_a_claim_out_of_reach() -> None:
     assert (found.word, found.parts, paper_text(found)) == ("not testable here", (), "rouge-4 +2.00; bleu +8.80")
 
 
-def test_what_a_sentence_says_stands_beside_another_number_of_its_table() -> None:
-    one = claim(table="f2softmax/table1", table_part="(a) Wikitext-103", rows={"f2softmax": "F²-Softmax", "mle": "MLE"},
-                printed="KLD", estimand="percent", stated=60.0)  # fmt: skip
-    assert paper_text(verdict_of(one)) == "+58.9 % (the sentence: 60 %)"
-
-
 def test_the_p_of_a_claim_is_adjusted_over_the_tested_claims_of_its_paper() -> None:
     near_the_edge = two([3.0, 3.5, 3.25], [4.0, 4.0, 4.0])
     alone = evaluate(paper(claim()), [near_the_edge]).verdicts[0]
@@ -165,12 +159,6 @@ def test_a_row_is_compared_with_what_people_wrote() -> None:
     board = table(row("mle", **{"distinct-1": [60.0, 62.0, 61.0]}), human={"distinct-1": 40.0})
     assert effect(one, board) == {0: 50.0, 1: 55.0, 2: 52.5}
     assert verdict_of(one, board).word == "seen here"
-
-
-def test_the_mean_over_columns_is_one_comparison() -> None:
-    one = claim(columns=["kld", "ppl/token"], mean=True)
-    ours, theirs = {"kld": [1.0] * 3, "ppl/token": [5.0] * 3}, {"kld": [4.0] * 3, "ppl/token": [6.0] * 3}
-    assert effect(one, table(row("f2softmax", **ours), row("mle", **theirs))) == {0: 2.0, 1: 2.0, 2: 2.0}
 
 
 MARGIN = {"margin": 1.0, "margin_why": "half of the printed gain"}
@@ -295,12 +283,6 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
         "seen here (459k parameters from scratch, 300 steps and 300 + 50 steps, King James Bible, 3 seeds); "
         "50 % of the effect is there against MLE trained for as many steps (mle.continued) too (3 seeds)"
     )
-
-
-def test_a_fine_tuned_row_belongs_to_the_run_of_the_model_that_it_starts_from() -> None:
-    rows = [row("f2softmax", kld=[1.0] * 3), row("face", steps=50, start=1000, kld=[5.0] * 3)]
-    assert verdict_of(claim(against="face"), table(*rows)).why == ("face",)
-    assert verdict_of(claim(against="face"), table(rows[0], row("face", steps=50, start=300, kld=[5.0] * 3))).word != ""
 
 
 def test_without_a_known_fault_the_same_comparison_stands_beside() -> None:

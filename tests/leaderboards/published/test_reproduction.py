@@ -103,24 +103,10 @@ def test_seeds_give_an_interval_and_one_or_two_a_tolerance(tmp_path, values, ver
     assert one.delta == pytest.approx(sum(values) / len(values) - 30)
 
 
-def test_without_a_printed_spread_only_the_interval_counts(tmp_path):
-    store(tmp_path, "mle", {0: 30.8, 1: 30.8, 2: 30.8})
-    assert [one.verdict for one in reproduced(tmp_path).rows[0].cells] == [OFF, OFF, NOT_COMPARABLE]
-    store(tmp_path, "trime", {0: 31.04, 1: 31.04, 2: 31.04})  # and 15.52 for 16.0
-    assert [one.verdict for one in reproduced(tmp_path).rows[1].cells[:2]] == [WITHIN, OFF]
-
-
 def test_the_tolerance_is_the_metrics_own_and_every_metric_has_one():
     assert (tolerance("uniq", 10_000), tolerance("rank/float32", 700)) == (300, 35)
     for cell in (c for paper in papers() for table in paper.tables for row in table.rows for c in row if c.metric):
         assert tolerance(cell.metric, cell.value or 1.0) > 0
-
-
-def test_what_the_file_calls_not_comparable_stays_so_with_ours_beside_it(tmp_path):
-    store(tmp_path, "mle", {0: 30.0})
-    scored(trained(tmp_path, "mle", 0, **BIG), {"ppl/word": 20.0}, kind="likelihood", decoding=None)
-    one = first(reproduced(tmp_path), 0, 2)
-    assert (one.verdict, one.reason, one.ours.mean, one.delta) == (NOT_COMPARABLE, "no unit is stated", 20.0, None)
 
 
 @pytest.mark.parametrize(
@@ -198,16 +184,6 @@ def test_a_run_of_another_preset_says_its_size_and_sampled_texts_stand_in_for_no
     found = reproduced(tmp_path, keys=set(), options={"alpha": 0.1})
     assert first(found).reason == "ours: small-encdec from scratch, 10 steps of some rows, not bart-large; preset small"
     assert (first(found, 1).verdict, first(found, 1).ours) == (NOT_RUN, None)
-
-
-def test_deviations_are_those_of_the_stored_run_that_is_shown(tmp_path):
-    shown = []
-    store(tmp_path, "mle", {0: 90.0}, preset="small", backbone="small-encdec")
-    reproduced(tmp_path, keys=set(), deviations=lambda cell, row: shown.append(row and row.backbone) or ())
-    assert shown[0] == "small-encdec"
-    store(tmp_path, "mle", {0: 30.0})
-    reproduced(tmp_path, deviations=lambda cell, row: shown.append(row) or ())
-    assert shown[-1] is None, "of the planned run there is no row to name"
 
 
 def test_a_tuned_run_says_what_was_picked_after_how_many_steps(tmp_path):

@@ -100,20 +100,6 @@ def test_a_hand_made_board_fits_and_a_damaged_one_does_not():
     ]  # fmt: skip
 
 
-def test_what_is_not_shown_at_first_is_there_too(store, tmp_path):
-    scored(trained(tmp_path, "face"), {"bleu-1": 1.0, "odd": 2.0})
-    made = board(leaderboards_of(store))
-    assert [(c["name"], c["shown"]) for c in made["tables"][0]["columns"]] == [
-        ("bleu-1", True), ("bleu-3", True), ("ppl/word", True), ("odd", False),
-    ]  # fmt: skip
-
-
-def test_a_conflict_is_null_and_marked(store, tmp_path):
-    scored(trained(tmp_path, "mle", 0, extra="again"), {"bleu-1": 99.0})
-    value = board(leaderboards_of(store))["tables"][0]["methods"][1]["values"]["bleu-1"]
-    assert (value["mean"], value["conflict"], value["best"], value["second"]) == (None, True, False, False)
-
-
 def test_statistics_are_put_where_they_belong(store):
     (table,), _ = tables(store)
     ids = [row.id for row in table.rows]

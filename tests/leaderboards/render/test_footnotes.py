@@ -11,7 +11,6 @@ from typing import Any
 
 from bench.leaderboards.render.footnotes import tuning
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
 from tests.leaderboards.handmade import PROVENANCE, leaderboards_of, manifest, scored, trained
@@ -120,17 +119,6 @@ def test_a_method_that_was_tuned_more_than_its_baseline_is_named(tmp_path: Path)
     scored(searched(trained(tmp_path, "trime"), [1.0, 2.0, 3.0]), {"bleu-3": 25.0})
     (line,) = [line for line in tuning(one(tmp_path)) if "by chance alone" in line]
     assert line.startswith("trime was picked from 3 combinations and its baseline from 1:")
-
-
-def test_a_tuned_row_is_compared_with_the_baseline_that_was_tuned_alike(tmp_path: Path) -> None:
-    scored(searched(trained(tmp_path, "mle", trainer__lr=0.01), [1.0, 2.0]), {"bleu-3": 20.0})
-    scored(trained(tmp_path, "mle"), {"bleu-3": 19.0})
-    scored(searched(trained(tmp_path, "trime", trainer__lr=0.02), [1.0, 2.0]), {"bleu-3": 21.0})
-    table = one(tmp_path)
-    (trime,) = [row for row in table.rows if row.method == "trime"]
-    place = baseline_of(table, trime)
-    assert place is not None
-    assert table.rows[place].tried == 2
 
 
 def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ import re
 
 import pytest
 
-from bench.errors import MissingError
-from bench.leaderboards import leaderboards as made
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.formats import latex, render, terminal
+from bench.leaderboards.render.formats import latex, render
 from bench.leaderboards.render.text_table import number
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
@@ -70,13 +68,6 @@ def test_published_rows_follow_the_method_they_are_of_once(root):
     assert rows[1] == [PRINTED, "bart-large", "", "56.27", "25.63", ""]
 
 
-def test_what_stands_below_a_table(root):
-    text = rendered(root, "markdown")
-    assert text.startswith("### logicnlg · test split, 3 rows · preset small\n\n| method |")
-    note = "HistAlign Table 7: On the corpus scale of LogicNLG's evaluation script. The caption calls TAPEX-Acc TA"
-    assert text.endswith(f"\n\n*{note}; the column is TX.*\n")
-
-
 def test_a_column_named_by_its_signature_is_one_column(tmp_path):
     for method, size in (("mle", 1), ("trime", 2)):
         signatures = {"bleu-3": f"bleu|N:{size}|V:{size}"}
@@ -116,17 +107,6 @@ def test_json_has_everything_unrounded(root):
     assert table["published"][0]["values"].items() >= {"bleu-1": 56.27, "bleu-3": 25.63}.items()
 
 
-def test_a_conflict_is_no_number_in_any_form(tmp_path):
-    ready(tmp_path, bleu=30.0)
-    ready(tmp_path, bleu=99.0, extra="another key")
-    line = next(line for line in csv.DictReader(io.StringIO(rendered(tmp_path, "csv"))) if line["metric"] == "bleu-1")
-    assert line["mean"] == ""
-    value = json.loads(rendered(tmp_path, "json"))["tables"][0]["methods"][0]["values"]["bleu-1"]
-    assert (value["mean"], value["conflict"]) == (None, True)
-    assert "conflict" in rendered(tmp_path, "terminal")
-    assert "64.50" not in rendered(tmp_path, "terminal")
-
-
 def test_notes_are_in_json_and_below_the_tables_for_people(root):
     ready(root, "limited", trainer__limit=5)
     note = "1 cells run with --limit are left out"
@@ -144,28 +124,12 @@ def test_the_command_prints_the_table_and_nothing_else(root, bench, form):
     assert bench("report", "--results", str(root), "--task", "ambiguous_template").code == 3
 
 
-def test_an_empty_report_is_an_error_that_says_what_to_do(tmp_path):
-    with pytest.raises(MissingError, match=r"^no scores in '.*'; bench run --task logicnlg --method mle makes some$"):
-        made.leaderboards_of(Store(tmp_path))
-
-
 # Terminal ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_terminal_table_holds_the_numbers_and_no_escapes_where_there_is_no_terminal(root):
-    text = rendered(root, "terminal")
-    assert "\x1b" not in text
-    for part in ("logicnlg · test split, 3 rows", "33.83", "HistAlign Table 7", "56.27", "0.30"):
-        assert part in text
 
 
 def test_the_best_value_is_bold_in_a_terminal(root, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert "\x1b[1m" in rendered(root, "terminal")
-
-
-def test_a_narrow_terminal_cuts_nothing(root):
-    assert terminal(leaderboards_of(Store(root)), 120).count("33.83") == 2
 
 
 # Shown numbers ----------------------------------------------------------------------------------------------------
@@ -207,16 +171,6 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     assert not re.search(r"(?<!\\)[#%]", latex)
     assert latex.count(r" \\") == markdown.count("\n| ")
     assert not {c for c in shown if not c.isprintable()} - {"\n"}
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_every_form_of_no_tables_is_valid(form):
-    text = render(with_statistics([]), form)
-    if form == "json":
-        parts = {"notes": [], "overview": None, "tables": []}
-        assert json.loads(text) == {"schema": "objective-bench/board/3", **parts}
-    elif form == "csv":
-        assert len(list(csv.reader(io.StringIO(text)))) == 1
 
 
 def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> None:

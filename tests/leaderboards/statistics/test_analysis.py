@@ -1,7 +1,5 @@
 """Analysis: intervals, differences and daggers are over seeds, tests over items are apart, and both refuse."""
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.statistics.analysis import add_statistics, adjusted
-from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.statistics.intervals import holm, paired_difference
 from bench.leaderboards.statistics.significance import p_values_of
 from bench.leaderboards.table import tables
@@ -74,22 +71,6 @@ def test_the_test_over_items_stands_beside_it_and_makes_no_dagger(tmp_path):
     assert found["trime"]["bleu-1"].low is None
 
 
-def test_p_is_corrected_over_the_rows_of_its_column_and_not_over_the_table(tmp_path):
-    for method, gap in (("mle", 0.0), ("trime", 5.0), ("face", 6.0)):
-        for seed in range(3):
-            noise = (0.0, 0.3, -0.2)[seed] * (1 + gap)
-            cell = trained(tmp_path, method, seed)
-            scored(cell, {"bleu-1": 20 + gap + noise, "bleu-3": 9 + gap + noise})
-    _, found = one(tmp_path)
-    family = [found[name]["bleu-1"].p for name in ("trime", "face")]
-    effects = [
-        paired_difference({s: 20 + gap + (0.0, 0.3, -0.2)[s] * (1 + gap) for s in range(3)},
-                          {s: 20 + (0.0, 0.3, -0.2)[s] for s in range(3)}).p
-        for gap in (5.0, 6.0)
-    ]  # fmt: skip
-    assert family == pytest.approx(holm(effects))
-
-
 def test_p_is_corrected_among_those_there_are():
     corrected = adjusted(pd.Series([0.01, None, 0.03]))
     assert corrected.dropna().to_dict() == {0: 0.02, 2: 0.03}
@@ -123,35 +104,6 @@ def test_a_seed_without_items_or_unlike_numbers_of_items_are_not_tested_over_ite
     assert found["histalign"]["bleu-1"].difference > 0
 
 
-def test_the_baseline_has_the_same_backbone_and_decoding(tmp_path):
-    stored(tmp_path, "mle", [0.5])
-    stored(tmp_path, "trime", [0.9], backbone="bart-base")
-    table, found = one(tmp_path)
-    assert found["trime"]["bleu-1"].difference is None
-    assert [baseline_of(table, row) for row in table.rows] == [None, None]
-
-
-def test_of_several_baselines_the_one_that_was_trained_alike_counts(tmp_path):
-    for lr in (0.001, 0.01):
-        stored(tmp_path, "mle", [0.5], trainer__lr=lr)
-        stored(tmp_path, "trime", [0.8], trainer__lr=lr)
-    stored(tmp_path, "histalign", [0.8], trainer__lr=0.1)
-    (table,), _ = tables(Store(tmp_path))
-    lr_of = {i: row.config["trainer"]["lr"] for i, row in enumerate(table.rows)}
-    found = {(row.method, lr_of[i]): baseline_of(table, row) for i, row in enumerate(table.rows)}
-    assert {table.rows[found["trime", lr]].method for lr in (0.001, 0.01)} == {"mle"}
-    assert {lr: lr_of[found["trime", lr]] for lr in (0.001, 0.01)} == {0.001: 0.001, 0.01: 0.01}
-    assert found["histalign", 0.1] is None  # two to choose from, neither trained alike
-    assert (found["mle", 0.001], found["mle", 0.01]) == (None, None)
-
-
-def test_the_only_baseline_counts_even_where_it_was_trained_otherwise(tmp_path):
-    stored(tmp_path, "mle", [0.5])
-    stored(tmp_path, "trime", [0.8], trainer__lr=0.01)
-    (table,), _ = tables(Store(tmp_path))
-    assert {row.method: baseline_of(table, row) is not None for row in table.rows} == {"mle": False, "trime": True}
-
-
 def test_a_conflict_is_not_tested(tmp_path):
     stored(tmp_path, "mle", [0.5])
     stored(tmp_path, "trime", [0.9])
@@ -177,20 +129,3 @@ def test_marks_stand_in_every_form(tmp_path):
     assert best["half"] > 0
     assert best["p_items"] <= 0.05
     assert best["against"].startswith("mle-")
-
-
-def test_the_difference_has_its_interval_in_every_form_that_holds_it(tmp_path):
-    stored(tmp_path, "mle", [0.5, 0.5, 0.5])
-    stored(tmp_path, "trime", [0.8, 0.8, 0.8])
-    table, found = one(tmp_path)
-    names = ("difference", "low", "high", "p", "p_items")
-    trime = [getattr(found["trime"]["bleu-1"], name) for name in names]
-    assert None not in trime
-    known = with_statistics([table], rounds=999)
-    shown = list(csv.DictReader(io.StringIO(render(known, "csv"))))
-    (line,) = [line for line in shown if line["method"] == "trime" and line["metric"] == "bleu-1"]
-    assert [float(line[name]) for name in names] == trime
-    (rows,) = json.loads(render(known, "json"))["tables"]
-    told = {row["method"]: row["values"]["bleu-1"] for row in rows["methods"]}
-    assert [told["trime"][name] for name in names] == trime
-    assert [told["mle"][name] for name in names] == [None] * len(names)
