@@ -323,10 +323,11 @@ def end_group(process: int) -> None:
 
 def log_tail(scratch: Path, rank: int) -> list[str]:
     """Return the last lines that a process of a run has printed."""
-    path = scratch / f"log.{rank}"
-    if not path.exists():
+    try:
+        text = (scratch / f"log.{rank}").read_text(errors="replace")
+    except OSError:  # there is none yet, or the folder was removed in this moment
         return []
-    return path.read_text(errors="replace").strip().splitlines()[-TAIL:]
+    return text.strip().splitlines()[-TAIL:]
 
 
 if __name__ == "__main__":

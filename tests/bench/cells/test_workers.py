@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("sample_data")
         (("adadec.swapped", "adadec.const"), {"sets": ("backbone.norm=none", "backbone.copy=false")}),
         (("mle",), {"limit": None, "sets": ("mle:trainer.limit=5", "trainer.precision=bf16-mixed", "trainer.lr=3e-5")}),
         (("own_losses:Focal", "mle"), {"sets": ("method.gamma=0.1", "mle:trainer.lr=1", "finetuned:trainer.lr=5")}),
-        (("mle", "trime"), {"kinds": ("likelihood",), "sets": ("evaluation.split=valid", "execution.workers=2")}),
+        (("mle", "trime"), {"kinds": ("likelihood",), "sets": ("evaluation.split=valid", "execution.state_every=9")}),
     ],
 )
 def test_a_worker_makes_the_run_it_was_started_for(own, methods, others):
