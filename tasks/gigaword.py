@@ -51,7 +51,6 @@ PLACES: Mapping[str, Sequence[str]] = {
 }
 """Folders below the task's folder in which the files may be: those of the publisher's archive, or the folder itself."""
 ADVICE = f"get sumdata from https://github.com/harvardnlp/sent-summary, or rows from {HUB['gigaword'].page}"
-NO_FIELDS: dict[str, Any] = {}  # one for millions of rows
 
 
 class Gigaword(Task):
@@ -137,10 +136,8 @@ def _examples(split: str, rows: Iterable[tuple[int, str, str]]) -> Iterator[Exam
     """Yield rows, given their number from 1, sentence and headline."""
     for number, sentence, headline in rows:
         headline = one_unknown(headline)
-        references: tuple[str, ...] = ()
-        if split != "train":
-            references = (headline,)
-        yield Example(f"{split}/{number - 1}", one_unknown(sentence), headline, references, NO_FIELDS)
+        references = () if split == "train" else (headline,)
+        yield Example(f"{split}/{number - 1}", one_unknown(sentence), headline, references)
 
 
 def sample_pairs(split: str) -> list[Example]:

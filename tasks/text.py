@@ -18,7 +18,7 @@ from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.pieces import has_words, is_blank, longest_word, pieces
+from bench.tasks.core.pieces import is_blank, longest_word, pieces
 from bench.tasks.core.recipes import SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
@@ -180,7 +180,8 @@ class Text(Task):
             return read_documents(files, self.column, self.document, bad_rows)
 
         def place_of(document: Document) -> float | None:
-            return place(document.text) if has_words(document.text, self.least) else None
+            has_enough_words = len(document.text.split(maxsplit=self.least)) >= self.least
+            return place(document.text) if has_enough_words else None
 
         documents, origin = split_rows(self.user_data.files(folder), split, bad_rows, read, place_of, remedy)
         examples, short = self.rows(documents, split)

@@ -23,8 +23,7 @@ def train_bpe(texts: Iterable[str], vocabulary: int, markers: Sequence[str] = ()
     >>> tokenizer.decode(tokenizer(" the cat", add_special_tokens=False)["input_ids"])
     ' the cat'
     """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -36,6 +35,14 @@ def train_bpe(texts: Iterable[str], vocabulary: int, markers: Sequence[str] = ()
         show_progress=False,
     )
     core.train_from_iterator(texts, trainer)
+    return with_end(core)
+
+
+def with_end(core: Any) -> Any:
+    """Return a trained tokenizer as one of `transformers` that adds `</s>` to a text."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
     core.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
     return PreTrainedTokenizerFast(
         tokenizer_object=core, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"

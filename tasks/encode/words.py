@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
+from bench.tasks.encode.bpe import SPECIAL, with_end
 
 __all__ = ["analogy_embeddings", "word_tokenizer"]
 
-SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 WORD = r"\w+(?:[-'’]\w+)*|[^\w\s]"  # inner hyphens and apostrophes do not part a word
 CLOSING = r"^ (?=[.,;:!?%)\]}…])"
 NO_MARK = "\0"  # the decoder wants a mark of word pieces; there are none
@@ -50,8 +50,7 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spa
     >>> apart.decode(apart("tova -lrb- 1,951 -rrb- .", add_special_tokens=False)["input_ids"])
     'tova -lrb- 1,951 -rrb- .'
     """
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-    from transformers import PreTrainedTokenizerFast
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     core = Tokenizer(models.WordLevel(unk_token="<unk>"))
     spaced = decoders.WordPiece(prefix=NO_MARK, cleanup=False)
@@ -62,10 +61,7 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spa
         core.decoder = decoders.Sequence([spaced, decoders.Replace(Regex(CLOSING), "")])
     trainer = trainers.WordLevelTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False)
     core.train_from_iterator(texts, trainer)
-    core.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=core, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
+    return with_end(core)
 
 
 def analogy_embeddings(

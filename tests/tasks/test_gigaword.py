@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bench.errors import DataError, MissingError
+from bench.errors import DataError
 from bench.tasks.duc2004 import Duc2004
 from bench.tasks.fetch.sources import resolve
-from bench.tasks.gigaword import Gigaword, split_pair
+from bench.tasks.gigaword import Gigaword
 from tests.tasks.news_files import contents, loaded, write
 
 FILES = {
@@ -54,15 +54,6 @@ def test_rows_of_the_hub_are_read_too(tmp_path: Path, form: str) -> None:
     assert contents(loaded(Gigaword, tmp_path), "valid") == [
         ("valid/0", "validation <unk> 0", "t 0"), ("valid/1", "validation <unk> 1", "t 1"),
     ]  # fmt: skip
-
-
-def test_half_a_pair_and_nothing_are_told(tmp_path: Path) -> None:
-    (folder(tmp_path) / "train" / "train.title.txt").unlink()
-    with pytest.raises(MissingError, match=r"expected train\.article\.txt and train\.title\.txt.*only train\.article"):
-        split_pair(tmp_path, "train")
-    (tmp_path / "none").mkdir()
-    with pytest.raises(MissingError, match=r"expected train\.jsonl.*train/train\.article\.txt.*sent-summary"):
-        loaded(Gigaword, tmp_path / "none").split("train")
 
 
 # DUC-2004 ---------------------------------------------------------------------------------------------------------

@@ -145,16 +145,6 @@ def test_without_a_list_for_validation_a_share_of_the_training_ids_is_held_out(t
     assert rule.split_of("16", "20040101") == "", "the day does not matter then"
 
 
-def test_lists_that_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "train_ids.txt").write_text("1\n2\n")
-    (tmp_path / "test_ids.txt").write_text("2\n")
-    with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, each in one split, found .'2'."):
-        read_rule(tmp_path, 2003)
-    (tmp_path / "test_ids.txt").write_text("\n")
-    with pytest.raises(DataError, match=r"test_ids\.txt: expected ids of articles, each in one split, found none"):
-        read_rule(tmp_path, 2003)
-
-
 def test_a_split_with_all_listed_rows_is_official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.tasks.nyt.LONG_TEST", 1)
     laid(tmp_path, corpus(), "folders")

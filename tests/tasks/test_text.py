@@ -211,14 +211,6 @@ def test_units_of_plain_text(tmp_path: Path, unit: Unit, expected: list[tuple[st
     assert read(tmp_path / "no-ending", gzip.compress(content, mtime=0), unit=unit) == expected
 
 
-def test_records_of_a_jsonl(tmp_path: Path) -> None:
-    content = b'{"text": "a\\nb", "n": 1}\r\n\r\n{"text": ""}\n{"text": "caf\xc3\xa9 \\u00e9"}'
-    expected = [("line 1", "a b"), ("line 3", ""), ("line 4", "café é")]
-    for name in ("x.jsonl", "x.json", "x.NDJSON", "x.jsonl.gz"):
-        assert read(tmp_path / name, content, unit="file") == expected
-    assert read(tmp_path / "x.jsonl", b'\xef\xbb\xbf{"text": "b", "body": "a"}', field="body") == [("line 1", "a")]
-
-
 @pytest.mark.parametrize(
     ("content", "line", "says"),
     [

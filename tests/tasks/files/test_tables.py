@@ -175,15 +175,6 @@ def test_a_budget_below_the_empty_table_is_refused():
         linearise(CITIES, "c", cost=words, budget=3)
 
 
-def test_a_cost_that_is_dearer_for_the_whole_than_for_its_pieces_is_kept_to():
-    def cost(text):
-        return words(text) + 3 * text.count(" | ")
-
-    text = linearise(TALL, "t", style="compact", cost=cost, budget=50).text
-    assert 40 < cost(text) <= 50
-    assert text.startswith("t : name is row 0 ; n is 0 | ")
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_any_table_fits_any_budget(data):
