@@ -8,7 +8,7 @@ plain text a line of the file, with tabs between the lines of the song:
 Its text has an empty line at the end. A model learns blocks of consecutive tokens, and is evaluated on blocks of the
 whole split and on stretches of 150 tokens, of which it is given 50. F2-Softmax's code has blocks and one stretch of
 each song by itself, and leaves out songs of fewer than 50 tokens in training and of 150 or fewer in generation; the
-paper says only that the test set is batchified. A word is what stands between spaces (eojeol).
+paper says only that the test set is batchified. Words are separated by spaces (eojeol).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Source: https://github.com/e9t/nsmc (CC0 1.0). One instance is a film with its r
     {"movie_id": "7", "reviews": [{"rating": 9, "review": "등대 장면이 좋았어요"}, {"rating": 3, "review": "졸렸다"}]}
 
 Its text has a review a line and an empty line at the end. As in the paper, a model learns blocks of consecutive tokens
-and is evaluated on blocks of the whole split, and on stretches of 150 tokens, of which it is given 50. A word is what
-stands between spaces (eojeol).
+and is evaluated on blocks of the whole split, and on stretches of 150 tokens, of which it is given 50. Words are
+separated by spaces (eojeol).
 """
 
 from __future__ import annotations

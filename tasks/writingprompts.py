@@ -39,7 +39,7 @@ TAGS = re.compile(r"(?:\s*\[ ?[\w/ ]{1,12} ?\])+")
 
 
 class Story(NamedTuple):
-    """A row of the files: where it stands, its number from 0, and its texts as published."""
+    """A row of the files: its file and place in it, its number from 0, and its texts as published."""
 
     file: Path
     row: str
@@ -63,7 +63,7 @@ class WritingPrompts(Task):
     and test rows are stories in both.
 
     Args:
-        tag: keep what stands in brackets before a prompt, such as `[WP]`.
+        tag: keep tags before a prompt, such as `[WP]`.
         newlines: keep the ends of paragraphs; else they become spaces.
         more_than: words that a test text has more than.
         fewer_than: words that a test text has fewer than.

@@ -34,7 +34,7 @@ class XSum(Task):
     """Article to one sentence.
 
     Files: `train`, `valid` (or `validation`) and `test` as .jsonl, .jsonl.gz or .parquet. Some published documents are
-    empty, and stay. Where the publisher's list of ids is beside them, each row is looked up in it: rows of another
+    empty, and stay. Where the folder has the publisher's list of ids, each row is looked up in it: rows of another
     split make this one a proxy, and so do training rows that are test rows too. A row without an id gets one made of
     its content.
     """

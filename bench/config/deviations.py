@@ -70,11 +70,11 @@ def _deviation(statement: Stated, value: str) -> Deviation | None:
     as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
     if as_in_paper and as_in_code:
         return None
-    ours = statement.said([value or "none"])
-    paper = statement.said(statement.paper)
+    ours = statement.in_words([value or "none"])
+    paper = statement.in_words(statement.paper)
     if statement.paper and as_in_paper:
         paper = ours
-    return Deviation(statement.name, ours, paper, statement.said(statement.code), statement.where, statement.how)
+    return Deviation(statement.name, ours, paper, statement.in_words(statement.code), statement.where, statement.how)
 
 
 def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -> dict[str, str]:

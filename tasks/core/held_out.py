@@ -1,4 +1,4 @@
-"""Held out: which rows stand for validation and test where there are no files for these splits."""
+"""Held out: which training rows are used for validation and test where these splits have no file."""
 
 from __future__ import annotations
 

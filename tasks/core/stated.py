@@ -77,7 +77,7 @@ class Stated(BaseModel, frozen=True, extra="forbid"):
         is_of_backbone = not self.backbones or backbone in self.backbones
         return task in self.tasks and is_of_method and is_of_backbone
 
-    def said(self, values: Sequence[str]) -> str:
+    def in_words(self, values: Sequence[str]) -> str:
         """Return values as a reader sees them."""
         return " or ".join(self.words.get(value, value) for value in values)
 

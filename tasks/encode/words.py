@@ -27,15 +27,15 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spa
     """Make a tokenizer whose tokens are the words and punctuation marks of some texts.
 
     Give it the texts of every split: the words of the task are known beforehand, as a pretrained vocabulary would know
-    them, and the answer always stands in the prompt. A word that is in none of the texts becomes `<unk>`.
+    them, and the answer is always in the prompt. A word that is in none of the texts becomes `<unk>`.
 
-    A word has one token wherever it stands, so " Oslo" and "Oslo" are the same. Decoding puts one space between words
+    A word has the same token everywhere, so " Oslo" and "Oslo" are the same. Decoding puts one space between words
     and none before `. , ; : ! ? % ) ] }`; text spaced in that way comes back as it was.
 
     Args:
         texts: any number of texts, in any order; the vocabulary is sorted by falling count, then by spelling.
         vocabulary: most tokens, special tokens included; rarer words become `<unk>`.
-        between_spaces: words are what stands between spaces, as in text whose tokens have been set apart already, and
+        between_spaces: words are separated by spaces alone, as in text whose tokens have been set apart already, and
             one space between words comes back.
 
     Returns:

@@ -44,7 +44,7 @@ def words(text: str) -> list[str]:
     AdaDec's code for bags is not released, so this rule is ours: compatibility characters are made plain (NFKC), all
     is lower-cased, and words are the longest runs of letters, digits and the marks that belong to them; punctuation,
     symbols and white space only part words. In scripts that put no space between words (Chinese, Japanese, Thai, ...)
-    each letter is a word, without its marks. Korean words are what stands between spaces, with their particles.
+    each letter is a word, without its marks. Korean words are separated by spaces, and keep their particles.
 
     >>> words("Norway's AID to Pakistan: #.# billion")
     ['norway', 's', 'aid', 'to', 'pakistan', 'billion']

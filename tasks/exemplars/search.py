@@ -128,7 +128,7 @@ def index_of(bags: Bags, words: int) -> Index:
 
 
 def _compiled(function: F) -> F:
-    """Compile a function for its first call; machine code is kept beside this file or below the home folder."""
+    """Compile a function for its first call; machine code is kept next to this file or below the home folder."""
     try:
         made: F = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither folder can be written

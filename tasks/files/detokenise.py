@@ -22,7 +22,7 @@ BRACKET = re.compile(r"(?<!\S)-[lr][rsc]b-(?!\S)", re.IGNORECASE)
 GLUED = re.compile(r"(?<=``)(?=\S)|(?<=\S)(?=''(?:\s|\Z))")
 QUOTE = re.compile(r"(?<!\S)(?:``|''|[\"'`])(?!\S)")
 RIGHT, LEFT = "\1", "\2"
-"""Marks beside a quote: it joins the word after it, or the word before it."""
+"""Marks next to a quote: it joins the word after it, or the word before it."""
 
 JOINED = re.compile(
     r" ’ (?=(?:s|t|m|d|re|ve|ll)\b)"  # the space before and after

@@ -12,7 +12,7 @@ BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-"
 RULES = [
     (re.compile(pattern), by)
     for pattern, by in (
-        # What stands for a character of its own.
+        # Other ways to write a character.
         ("[“”„]", '"'),
         ("[‘’]", "'"),
         ("&(?!amp;)", "&amp;"),

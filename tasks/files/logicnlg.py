@@ -105,7 +105,7 @@ def has_only_the_proxy(folder: Path) -> bool:
 def linked_columns(table: Table, sentence: str) -> tuple[int, ...]:
     """Guess which columns a sentence speaks of: the proxy does not say.
 
-    A column is linked when its name or one of its cells stands in the sentence word for word, or when a word of four
+    A column is linked when its name or one of its cells is in the sentence word for word, or when a word of four
     letters or more of a cell does; a plural -s does not count. On LogicNLG's valid sentences, whose columns are
     published, 84 % of the columns found are right and 85 % of the right ones are found.
 

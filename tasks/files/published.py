@@ -88,7 +88,7 @@ def published_rows(
 ) -> Iterator[PublishedRow]:
     """Yield the rows of a split with their ids, which are unique.
 
-    A row without an id, or with null, gets one made of its content, so that it stays the same wherever the row stands.
+    A row without an id, or with null, gets one made of its content, so that it does not depend on the place of the row.
 
     Args:
         files: of the split, in order.

@@ -34,7 +34,7 @@ class FileRecord:
     """One row.
 
     Args:
-        row: where it stands, e.g. `line 3`.
+        row: its place in the file, e.g. `line 3`.
         number: its place in the file, from 0, bad rows counted, so that ids do not move when one is skipped.
         texts: the wanted columns, by our names; one that is optional and not there is empty.
         values: the whole row as it was.

@@ -1,7 +1,7 @@
 """Tables: reading, numerical pre-computation and linearisation.
 
 The pre-computation follows the description of PLOG (Liu et al. 2022), which HistAlign uses for LogicNLG: a cell's rank
-in its column seen from the top and from the bottom, and each column's sum and average, written beside the cells.
+in its column seen from the top and from the bottom, and each column's sum and average, written with the cells.
 """
 
 from __future__ import annotations
