@@ -32,11 +32,6 @@ def test_the_order_is_argument_environment_cache_sample(
     assert "built-in sample" in resolve("xsum").why
 
 
-def test_a_root_without_this_task_falls_through_and_says_where_it_went(places: dict[str, Path]) -> None:
-    (places["given"] / "logicnlg").rmdir()
-    assert resolve("logicnlg", places["given"]).folder == places["environment"] / "logicnlg"
-
-
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given = Path("nowhere") if how == "argument" else None

@@ -75,10 +75,6 @@ def test_a_row_without_an_id_gets_one_of_its_content(tmp_path: Path) -> None:
     assert [row.id for row in turned] == [found[1].id, found[0].id]
 
 
-def test_a_number_is_an_id(tmp_path: Path) -> None:
-    assert rows_of(write(tmp_path / "train.jsonl", [{**A, "id": 7}]))[0][0].id == "7"
-
-
 @pytest.mark.parametrize(
     ("row", "says"),
     [
