@@ -14,7 +14,7 @@ import torch
 from bench.base.autocast import autocast
 from bench.cells.build import build, exemplars_of, start, training_loader
 from bench.cells.cell import Cell
-from bench.cells.evaluation import cut_rows, evaluate, merge, to_device, written
+from bench.cells.evaluation import SharedStates, cut_rows, evaluate, merge, shared_states, to_device, written
 from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, store_trained
@@ -88,8 +88,9 @@ def train_and_evaluate(
             return
         load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
         objective.to(execution.device)
+        shared = shared_states([cell.evaluations[key] for key in rows_keys])
         for key in rows_keys:
-            make_rows(cell, key, objective, codec, execution, events, meet)
+            make_rows(cell, key, objective, codec, execution, events, meet, shared)
 
 
 def warn(cell: Cell, events: Events, *notes: str | None) -> None:
@@ -141,6 +142,7 @@ def make_rows(
     execution: Execution,
     events: Events,
     meet: Meet,
+    shared: SharedStates | None,
 ) -> None:
     """Evaluate the share of this process, and store the shares of all if it is the first.
 
@@ -157,7 +159,7 @@ def make_rows(
     kept = PartialRows(paths[rank])
     before = start_model(cell.config, cell.task).to(objective.device) if what.kind == FORGETTING else None
     rows = []
-    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before):
+    for row in evaluate(objective, cell.task, codec, what, rank, world, kept, before, shared):
         rows.append(row)
         events.beat(stage, len(rows))
     if rank:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bench.cells.build import build
-from bench.cells.evaluation import evaluate, merge, spectrum_of
+from bench.cells.evaluation import evaluate, merge, shared_states, spectrum_of
 from bench.cells.plan import make_plan
 from bench.cells.score import computed, is_incomplete
 from bench.config.arguments import RunArguments
@@ -49,6 +49,31 @@ def test_predictions_have_the_precision_of_the_run() -> None:
     )
     assert rounded == pytest.approx(exact, rel=1e-2)
     assert rounded != exact
+
+
+@pytest.mark.usefixtures("sample_data")
+def test_one_pass_gives_the_rows_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
+    objective, codec = build(cell)
+    both = [what for what in cell.evaluations.values() if what.kind in ("likelihood", "probe")]
+    both = [replace(what, ids=both[1].ids) for what in both]
+    apart = [list(evaluate(objective, cell.task, codec, what)) for what in both]
+    passes = []
+    real = type(objective.backbone).states
+    monkeypatch.setattr(type(objective.backbone), "states", lambda self, batch: passes.append(1) or real(self, batch))
+    shared = shared_states(both)
+    together = [list(evaluate(objective, cell.task, codec, what, shared=shared)) for what in both]
+    assert together == apart
+    assert len(passes) == 1
+    assert shared == {}, "what both have read is not held any longer"
+
+
+@pytest.mark.usefixtures("sample_data")
+def test_other_rows_share_nothing() -> None:
+    (cell,) = make_plan(RunArguments(("ambiguous_template",), ("mle",), limit=12)).cells
+    likelihood, probe, *_ = cell.evaluations.values()
+    assert shared_states([likelihood, replace(probe, ids=probe.ids[1:])]) is None
+    assert shared_states([likelihood]) is None
 
 
 IDS = ("a", "b", "c", "d")
