@@ -12,7 +12,7 @@ import pytest
 import bench.metrics
 from bench.cells.score import computed, values_of
 from bench.leaderboards.statistics.intervals import bootstrap
-from bench.leaderboards.statistics.significance import compare
+from bench.leaderboards.statistics.significance import p_values_of
 from bench.metrics import CLASSES, METRICS, MetricEntry, find_metric
 from bench.store.store import StoredRows
 from tests.bench.own import Own
@@ -43,7 +43,7 @@ def test_the_metric_of_ones_own_has_an_interval_and_a_paired_test(own: Own) -> N
     assert (value["name"], value["value"]) == ("shouts", 4 / 3)
     assert value["signature"] == f"shouts|version:1|source:{metric.code['source_sha256'][:8]}"
     assert bootstrap(sums["shouts"]).low < 4 / 3 < bootstrap(sums["shouts"]).high
-    assert compare({1: sums["shouts"]}, {1: sums["shouts"]}).p == 1.0
+    assert p_values_of([(sums["shouts"], sums["shouts"])]) == [1.0]
 
 
 @pytest.fixture
