@@ -1,25 +1,41 @@
-"""The picture of the page for README: `python -m tools.pictures`, with a Chromium on the PATH."""
+"""`python -m tools.pictures`: the pictures of docs/pictures that show kept results.
+
+The first, for README, shows the board `mid` with the numbers of HistAlign's Table 1; `make boards` draws it, too. The
+second is the top of the page; it needs a Chromium on the PATH.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import bench
+from bench.board.pictures import COLOURS, Picture, drawing
+from bench.leaderboards.published.papers import paper_table
 from tests.leaderboards.chromium import Chromium, installed
+from tools.regenerate import PAGE, RUNS
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "leaderboards" / "index.html"
-PICTURE = ROOT / "docs" / "pictures" / "page-1280-light.webp"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 WIDTH, HEIGHT = 1280, 640
 """Of the screen, in CSS pixels."""
+METHODS = ("mle.untrained", "mle", "trime.released", "histalign.released", "trime", "histalign")
+PANELS = {"acc@2/cache": "cache alone", "acc@2/full": "whole prediction", "forgetting/nll": "forgetting"}
+OF_PANEL = {"acc@2/cache": "Acc@2 (%)", "acc@2/full": "Acc@2 (%)", "forgetting/nll": "NLL on WikiText-103 (nats)"}
+BASELINE = "gpt2"
+"""The backbone of the paper whose numbers are drawn: GPT-2 small is the nearest in size."""
 
 
 def main() -> None:
-    """Draw the top of the page.
+    """Draw both.
 
     Raises:
         SystemExit: there is no Chromium.
     """
+    board_picture().save(FOLDER / "board.svg")
     program = installed()
     if program is None:
         raise SystemExit("expected a Chromium on the PATH to draw the page with, found none; install Debian's chromium")
@@ -28,8 +44,50 @@ def main() -> None:
         browser.size(WIDTH, HEIGHT)
         browser.prefers("light")
         browser.open(PAGE.as_uri())
-        PICTURE.write_bytes(browser.screenshot(format="webp", quality=30))
+        (FOLDER / "page-1280-light.webp").write_bytes(browser.screenshot(format="webp", quality=30))
         browser.close()
+
+
+def board_picture() -> Picture:
+    """Return a panel for each metric with the mean and the 95 % interval of each method, and the paper's numbers."""
+    from matplotlib.figure import Figure
+
+    with drawing():
+        figure = Figure(figsize=(8.2, 2.4), layout="constrained")
+        panels = figure.subplots(1, len(PANELS), sharey=True)
+        for ax, metric in zip(panels, PANELS, strict=True):
+            draw_panel(ax, metric)
+        panels[0].set_yticks(range(len(METHODS)), METHODS)
+        panels[0].invert_yaxis()
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        return Picture(figure)
+
+
+def draw_panel(ax: Axes, metric: str) -> None:
+    """Draw a metric of every method: ours with its interval, and the paper's where its table has the metric."""
+    frame = bench.load(RUNS / "mid").to_pandas().set_index(["metric", "method"])
+    places = range(len(METHODS))
+    rows = [frame.loc[(metric, method)] for method in METHODS]
+    halves = [row["half"] or 0.0 for row in rows]
+    seeds = min(int(row["n_seeds"]) for row in rows)
+    label = f"SmolLM2-135M, 150 steps: mean of {seeds} seeds with its 95 % interval"
+    style = {"fmt": "o", "color": COLOURS[0], "markersize": 4, "label": label}
+    ax.errorbar([row["mean"] for row in rows], places, xerr=halves, **style)
+    printed = {
+        cell.method: cell.value
+        for row in paper_table("histalign/table1").rows
+        for cell in row
+        if (cell.backbone, cell.metric) == (BASELINE, metric)
+    }
+    shown = [(printed[method], place) for place, method in enumerate(METHODS) if method in printed]
+    if shown:
+        values, at = zip(*shown, strict=True)
+        ax.plot(values, at, "D", color=COLOURS[1], fillstyle="none", label="GPT-2 small in the paper (Table 1)")
+    ax.set_title(PANELS[metric])
+    ax.set_xlabel(OF_PANEL[metric])
+    ax.set_xlim((-4, 100) if shown else (0, None))  # a share in per cent, or nats
+    ax.grid(axis="y", color="#eeeeee")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Make everything again that is generated from committed result files: `make boards`.
 
     python -m tools.regenerate                       what README and docs/ show, leaderboards/index.html, claims.md,
+                                                     docs/pictures/board.svg
     python -m tools.regenerate export STORE NAME     first export a store as the snapshot leaderboards/runs/NAME
     python -m tools.regenerate families              docs/families.md alone, of tiny models of the installed library
 
@@ -33,15 +34,14 @@ SAMPLE = RUNS / "first-screen"
 """What `make run` makes of built-in rows, with one seed: it says nothing of methods, and is not on the page."""
 KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
-EVIDENCE_STORE = "leaderboards/runs/grid"
+EVIDENCE_STORES = ("leaderboards/runs/grid", "leaderboards/runs/mid")
 SIZES = (RUNS / "ladder", RUNS / "ladder-gigaword")
 """Models of several sizes: docs/findings.md has their tables."""
-NOT_ON_THE_PAGE = (SAMPLE, RUNS / "mid", *SIZES)
-"""Without a table on the page: a sample of one seed; a board that is not whole yet; and those of `SIZES`. A table of
-pretrained models, as those of `mid` are, comes first on the page once its board is left out here."""
+NOT_ON_THE_PAGE = (SAMPLE, *SIZES)
+"""Without a table on the page: a sample of one seed, and those of `SIZES`."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
-EVIDENCE = f"bench claims --results {EVIDENCE_STORE} --markdown"
+EVIDENCE = f"bench claims {' '.join(f'--results {store}' for store in EVIDENCE_STORES)} --markdown"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
@@ -138,9 +138,9 @@ def claims_content() -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
     from bench.commands.claims import evaluated
     from bench.leaderboards.claim.report import content
-    from bench.store.store import Store
+    from bench.store.store import Stores
 
-    return content(evaluated(Store(ROOT / EVIDENCE_STORE)))
+    return content(evaluated(Stores([ROOT / store for store in EVIDENCE_STORES])))
 
 
 def main() -> None:
@@ -156,8 +156,11 @@ def main() -> None:
         from bench.store.export import export
 
         export(Path(sys.argv[2]), RUNS / sys.argv[3])
+    from tools.pictures import board_picture
+
     for path in SHOWING:
         path.write_text(with_output(path.read_text(encoding="utf-8")), encoding="utf-8")
+    board_picture().save(ROOT / "docs" / "pictures" / "board.svg")
     PAGE.write_text(page(), encoding="utf-8")
     CLAIMS.write_text(claims(), encoding="utf-8")
 

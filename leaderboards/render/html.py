@@ -40,9 +40,13 @@ QUESTIONS = {
     "kld": "uses words most as people do",
     "ms-jaccard": "writes n-grams most as people do",
     "forgetting": "forgets least",
+    "acc@": "names the right words most often",
+    "bleu": "is nearest to the references",
+    "sent-bleu": "is nearest to the references",
+    "rouge": "is nearest to the references",
 }
-"""By the beginning of a metric's name, what is asked of it; of all others `NEARNESS`."""
-NEARNESS = "is nearest to the references"
+"""By the beginning of a metric's name, what is asked of it; of all others whether it `SCORES_BEST`."""
+SCORES_BEST = "scores best"
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -142,7 +146,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             continue
         best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
         value, settings = best["values"][name], f" ({best['settings']})" if best["settings"] else ""
-        asked = next((text for start, text in QUESTIONS.items() if name.startswith(start)), NEARNESS)
+        asked = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
         numbers, verdict = f"{best['method']}{settings} {value['text']}", "no row of mle that it can be compared with"
         if best["method"] == BASELINE:
             verdict = "no other objective is better"
