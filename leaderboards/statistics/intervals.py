@@ -173,6 +173,7 @@ def bootstrap(ours: Sums, theirs: Sums | None = None, level: float = LEVEL, roun
         level: probability of covering.
         rounds: bootstrap samples. Their draws are the same in every call.
 
+    >>> from bench.metrics.sums import Form
     >>> interval = bootstrap(Sums(Form("mean", 100.0), [[1, 1]] * 60 + [[0, 1]] * 40))
     >>> interval.value, interval.low < 52, 68 < interval.high
     (60.0, True, True)

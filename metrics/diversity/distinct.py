@@ -57,6 +57,7 @@ def distinct_columns(counts: Sequence[NgramCounts], lengths: Integers, tokens: s
 def distinct_column(counts: NgramCounts, lengths: Integers, n: int, definition: Definition, tokens: str) -> Score:
     """Return one column of Distinct-n, None when no text is long enough; arguments as for `distinct_columns`.
 
+    >>> from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
     >>> lengths, counts = lengths_of(texts := [[1, 2, 1, 2, 1, 2], [1, 1]]), count_ngrams(texts, 1)[0]
     >>> [round(distinct_column(counts, lengths, 1, name, "").value, 3) for name in DEFINITIONS]  # 2/6; 2/6, 1/2; 2/8
     [33.333, 41.667, 25.0]
@@ -76,6 +77,7 @@ def distinct_column(counts: NgramCounts, lengths: Integers, n: int, definition: 
 def seq_rep_column(counts: NgramCounts, lengths: Integers, n: int, tokens: str) -> Score:
     """Return the column of seq-rep-n, None when no text has an n-gram; arguments as for `distinct_columns`.
 
+    >>> from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
     >>> texts = [[1, 2, 1, 2, 1], [1, 2, 3], [1]]
     >>> seq_rep_column(count_ngrams(texts, 2)[1], lengths_of(texts), 2, "").value  # half of 12 21 12 21 is not new
     0.25

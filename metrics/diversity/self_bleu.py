@@ -65,6 +65,7 @@ def self_bleu(
         lengths: `[texts]` tokens of each text.
         definition: smoothing of orders without a shared n-gram.
 
+    >>> from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
     >>> texts = [[1, 2, 3, 4], [1, 2, 3, 5], [6, 7, 8, 9]]
     >>> [round(value, 6) for value in self_bleu(count_ngrams(texts, 2), lengths_of(texts))]
     [50.0, 47.140452]

@@ -196,7 +196,7 @@ def test_cells_take_the_weights_of_mle_as_they_are(bench: Callable[..., Ended], 
 
 
 def test_there_is_nothing_to_train(tmp_path: Path, sample_data: None) -> None:
-    with pytest.raises(UsageError, match="takes the weights of 'mle' as they are"):
+    with pytest.raises(UsageError, match="'mle.cache' trains nothing, so there is no objective to make"):
         bench.make("logicnlg", "mle.cache", results=tmp_path)
 
 

@@ -106,7 +106,7 @@ def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str])
         "logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, set={"execution.log_dir": str(logs)}
     )
     (cell,) = (tmp_path / "results").glob("logicnlg/lead/*")
-    assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "samples").is_dir()
+    assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "metrics.csv").is_file()
 
 
 @pytest.mark.parametrize("seeds", ["2,10", [10, 2, 2], {2, 10}])
