@@ -161,15 +161,15 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     known = [part for part in verdict.parts if part.effect is not None]
     controls = {text: part for part in reversed(known) for text in _controls(part)}  # each once, with its first
     lines = ["; ".join([_part_line(one), *(text for text in _controls(one) if controls[text] is one)]) for one in known]
+    preconditions = "; ".join(dict.fromkeys(one.why for part in verdict.parts for one in part.preconditions))
     if not verdict.is_tested:
-        lines = list(_values(known))
+        stops = [f"What stops the test: {preconditions}"] if preconditions else []
+        lines = list(filter(None, [". ".join([*_values(known), *stops])]))
+    elif preconditions:
+        lines.append(preconditions)
     for why in dict.fromkeys(part.margin_why for part in claim.parts if part.margin):
         margins = [f"{part.margin:g}{_unit(part)} in {part.column}" for part in claim.parts if part.margin_why == why]
         lines.append(f"smallest difference of interest: {', '.join(margins)}. {why}")
-    if preconditions := dict.fromkeys(
-        precondition.why for part in verdict.parts for precondition in part.preconditions
-    ):
-        lines.append("; ".join(preconditions))
     if verdict.corrected:
         missing = dict.fromkeys(part.missing for part in verdict.corrected if part.effect is None)
         found = [part for part in verdict.corrected if part.effect is not None]

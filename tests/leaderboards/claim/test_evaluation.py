@@ -342,9 +342,10 @@ def test_both_sides_must_beat_the_trivial_controls_with_their_interval() -> None
 def test_a_trivial_control_that_was_not_run_makes_a_claim_not_run() -> None:
     found = verdict_of(claim(), two([1.0, 1.1, 0.9], THEIRS), controls=["bigram"])
     assert (found.word, found.why) == ("not run", ("the trivial control bigram (topk=3)",))
-    assert evidence_lines(found)[0] == (
-        "means over the 3 seeds that both sides have, without a test: kld: f2softmax 1.00, mle 4.10"
-    )
+    assert evidence_lines(found) == [
+        "means over the 3 seeds that both sides have, without a test: kld: f2softmax 1.00, mle 4.10. "
+        "What stops the test: the trivial control bigram (topk=3)"
+    ]
     assert conditioned([7.0, 7.1]).why == ("3 seeds of f2softmax and of bigram", "3 seeds of mle and of bigram")
 
 
