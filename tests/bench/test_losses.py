@@ -13,7 +13,7 @@ from bench.errors import UsageError
 from bench.models import METHODS
 from bench.models.backbones.causal import Causal
 from tests.bench.integrations.test_attach import ON_STATES
-from tools.trainers import batch, in_the_suite, llama
+from tests.bench.integrations.trainers import batch, in_the_suite, llama
 
 NEED_MORE = ("face", "f2softmax", "mtp", "loss_truncation")
 """Methods of `ON_STATES` with parameters, counts or past losses of their own."""

@@ -24,7 +24,7 @@ from bench.models.backbones.causal import Causal
 from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
-from tools.trainers import COUNTS, VOCABULARY, attached, batch, in_the_suite, llama
+from tests.bench.integrations.trainers import COUNTS, VOCABULARY, attached, batch, in_the_suite, llama
 
 ON_STATES = ("mle", "face", "ul_token", "trime", "trime.released", "histalign", "histalign.released", "f2softmax",
              "simctg", "ct", "label_smoothing", "confidence_penalty", "gem", "entmax", "emo", "mtp", "gold", "eaft",

@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from tools.trainers import VOCABULARY, llama
+from tests.bench.integrations.trainers import VOCABULARY, llama
 
 pytest.importorskip("accelerate")
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"

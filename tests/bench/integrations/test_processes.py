@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tools.trainers import attached, batch, llama
+from tests.bench.integrations.trainers import attached, batch, llama
 
 WORLD, STEPS = 2, 3
 N_TOKENS = int((batch()["labels"][:, 1:] != -100).sum())

@@ -13,7 +13,7 @@ from transformers import Trainer, TrainingArguments
 from bench.errors import UsageError
 from bench.integrations.attach import attach
 from bench.integrations.trainer import trainer_for
-from tools.trainers import VOCABULARY, llama
+from tests.bench.integrations.trainers import VOCABULARY, llama
 
 pytest.importorskip("accelerate")
 

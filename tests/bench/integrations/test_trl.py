@@ -1,4 +1,4 @@
-"""Objectives in TRL's `SFTTrainer`: what bypasses them is refused; tests/tools/test_trainers.py has the numbers."""
+"""Objectives in TRL's `SFTTrainer`: what bypasses them is refused; test_table.py has the numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from bench.errors import UsageError
 from bench.integrations.attach import attach
 from bench.integrations.trainer import trainer_for
-from tools.trainers import llama, sft_trainer, trainer_step
+from tests.bench.integrations.trainers import llama, sft_trainer, trainer_step
 
 trl = pytest.importorskip("trl", reason="of the extra integrations")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]

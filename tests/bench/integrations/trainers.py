@@ -1,19 +1,10 @@
-"""The table of docs/anywhere.md: does a method take the suite's own step in the trainers that people have?
+"""A tiny model with a method attached, and one step of it in each trainer that people have.
 
-    python -m tools.trainers            # prints the table
-    python -m tools.trainers --write    # writes it into docs/anywhere.md
-
-Each trainer takes one step of plain gradient descent with a rate of 1 on a tiny model, so the change of the weights is
-the gradient. Loss and weights are compared with those of `Objective.training_step`, the step of `bench run`. The column
-of TRL needs the extra `integrations`; without it `--write` keeps what the page has.
+A step is of plain gradient descent with a rate of 1, so the change of the weights is the gradient.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,10 +15,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench.cells.build import continue_with
 from bench.config.resolve import find_method
-from bench.errors import UsageError
 from bench.integrations.attach import STATE, attach
 from bench.integrations.trainer import trainer_for
-from bench.models import METHODS
 from bench.models.backbones.causal import Causal
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
@@ -35,9 +24,6 @@ from bench.models.mle import MLE
 
 VOCABULARY = 40
 COUNTS = torch.arange(VOCABULARY) % 7 + 1
-PAGE = Path(__file__).parents[1] / "docs" / "anywhere.md"
-MARKS = "<!-- trainers -->\n", "<!-- end -->\n"
-TOLERANCE = 1e-6
 Step = tuple[float, dict[str, Tensor]]
 """The loss of a step, and the weights of the model after it."""
 
@@ -222,58 +208,3 @@ TRAINERS: Mapping[str, Callable[[str, Path], Step]] = {
     "`transformers.Trainer`": transformers_trainer,
     "TRL's `SFTTrainer`": trl,
 }
-
-
-# The table ----------------------------------------------------------------------------------------------------------
-
-
-def cell(method: str, trainer: str) -> str:
-    """Return the largest differences of loss and gradient from the suite's step; `=` where they are rounding."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the trainers, about their own defaults
-        try:
-            loss, weights = TRAINERS[trainer](method, Path(folder))
-        except UsageError:
-            return "refused"
-        expected, after = suite(method, Path(folder))
-    apart = abs(loss - expected), max(float((weights[name] - one).abs().max()) for name, one in after.items())
-    return " / ".join("=" if one <= TOLERANCE else f"{one:.0e}" for one in apart)
-
-
-def stored() -> dict[str, dict[str, str]]:
-    """Return the cells of the page by method and trainer."""
-    text = PAGE.read_text(encoding="utf-8").partition(MARKS[0])[2].partition(MARKS[1])[0]
-    lines = [[part.strip() for part in line.strip("|").split("|")] for line in text.splitlines()]
-    cells = {}
-    for methods, *row in lines[2:]:
-        cells |= {name.strip("` "): dict(zip(lines[0][1:], row, strict=True)) for name in methods.split(",")}
-    return cells
-
-
-def table(cells: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the table; methods whose cells are alike share a row."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for method, row in cells.items():
-        alike.setdefault(tuple(row[trainer] for trainer in TRAINERS), []).append(f"`{method}`")
-    lines = [["methods", *TRAINERS], ["---"] * (1 + len(TRAINERS))]
-    lines += [[", ".join(methods), *row] for row, methods in alike.items()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def main() -> None:
-    """Print the table, or write it into the page."""
-    known = stored()
-    here = [name for name in TRAINERS if name != "TRL's `SFTTrainer`" or importlib.util.find_spec("trl")]
-    cells: dict[str, dict[str, str]] = {}
-    for method in [name for name, entry in METHODS.items() if not entry.baseline]:
-        cells[method] = {**dict.fromkeys(TRAINERS, "not tried"), **known.get(method, {})}
-        cells[method] |= {trainer: cell(method, trainer) for trainer in here}
-    print(table(cells))
-    if "--write" in sys.argv:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        PAGE.write_text(before + MARKS[0] + table(cells) + MARKS[1] + after, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
