@@ -44,8 +44,8 @@ OF_RECORD = (
 )
 LEVEL = 19
 """Of compression by zstd."""
-DICTIONARY_BYTES = 2**26
-"""A column of texts that repeat stays encoded as a dictionary up to this size."""
+PAGE_BYTES = 2**26
+"""The values of a column, or the dictionary of its texts, are compressed as one page up to this size."""
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
@@ -237,7 +237,8 @@ def _parquet(table: pa.Table, *, texts: bool) -> bytes:
         compression="zstd",
         compression_level=LEVEL,
         use_dictionary=texts,
-        dictionary_pagesize_limit=DICTIONARY_BYTES,
+        data_page_size=PAGE_BYTES,
+        dictionary_pagesize_limit=PAGE_BYTES,
         write_statistics=False,
     )
     return file.getvalue()
