@@ -122,7 +122,7 @@ def test_the_class_survives_a_copy_a_file_and_a_new_start(family, case):
 
 @every_family
 def test_every_family_passes_bench_check(family):
-    """Columns, order, missing and repeated rows, sums, and merging over ranks."""
+    """Columns, order, missing and repeated rows, and sums."""
     report = check_metric(family, METRICS[family])
     assert report.ok, str(report)
     excused = {result.check for result in report.results if result.state == "not applicable"}

@@ -52,7 +52,8 @@ def test_a_collection_is_a_collection():
     )
     batches = in_batches(6)
     for batch in ([], []), *batches:
-        metrics(*batch)
+        of_batch = metrics(*batch)
+    assert of_batch["val/bleu"] == overlap(*batches[-1])["bleu"]
     expected = {f"val/{name}": value for name, value in overlap(HYPOTHESES, REFERENCES).items()}
     found = plain(metrics.compute())
     assert {name: found[name] for name in expected} == expected
@@ -112,6 +113,13 @@ def test_columns_are_chosen_by_pattern():
     assert SelfBLEU(columns=["self-bleu-3*"]).columns == ["self-bleu-3", "self-bleu-3/original"]
     with pytest.raises(ValueError, match=r"no column for columns=\('rouge-7',\); there are: rouge-"):
         Rouge(columns=["rouge-7"])
+
+
+def test_not_applicable_is_decided_over_all_batches():
+    metric = Rouge(columns=["rouge-1"])
+    assert metric(["세계"], [["세계"]])["rouge-1"].isnan()
+    metric.update(["a b"], [["a b"]])
+    assert plain(metric.compute()) == {"rouge-1": 50.0}
 
 
 @pytest.mark.parametrize("kind", [BLEU, CHRF, Rouge, RougeLimited, TableBLEU])

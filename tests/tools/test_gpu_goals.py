@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tools.gpu import __main__ as program
 from tools.gpu import seen
 from tools.gpu.goals import lines_of
 
@@ -46,6 +47,19 @@ def test_all_is_well() -> None:
 )
 def test_what_is_missed_is_named(change: dict[str, Any], what: str) -> None:
     assert missed(record(**change)) == [what]
+
+
+def test_a_part_without_numbers_is_missed() -> None:
+    given = record()
+    given["parts"]["steps"] = {"ended": "not within 150 s", "content": None}
+    assert missed(given) == ["part steps", "steps of methods"]
+    del given["parts"]["precision"]
+    assert "part precision" in missed(given)
+
+
+def test_tests_of_which_none_passed_have_not_ended_well() -> None:
+    """All may have been skipped, with the code 0."""
+    assert program.run("tests", ["json.tool", "--help"], 20.0, False)["ended"] == "without a test that passed"
 
 
 def test_what_was_seen_is_said_and_nothing_else() -> None:

@@ -91,6 +91,10 @@ def test_other_spellings(typed: str, name: str) -> None:
         ("decoupled:sample", "decoupled decoding is not for sample: without a cut it is posterior:sample"),
         ("decoupled:topk=3+temperature=2", "temperature cannot be combined"),
         ("decoupled:greedy+no_repeat_ngram=3", "no_repeat_ngram cannot be combined"),
+        ("decoupled:min_p=0.1", "decoupled decoding is not for min_p"),
+        ("f2_released:nucleus=0.9", "f2_released:topk=1 for what it calls greedy"),
+        ("f2_released:topk=3+temperature=0.5", "temperature cannot be combined with f2_released decoding"),
+        ("beam=4+gnmt=1+length_penalty=2", "beam takes length_penalty or gnmt, not both"),
     ],
 )
 def test_refused(typed: str, says: str) -> None:

@@ -49,6 +49,13 @@ def test_impossible_and_enormous_are_infinite():
     assert perplexity([row(0.0)]) == 1.0
 
 
+def test_texts_without_a_word_have_no_perplexity_of_words():
+    token, word, byte = perplexity_scores([row(1.0, 3, 0, 9)], {"a": {}})
+    assert (token.value, byte.value) == (pytest.approx(math.exp(1 / 3)), pytest.approx(math.exp(1 / 9)))
+    assert (word.value, word.sums) == (None, None)
+    assert word.signature.endswith("|not applicable: the texts have no word")
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
