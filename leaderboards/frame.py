@@ -379,7 +379,7 @@ def leave_out_superseded(group: Group) -> dict[str, set[str]]:
         versions = {key: _versions_of(group.rows[key].config) for key in keys}
         for key, own in versions.items():
             if any(_is_older(own, other) for other in versions.values()):
-                cells[f"cells of older code of {method} are left out"] |= group.rows.pop(key).keys
+                cells[f"runs of older code of {method} are left out"] |= group.rows.pop(key).keys
     there = {id(row) for row in (*group.rows.values(), *group.human.values())}
     group.lines = [line for line in group.lines if line[1] in there]
     return cells

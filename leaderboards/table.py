@@ -186,7 +186,7 @@ def tables(
         searched |= _tried_keys(cell.grids)
         if (record["config"]["trainer"]["limit"] is not None) != limited:
             if not limited:
-                reasons["cells run with --limit are left out"].add(key)
+                reasons["runs with --limit are left out"].add(key)
         elif is_imported(record):
             imported.append((record, cell))
         elif record["status"] == "ok":
@@ -194,7 +194,7 @@ def tables(
         elif record["status"] == "diverged":
             diverged.append(record)
         else:
-            reasons["cells failed and have no number"].add(key)
+            reasons["runs failed and have no number"].add(key)
     for record in diverged:
         add_diverged(groups, record)
     for record, cell in imported:
@@ -204,7 +204,7 @@ def tables(
         reasons = left_out[group.shared["task"]]
         if group.shared["split"] == "valid" and group.keys and group.keys <= searched:
             # Losses of trials are in the record of the search; as a table they would be read as results.
-            reasons["cells that a search has tried are left out"] |= group.keys
+            reasons["runs that a search has tried are left out"] |= group.keys
             continue
         for reason, keys in leave_out_superseded(group).items():
             reasons[reason] |= keys

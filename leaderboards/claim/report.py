@@ -121,12 +121,14 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
             continue
         signs = {(part.ours > part.theirs) - (part.ours < part.theirs) for part in parts}
         clear = all(part.is_constant or _p(part) <= ALPHA for part in parts)
-        where = "not clearly above or below"
+        where = f"not clearly above or below {theirs}"
         if clear and len(signs) == 1:
-            where = {1: "above", -1: "below", 0: "equal to"}[signs.pop()]
+            where = f"{ {1: 'above', -1: 'below', 0: 'equal to'}[signs.pop()]} {theirs}"
+        elif len(parts) > 1:  # some may differ clearly: the evidence has each
+            where = f"not clearly on one side of {theirs} in all {len(parts)} comparisons"
         ranges = [sorted(values) for values in zip(*((part.ours, part.theirs) for part in parts), strict=True)]
         values = " against ".join(ranged([f"{value:.2f}" for value in of_side]) for of_side in ranges)
-        texts.append(f"{ours} is {where} {theirs} ({values})")
+        texts.append(f"{ours} is {where} ({values})")
     if texts:
         yield f"{verdict.claim.instead}, {' and '.join(texts)}"
 

@@ -145,7 +145,7 @@ def test_status_tells_each_cell(bench, tiny_store):
 def test_a_limited_run_is_left_out_of_leaderboards(bench, tiny_store):
     ended = bench("report", "--results", str(tiny_store))
     assert ended.code == 3
-    assert "(1 cells run with --limit are left out)" in ended.err
+    assert "(1 runs with --limit are left out)" in ended.err
 
 
 @pytest.mark.parametrize("command", [("store", "status"), ("report",)])

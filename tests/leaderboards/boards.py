@@ -66,7 +66,7 @@ def table(methods: list[dict[str, Any]], table_id: str = "logicnlg.test.small.10
 
 def board(*tables: dict[str, Any]) -> dict[str, Any]:
     """A board of tables."""
-    return {"schema": "objective-bench/board/3", "notes": ["2 cells failed and have no number"],
+    return {"schema": "objective-bench/board/3", "notes": ["2 runs failed and have no number"],
             "tables": list(tables)}  # fmt: skip
 
 

@@ -44,16 +44,16 @@ def test_a_run_of_one_task_shows_its_table_and_its_notes_and_the_page_all(root, 
     assert "logicnlg" not in out
     page_text = (root / "leaderboard.html").read_text(encoding="utf-8")
     assert "logicnlg · test split" in page_text
-    assert "1 cells run with --limit are left out" in page_text
+    assert "1 runs with --limit are left out" in page_text
 
 
 def test_the_leaderboards_of_all_tasks_are_the_same_ones(root):
     leaderboards = leaderboards_of(Store(root))
     assert leaderboards.of_tasks({"logicnlg", "xsum"}) is leaderboards
     assert [line.split(":")[0] for line in leaderboards.notes] == [
-        "1 cells run with --limit are left out", "LogicNLG", "XSum", "Nothing is aggregated over tasks"]  # fmt: skip
+        "1 runs with --limit are left out", "LogicNLG", "XSum", "Nothing is aggregated over tasks"]  # fmt: skip
     assert leaderboards.of_tasks({"xsum"}).notes == []
-    assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 cells run with --limit are left out"]
+    assert leaderboards.of_tasks({"logicnlg"}).notes == ["1 runs with --limit are left out"]
 
 
 # Some methods ------------------------------------------------------------------------------------------------------

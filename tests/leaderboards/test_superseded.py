@@ -14,7 +14,7 @@ def test_rows_of_older_code_are_left_out_and_counted(tmp_path):
     ready(tmp_path, "mle")
     (table,), left_out = tables(Store(tmp_path))
     assert [(row.label, row.values["bleu-1"].mean) for row in table.rows] == [("bigram", 30.0), ("mle", 30.0)]
-    assert notes_of(left_out) == ["2 cells of older code of bigram are left out"]
+    assert notes_of(left_out) == ["2 runs of older code of bigram are left out"]
 
 
 def test_a_cell_in_two_tables_counts_once(tmp_path):
@@ -23,7 +23,7 @@ def test_a_cell_in_two_tables_counts_once(tmp_path):
         scored(cell, {"bleu-1": 30.0}, ids=("a", "b"), whole=False)
     found, left_out = tables(Store(tmp_path))
     assert len(found) == 2
-    assert notes_of(left_out) == ["1 cells of older code of bigram are left out"]
+    assert notes_of(left_out) == ["1 runs of older code of bigram are left out"]
 
 
 def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
@@ -49,7 +49,7 @@ def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
         ready(tmp_path, "face", start=start, bleu=10.0 * version)
     (table,), left_out = tables(Store(tmp_path))
     assert [row.values["bleu-1"].mean for row in table.rows] == [20.0]
-    assert notes_of(left_out) == ["1 cells of older code of face are left out"]
+    assert notes_of(left_out) == ["1 runs of older code of face are left out"]
 
 
 def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):

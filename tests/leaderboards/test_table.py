@@ -296,7 +296,7 @@ def test_a_limited_cell_is_left_out_and_counted(tmp_path):
     ready(tmp_path, "trime", trainer__limit=64)
     found, left_out = tables(Store(tmp_path))
     assert [r.method for table in found for r in table.rows] == ["mle"]
-    assert notes_of(left_out) == ["1 cells run with --limit are left out"]
+    assert notes_of(left_out) == ["1 runs with --limit are left out"]
     (only,), left_out = tables(Store(tmp_path), limited=True)
     assert [r.method for r in only.rows] == ["trime"]
     assert (only.watermark, left_out) == ("all data: cut by --limit 64", {})
@@ -307,8 +307,8 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     for task in ("logicnlg", "ambiguous_template"):
         config = {"task": task, "method": "mle", "trainer": {"limit": None}}
         Store(tmp_path).cell(task, "mle", "k").write_failed({"status": "failed", "config": config}, {})
-    assert notes_of(tables(Store(tmp_path))[1]) == ["2 cells failed and have no number"]
-    assert notes_of(tables(Store(tmp_path), ["logicnlg"])[1]) == ["1 cells failed and have no number"]
+    assert notes_of(tables(Store(tmp_path))[1]) == ["2 runs failed and have no number"]
+    assert notes_of(tables(Store(tmp_path), ["logicnlg"])[1]) == ["1 runs failed and have no number"]
 
 
 def test_damage_costs_what_it_is_of_and_is_told(tmp_path):

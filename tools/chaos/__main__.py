@@ -1,7 +1,7 @@
 """`python -m tools.chaos [PART ...]`: run the long proofs one after another and keep what they print.
 
 Each part is a module here that prints lines `what · goal: ... · measured: ...` and ends with 1 when a goal is missed;
-it can be run alone. What was measured goes to `measured.json`, from which README's table is made.
+it can be run alone. What was measured goes to `measured.json`, from which the table of docs/cluster.md is made.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ STEPS = "trainer.steps=40"
 
 @dataclass
 class Findings:
-    """What was measured, beside what was wanted."""
+    """What was measured, and which expectations did not hold."""
 
     wrong: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)  # from the disturbance to the end
@@ -39,7 +39,7 @@ class Findings:
         """Print goal and measured; return the exit code of the program."""
         slowest = max(self.seconds, default=0.0)
         found = f"{self.done - len(self.wrong)} of {self.done}, the slowest in {slowest:.1f} s"
-        print(f"{name} · goal: {runs} of {runs} as wanted, each ended in {limit:g} s · measured: {found}")
+        print(f"{name} · goal: {runs} of {runs} as documented, each ended within {limit:g} s · measured: {found}")
         return int(bool(self.wrong) or self.done < runs or slowest > limit)
 
 

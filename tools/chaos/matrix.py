@@ -1,4 +1,4 @@
-"""A matrix of 100 cells of which 10 go wrong, each in its way. Run by `python -m tools.chaos.matrix`."""
+"""A matrix of 100 runs of which 10 fail, each in its way. Run by `python -m tools.chaos.matrix`."""
 
 from __future__ import annotations
 
@@ -45,14 +45,15 @@ def main() -> int:
         wrong = [*first["failed"], *first["diverged"]]
         exact = code == 1 and len(wrong) == 10 and all("trouble" in label for label in wrong)
         finished = f"{len(first['ok'])} ok, exit {code} ({seconds:.0f} s)"
-        print(f"100 cells, 10 in trouble · goal: 90 ok, exit 1 · measured: {finished}")
-        print(f"who went wrong · goal: the 10 exactly · measured: {'the 10 exactly' if exact else wrong}")
+        print(f"100 runs, of which 10 are made to fail · goal: 90 ok, exit 1 · measured: {finished}")
+        named = "the 10 exactly" if exact else wrong
+        print(f"runs that are reported as failed or diverged · goal: the 10 exactly · measured: {named}")
         code, second, seconds = run(results, **{HEALED: "1"})
         again = len(second["ok"])
         # a diverged cell is a result: it is stored, and not trained again
         kept = len(second["stored"]) + len(second["diverged"])
-        finished = f"{again} run, {kept} kept ({seconds:.0f} s)"
-        print(f"the same again, healed · goal: only those that failed are run · measured: {finished}")
+        finished = f"{again} made, {kept} kept ({seconds:.0f} s)"
+        print(f"the same command without the faults · goal: only failed runs are made again · measured: {finished}")
     right = exact and len(first["ok"]) == 90 and again == len(first["failed"]) and not second["failed"]
     return int(not right)
 

@@ -76,7 +76,7 @@ def main() -> int:
     for method in EVERY_STEP:
         count.add(f"{method}, every step of 60", Case(method, 60, 2), None)
     total = count.right + count.wrong
-    print(f"trainings that go on from a state · goal: all identical · measured: {count.right} of {total}")
+    print(f"trainings that continue from a state · goal: all identical · measured: {count.right} of {total}")
     return int(count.wrong > 0)
 
 

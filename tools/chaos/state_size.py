@@ -75,7 +75,8 @@ def main() -> int:
     between = ExecutionConfig().state_every
     share = stands / between
     print(f"state of {given.gigabytes} GB · the training stands still for {stands:.1f} s")
-    what = f"a training stands still for its states, every {between:.0f} s, {given.gigabytes} GB"
+    states = f"one of {given.gigabytes} GB every {between:.0f} s"
+    what = f"share of the time in which a training waits for its states, {states}"
     print(f"{what} · goal: <= {SHARE:.0%} · measured: {share:.1%}")
     for kind, number in DAMAGES.items():
         found = f"{number - missed[kind]} of {number}"

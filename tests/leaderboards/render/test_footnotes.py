@@ -130,7 +130,7 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     picked.write_grid("aa", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE)
     found, left_out = tables(Store(tmp_path))
     assert [table.split for table in found] == ["test"]
-    assert left_out["logicnlg"] == {"cells that a search has tried are left out": 1}
+    assert left_out["logicnlg"] == {"runs that a search has tried are left out": 1}
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     found, _ = tables(Store(tmp_path))
     assert sorted(table.split for table in found) == ["test", "valid"], "other cells are on it too"
