@@ -123,7 +123,8 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
         clear = all(part.is_constant or _p(part) <= ALPHA for part in parts)
         where = f"not clearly above or below {theirs}"
         if clear and len(signs) == 1:
-            where = f"{ {1: 'above', -1: 'below', 0: 'equal to'}[signs.pop()]} {theirs}"
+            side = {1: "above", -1: "below", 0: "equal to"}[signs.pop()]
+            where = f"{side} {theirs}"
         elif len(parts) > 1:  # some may differ clearly: the evidence has each
             where = f"not clearly on one side of {theirs} in all {len(parts)} comparisons"
         ranges = [sorted(values) for values in zip(*((part.ours, part.theirs) for part in parts), strict=True)]
