@@ -12,7 +12,9 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -142,6 +144,17 @@ def fork_workers() -> None:
 def fork_jobs() -> None:
     """Let `--jobs` fork the processes of its runs, in place of a fork server that has to import first, for speed."""
     bench.launch.processes.fork_server = fork  # type: ignore[assignment]
+    bench.launch.jobs.ThreadPoolExecutor = ForkingPool  # type: ignore[misc]
+
+
+class ForkingPool(ThreadPoolExecutor):
+    """A pool whose user waits while a thread forks: a lock that is held in that moment stays locked in the copy."""
+
+    def submit(self, function: Any, job: Any, /) -> Any:  # type: ignore[override]
+        future = super().submit(function, job)
+        while not future.done() and not Path(job["scratch"], "process.0").exists():
+            time.sleep(0.01)
+        return future
 
 
 def fork() -> Any:
