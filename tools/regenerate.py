@@ -36,7 +36,7 @@ KEPT_K = "topk=3+"
 """How methods write in the kept runs of open-ended tasks."""
 EVIDENCE_STORES = ("leaderboards/runs/grid", "leaderboards/runs/mid")
 SIZES = (RUNS / "ladder", RUNS / "ladder-gigaword")
-"""Models of several sizes: docs/findings.md has their tables."""
+"""Models of several sizes: docs/findings.md has their tables, and the page has a chart of each."""
 NOT_ON_THE_PAGE = (SAMPLE, *SIZES)
 """Without a table on the page: a sample of one seed, and those of `SIZES`."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
@@ -105,7 +105,7 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of kept runs on real rows: tables, costs, claims and samples."""
+    """Return the page of kept runs on real rows: tables, costs, claims, samples and charts."""
     from bench.leaderboards.costs import with_costs
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
@@ -125,7 +125,9 @@ def page() -> str:
     extras: dict[str, Any] = {"claims": claims_content()}
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
-    return written(board(replace(leaderboards, tables=with_cost), extras))
+    of_sizes = [board(with_statistics(tables(Store(path))[0])) for path in SIZES]
+    sizes = [table for each in of_sizes for table in each["tables"]]
+    return written(board(replace(leaderboards, tables=with_cost), extras), sizes)
 
 
 def without_sweeps(table: Table) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,6 +15,7 @@ from bench.base.files import write_atomic
 from bench.base.redaction import printable, redacted
 from bench.leaderboards.claim.evaluation import WORDS
 from bench.leaderboards.controls import is_trivial
+from bench.leaderboards.render.charts import charts
 from bench.leaderboards.render.text_table import number, signed
 from bench.leaderboards.row import short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE
@@ -45,8 +46,10 @@ QUESTIONS = {
     "sent-bleu": "is nearest to the references",
     "rouge": "is nearest to the references",
 }
-"""By the beginning of a metric's name, what is asked of it; of all others whether it `SCORES_BEST`."""
+"""What the best objective does, by the beginning of a metric's name; of all others it `SCORES_BEST`."""
 SCORES_BEST = "scores best"
+KEY_LETTERS = 8
+"""Of the key of a run; `bench compare` finds the run by them."""
 
 
 def write_page(path: Path, board: Mapping[str, Any]) -> None:
@@ -54,8 +57,12 @@ def write_page(path: Path, board: Mapping[str, Any]) -> None:
     write_atomic(path, page(redacted(board)).encode("utf-8", "replace"), replace=True)
 
 
-def page(board: Mapping[str, Any]) -> str:
+def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> str:
     """Return the page of a board, as `board.schema.json` describes it.
+
+    Args:
+        board: what is shown.
+        sizes: tables of other boards, with models of several sizes, of which only the charts are shown.
 
     Nothing in a board is trusted: the templates escape every text, and the page's policy lets nothing but its own
     script and style run, and nothing be loaded.
@@ -69,9 +76,13 @@ def page(board: Mapping[str, Any]) -> str:
         sections["claims"] = "Claims by paper"
     if any(table["samples"] for table in board["tables"]):
         sections["samples"] = "Samples side by side"
+    drawn = charts(board["tables"], sizes)
+    sections |= {kind["id"]: kind["title"] for kind in drawn}
     style, script = _source("page.css"), _source("page.js")
     template = _environment().get_template("page.html")
-    return template.render(board=board, groups=groups, sections=sections, words=WORDS, style=style, script=script)
+    return template.render(
+        board=board, groups=groups, sections=sections, charts=drawn, words=WORDS, style=style, script=script
+    )
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -126,12 +137,12 @@ def anchor(table_id: str) -> str:
 
 
 def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield for each shown column which objective is best, and whether its difference from the baseline is real.
+    """Yield for each shown column which objective is best, and whether its difference from the baseline is significant.
 
     Objectives are rows with a model that are no controls, with three seeds or more where any has them.
 
     Yields:
-        The question with the column; the method with its mean and that of the baseline; what the test says.
+        The question with the column; the method with its mean and its difference; the result of the test.
     """
     for column in table["columns"]:
         name, way = column["name"], column["higher_is_better"]
@@ -146,7 +157,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             continue
         best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
         value, settings = best["values"][name], f" ({best['settings']})" if best["settings"] else ""
-        asked = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
+        does = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
         numbers, verdict = f"{best['method']}{settings} {value['text']}", "no row of mle that it can be compared with"
         if best["method"] == BASELINE:
             verdict = "no other objective is better"
@@ -154,22 +165,21 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             numbers += f", {signed(value['difference'])} from {BASELINE}"
             verdict = f"not tested: fewer than {MIN_SEEDS} seeds"
             if value["p"] is not None:
-                real = "yes, the difference is real" if value["differs"] else "no, the difference may be chance"
-                verdict = f"{real}: p = {value['p']:.2g} over seeds, after Holm"
-        yield f"Which objective {asked} ({name})?", numbers, verdict
+                significant = "a significant difference" if value["differs"] else "not a significant difference"
+                verdict = f"{significant}: p = {value['p']:.2g} over seeds, after Holm's correction"
+        yield f"Which objective {does} ({name})?", numbers, verdict
 
 
 def about(row: Mapping[str, Any]) -> str:
-    """Return the tooltip of the name of a row: its settings, its runs, and how it was tuned."""
+    """Return the tooltip of the name of a row: its decoding, how it was tuned, and its runs."""
     lines = [
-        f"{row['label']}, {row['backbone'] or 'no model'}, {row['seeds_text']} seed{'s'[: row['seeds_text'] != '1']}",
         f"decoding: {row['decoding']}" if row["decoding"] else "",
         f"diverged: {row['diverged']} of {len(row['seeds'])}, which are never numbers" if row["diverged"] else "",
         f"control: it would explain away a gain of {', '.join(row['controls'])}" if row["controls"] else "",
         f"tuned: {row['picked']}" if row["picked"] else "",
         f"not tuned: {row['untuned']}" if row["untuned"] else "",
         row["remark"],
-        f"runs: {', '.join(row['cells'])}",
+        f"runs: {', '.join(key[:KEY_LETTERS] for key in row['cells'])}",
     ]
     return "\n".join(filter(None, lines))
 
