@@ -58,7 +58,7 @@ def charts(tables: Sequence[Mapping[str, Any]], sizes: Sequence[Mapping[str, Any
 def effect_by_size(table: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a chart of the differences from the baseline by size of the model; None for a table of one size."""
     column, series, sizes = _quality(table), dict[str, list[Point]](), set[int]()
-    for row in table["methods"] if column else ():
+    for row in table["methods"]:
         value, size = row["values"].get(column), row["parameters"]
         if row["method"] == BASELINE and size:
             sizes.add(size)
@@ -69,9 +69,10 @@ def effect_by_size(table: Mapping[str, Any]) -> dict[str, Any] | None:
     lines = [sorted(points, key=lambda point: point.x) for points in series.values()]
     # Some methods add a few parameters to the model, which is no other size.
     lines = [points for points in lines if points[-1].x - points[0].x > math.log(2)]
+    if not lines:
+        return None
     ticks = [(math.log(size), parameters_text(size)) for size in sorted(sizes)]
-    names = "parameters", f"{_with_way(table, column)}: difference from {BASELINE}"
-    return _chart(table, names, ticks, lines) if lines else None
+    return _chart(table, ("parameters", f"{_with_way(table, column)}: difference from {BASELINE}"), ticks, lines)
 
 
 def quality_by_diversity(table: Mapping[str, Any]) -> dict[str, Any] | None:

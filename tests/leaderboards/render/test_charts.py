@@ -70,6 +70,8 @@ def test_quality_is_drawn_by_diversity_without_trivial_controls(table):
 def test_a_table_without_the_numbers_has_no_chart(table):
     table["methods"] = table["methods"][:2]  # one size, and two points
     assert charts([table], [table]) == []
+    table["columns"] = []
+    assert charts([table], [table]) == []
 
 
 def test_the_page_draws_them_and_names_them_in_its_index(table):
