@@ -23,8 +23,9 @@ from bench.cells.location import remember
 from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
 from bench.store.fields import IMPORTED
+from bench.store.files import StoredRows
 from bench.store.provenance import provenance
-from bench.store.store import CellFolder, Store, StoredRows
+from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import decoded, lines, unpacked

@@ -22,8 +22,9 @@ from bench.errors import BenchError, DamagedError
 from bench.metrics.sums import Sums, value_of
 from bench.store.export import WITHOUT_SUMS
 from bench.store.fields import is_imported
+from bench.store.files import StoredRows
 from bench.store.former import former_folder
-from bench.store.store import CellFolder, StoredRows, damaged_checkpoint
+from bench.store.store import CellFolder, damaged_checkpoint
 from bench.tasks import find_task
 
 __all__ = ["Verification", "trained_keys", "verify"]

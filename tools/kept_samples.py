@@ -128,7 +128,7 @@ def perplexity_of(cell: CellFolder, split: str) -> float:
         SystemExit: none is.
     """
     for name in cell.names("scores-*.json"):
-        content = json.loads(cell.files.read(cell.path / name))["content"]
+        content = cell.record(name)["content"]
         found = {value["name"]: value["value"] for value in content["values"]}
         if "ppl/token" in found and content["of"]["split"] == split and not content["of"]["shown_as"]:
             return float(found["ppl/token"])

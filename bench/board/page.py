@@ -19,7 +19,8 @@ from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.html import write_page
 from bench.leaderboards.table import Table, table_ids
-from bench.store.store import CellFolder, Store, StoredRows
+from bench.store.files import StoredRows
+from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
 
 __all__ = ["NAME", "among", "page_of", "samples_of"]

@@ -15,7 +15,7 @@ from bench.store.reading import read_cells, readable_rows_of
 from bench.store.store import TOKENIZER, CellFolder, Store
 
 if TYPE_CHECKING:
-    from bench.store.store import StoredRows
+    from bench.store.files import StoredRows
     from bench.tasks.core.task import Task
 
 TaskOf = Callable[[Mapping[str, Any], "StoredRows", CellFolder], "Task | None"]

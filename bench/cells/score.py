@@ -24,8 +24,9 @@ from bench.metrics.columns import SIGNS, expand
 from bench.metrics.requirements import missing
 from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
+from bench.store.files import StoredRows
 from bench.store.provenance import provenance
-from bench.store.store import CellFolder, StoredRows, cells_below
+from bench.store.store import CellFolder, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import Source, resolve

@@ -79,7 +79,7 @@ def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution
     """Return what validations of a run measure; texts are written with its first decoding, if a metric reads them."""
     from bench.cells.evaluation import cut_rows, evaluate, merge
     from bench.cells.score import gold_of, values_of
-    from bench.store.store import StoredRows
+    from bench.store.files import StoredRows
     from bench.training.selection import ValidationMetrics
 
     families = families_of(cell.config.trainer, cell.task)

@@ -11,7 +11,6 @@ from bench.base.registry import expand, split_names
 from bench.cli_options import cell_folders, cells_option, data_options, json_option, tasks_of
 from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric, metrics_of
-from bench.store.records import read_rows
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -39,13 +38,14 @@ def run(given: argparse.Namespace) -> int:
     files = []
     for cell in cells_of(cell_folders(given)):
         cell.files.check_writable()
-        files += [(cell, name) for name in cell.names("rows-*.jsonl.gz")]
+        files += [(cell, key) for key in cell.row_keys()]
     with Progress() as progress:
-        for done, (cell, name) in enumerate(files):
+        for done, (cell, key) in enumerate(files):
             progress.rows("predictions files scored", done, len(files))
             try:
-                record = cell.trained() or {}
-                stored = read_rows(cell.path / name, cell.files)
+                record, stored = cell.trained() or {}, cell.rows(key)
+                if stored is None:  # removed meanwhile
+                    continue
                 task = tasks.of(record, stored, cell)
                 of_task = metrics_of(task.info.metrics, record.get("config", {}).get("preset", ""))
                 for family in wanted or map(find_metric, of_task):
@@ -55,9 +55,9 @@ def run(given: argparse.Namespace) -> int:
                     new += made
                     known += not made
             except BenchError as error:
-                failures.append((str(cell.path / name), error))
+                failures.append((str(cell.rows_path(key)), error))
             except Exception as error:
-                failures.append((str(cell.path / name), BenchError(raised(error))))
+                failures.append((str(cell.rows_path(key)), BenchError(raised(error))))
     for line in each_once(failures):
         print(f"bench: {line}", file=sys.stderr)
     if given.json:

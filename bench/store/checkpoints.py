@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from bench.base.keys import sha256
 from bench.errors import StoreError, UsageError
 from bench.models.core.objective import Objective
 from bench.store.store import CellFolder
-
-AGAIN = "remove '{}' and run the same command again to train it again"
 
 
 def save_checkpoint(objective: Objective) -> bytes:
@@ -38,17 +36,15 @@ def load_verified(folder: CellFolder, content: dict[str, Any]) -> dict[str, torc
     Raises:
         StoreError: when it is missing or damaged.
     """
-    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
+    digest = content["model"]["checkpoint_sha256"]
+    path, again = folder.checkpoint(digest), f"remove '{folder.path}' and run the same command again to train it again"
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
-    if sha256(data) != content["model"]["checkpoint_sha256"]:
-        raise StoreError(f"checkpoint '{path}' does not have the hash it was stored with; {AGAIN.format(folder.path)}")
-    try:
+        if sha256(data) != digest:
+            raise StoreError(f"checkpoint '{path}' does not have the hash it was stored with; {again}")
         return load(data)
-    except SafetensorError as error:
-        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
+    except (OSError, SafetensorError) as error:
+        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {again}") from error
 
 
 def load_checkpoint(objective: Objective, stored: dict[str, torch.Tensor], where: Path) -> None:
@@ -83,20 +79,14 @@ def load_part(objective: Objective, stored: dict[str, torch.Tensor], where: Path
     backbones = [name for name in either if name.startswith("backbone.")]
     if unlike or backbones:
         name = min(unlike or backbones)
+        ours, theirs = (list(held[name].shape) if name in held else "nothing" for held in (here, stored))
         raise UsageError(
-            f"weights of '{where}' do not fit: '{name}' should be {shape_of(here, name)}, it has "
-            f"{shape_of(stored, name)}; give both runs the same backbone and vocabulary"
+            f"weights of '{where}' do not fit: '{name}' should be {ours}, it has {theirs}; give both runs the same "
+            f"backbone and vocabulary"
         )
     objective.load_state_dict({name: tensor for name, tensor in stored.items() if name in here}, strict=False)
     own = {name for name in here if not name.startswith("backbone.")}
     return bool(own - set(stored))
-
-
-def shape_of(tensors: Mapping[str, torch.Tensor], name: str) -> str:
-    """Return the shape of a tensor as text."""
-    if name in tensors:
-        return str(list(tensors[name].shape))
-    return "nothing"
 
 
 def absent(here: Mapping[str, torch.Tensor], stored: Mapping[str, torch.Tensor]) -> list[str]:
@@ -112,13 +102,4 @@ def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
         StoreError: when the checkpoint is missing or damaged.
     """
     content = folder.trained()
-    if content is None:
-        return None
-    path = folder.checkpoint(content["model"]["checkpoint_sha256"])
-    try:
-        with safe_open(path, framework="pt") as file:
-            if name in file.keys():  # noqa: SIM118
-                return file.get_tensor(name)
-            return None
-    except (OSError, SafetensorError) as error:
-        raise StoreError(f"checkpoint '{path}' cannot be read ({error}); {AGAIN.format(folder.path)}") from error
+    return None if content is None else load_verified(folder, content).get(name)

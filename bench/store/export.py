@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import write_atomic
 from bench.base.keys import sha256
 from bench.base.version import __version__
+from bench.store.files import SCHEMA
 from bench.store.former import present_record
-from bench.store.records import SCHEMA
 from bench.store.snapshot import MANIFEST, RUNS, SCORES, STATISTICS, TRAINED, VALUE
 from bench.store.store import CellFolder, Store
 

@@ -1,6 +1,6 @@
 """Joining: the runs of one store are copied into another. Nothing there is overwritten, and conflicts are named.
 
-Two files are the same if their bytes are, or if their contents have the same hash: time and place do not count. A
+Two files are the same if their bytes are, or if their contents are equal: time and place do not count. A
 snapshot has records and statistics only; `bench run` then makes only what these do not have.
 """
 
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bench.base.files import write_atomic
-from bench.errors import DamagedError, StoreError
+from bench.base.keys import canonical
+from bench.errors import BenchError, DamagedError, StoreError
+from bench.store.files import kind_of, record_bytes
 from bench.store.reading import read_cell, readable_rows
-from bench.store.records import read_rows, whole_record
 from bench.store.store import TOKENIZER, CellFolder, Store, damaged_checkpoint
 
 NO_CONFLICT = ("config.yaml", "model-", "items-")
@@ -64,13 +65,13 @@ def join(source: Path, target: Path) -> Joined:
         place = cell.path.relative_to(source)
         names = [name for name in _names(cell) if cell.path / name not in store.damaged]
         there = CellFolder(target / place)
-        if unlike := [name for name in names if there.has(name) and _differs(cell, there, name)]:
+        known = [name for name in names if there.has(name)]
+        if unlike := [name for name in known if not _is_same(cell, there, name)]:
             joined.conflicts += [f"{place.as_posix()}/{name}" for name in unlike]
             continue
+        joined.same += len(known)
         for name in names:
-            if there.has(name):
-                joined.same += 1
-            else:
+            if name not in known:
                 _copy(cell, there.path / name)
                 joined.copied.append(f"{place.as_posix()}/{name}")
     joined.damaged = list(store.damaged.values())
@@ -88,7 +89,16 @@ def _copy(ours: CellFolder, target: Path) -> None:
         with open(ours.path / target.name, "rb") as content:
             shutil.copyfileobj(content, file)
 
-    write_atomic(target, ours.files.read(ours.path / target.name) if ours.files.is_snapshot else fill)
+    write_atomic(target, _bytes(ours, target.name) if ours.files.is_snapshot else fill)
+
+
+def _bytes(cell: CellFolder, name: str) -> bytes:
+    """Return a file of a snapshot's run as it was in the results folder."""
+    from bench.store.sums_file import packed_sums
+
+    if sums := cell.files.sums_file(cell.path / name):
+        return packed_sums(sums.all_columns())
+    return record_bytes(kind_of(name), **cell.record(name))
 
 
 def _names(cell: CellFolder) -> Iterator[str]:
@@ -100,19 +110,20 @@ def _names(cell: CellFolder) -> Iterator[str]:
         yield from cell.names(pattern)
 
 
-def _differs(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
-    """Return whether two stores have different files of the same name; a damaged file in the target differs."""
+def _is_same(ours: CellFolder, theirs: CellFolder, name: str) -> bool:
+    """Return whether two stores have the same file; a damaged file in the target is another one."""
     if name.startswith(NO_CONFLICT):
-        return False
-    try:
-        if ours.files.read(ours.path / name) == (theirs.path / name).read_bytes():
-            return False
-        if name == TOKENIZER:
-            return True
-        if name.startswith("rows-"):
-            return read_rows(ours.path / name).sha256 != read_rows(theirs.path / name).sha256
-        kind = name.partition(".")[0].partition("-")[0]
-        ours_record, theirs_record = (whole_record(cell.path / name, kind, cell.files) for cell in (ours, theirs))
-        return ours_record is None or theirs_record is None or ours_record["sha256"] != theirs_record["sha256"]
-    except (DamagedError, OSError):
         return True
+    try:
+        return _content(ours, name) == _content(theirs, name)
+    except (BenchError, OSError):
+        return False
+
+
+def _content(cell: CellFolder, name: str) -> bytes | str:
+    """Return the part of a file that decides whether it is the same as another: not the provenance."""
+    if name == TOKENIZER:
+        return (cell.path / name).read_bytes()
+    if name.startswith("rows-"):
+        return cell.files.rows(cell.path / name).sha256
+    return canonical(cell.record(name)["content"])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from bench.errors import DamagedError
 from bench.store.fields import FIELDS, missing_field
-from bench.store.records import StoredRows, read_record
+from bench.store.files import StoredRows, kind_of
 from bench.store.store import CellFolder, Store, latest
 
 __all__ = ["CellRecords", "read_cell", "read_cells", "readable", "readable_rows", "readable_rows_of"]
@@ -52,7 +52,7 @@ def read_cell(store: Store, folder: CellFolder) -> CellRecords:
     names, damaged = folder.names("*"), list[DamagedError]()
     contents: dict[str, list[Content]] = {kind: [] for kind in FIELDS}
     for name in names:
-        kind = name.partition(".")[0].partition("-")[0]
+        kind = kind_of(name)
         if kind in FIELDS and name.endswith(".json"):
             try:
                 contents[kind] += _checked(folder, name, kind)
@@ -76,9 +76,8 @@ def readable(store: Store, read: Callable[[], T]) -> T | None:
 
 def readable_rows(store: Store, folder: CellFolder) -> Iterator[StoredRows]:
     """Yield the predictions files of a run that are whole; damaged ones are noted."""
-    for name in folder.names("rows-*.jsonl.gz"):
-        rows = readable_rows_of(store, folder, name.removeprefix("rows-").removesuffix(".jsonl.gz"))
-        if rows is not None:
+    for key in folder.row_keys():
+        if rows := readable_rows_of(store, folder, key):
             yield rows
 
 
@@ -93,13 +92,12 @@ def _checked(folder: CellFolder, name: str, kind: str) -> list[Content]:
     Raises:
         DamagedError: it is damaged, or another program wrote it.
     """
-    path = folder.path / name
-    content = read_record(path, kind, folder.files)
+    content = folder.content(name)
     if content is None:
         return []
     if missing := missing_field(kind, content):
         why = f"it is no {kind} record of this program: its field {missing} is missing or of another type"
-        raise DamagedError(path, why, folder.files.remedy(path))
+        raise folder.files.damaged(folder.path / name, ValueError(why))
     return [content]
 
 
@@ -111,9 +109,9 @@ def _with_columns(folder: CellFolder, content: Content, damaged: list[DamagedErr
     if "items" not in content:
         return content
     try:
-        columns = folder.sum_columns(content["items"])
-        if columns is not None:
-            return {**content, "sums": columns}
+        file = folder.sums_file(content["items"])
+        if file is not None:
+            return {**content, "sums": list(file.columns)}
     except DamagedError as error:
         damaged.append(error)
     return {field: value for field, value in content.items() if field != "items"}

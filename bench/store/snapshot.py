@@ -19,10 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.base.keys import canonical, sha256
+from bench.base.keys import sha256
 from bench.errors import StoreError, UsageError
-from bench.store.files import DISK, Files
-from bench.store.records import SCHEMA, NewerSchema, check_schema, record_bytes
+from bench.store.files import DISK, Files, NewerSchema, check_schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,53 +95,42 @@ class Snapshot(Files):
         """Return whether a record, or the statistics of a name, are in the snapshot."""
         return path.name in self._records.get(path.parent, ()) or path.name in self._metrics
 
-    def read(self, path: Path) -> bytes:
-        """Return the bytes of the file that a record or its statistics were in a results folder.
+    def record(self, path: Path) -> dict[str, Any] | None:
+        """Return `content` and `provenance` of a record; None where it is not in the snapshot.
 
         Raises:
-            FileNotFoundError: it is not in the snapshot.
-            StoreError: the statistics are damaged.
+            StoreError: it is no record.
         """
-        from bench.store.sums_file import packed_sums
-
-        if sums := self.sums_file(path):
-            return packed_sums(sums.all_columns())
-        if not self.exists(path):
-            raise FileNotFoundError(f"'{path}' is not in the snapshot, which has records and statistics only")
-        content, provenance = self._parsed(path)
-        kind = path.name.partition(".")[0].partition("-")[0]
-        digest = sha256(canonical(content))
-        return record_bytes(
-            {"schema": SCHEMA, "kind": kind, "sha256": digest, "content": content, "provenance": provenance}
-        )
-
-    def content(self, path: Path) -> dict[str, Any] | None:
-        """Return the content of a record; None where it is not in the snapshot."""
-        if path.name not in self._records.get(path.parent, ()):
+        found, scores = self._records.get(path.parent, {}).get(path.name), self._scores
+        if found is None:
             return None
-        return self._parsed(path)[0]
-
-    def sum_columns(self, path: Path) -> list[str] | None:
-        """Return the metrics that have statistics under a name; None where it is not in the snapshot."""
-        if path.name not in self._metrics:
-            return None
-        return sorted(self._metrics[path.name])
+        try:
+            if isinstance(found, str):
+                record = json.loads(found)
+                return {"content": dict(record["content"]), "provenance": record["provenance"]}
+            content = json.loads(scores["evaluation"][found[0]])
+            columns = [(field, scores[column]) for field, column in VALUE.items()]
+            for row in found:
+                if scores["metric"][row] is not None:
+                    part = "human" if scores["author"][row] == "human" else "values"
+                    content[part].append({field: column[row] for field, column in columns})
+            return {"content": content, "provenance": json.loads(scores["provenance"][found[0]])}
+        except WRONG as error:
+            raise self._damaged(path.relative_to(self.path).as_posix(), error) from error
 
     def sums_file(self, path: Path) -> SumsFile | None:
         """Return the statistics of a name; None where they are not in the snapshot.
 
-        Raises:
-            StoreError: they are damaged.
+        Reading the numbers raises StoreError where their table is damaged.
         """
         from bench.store.sums_file import SumsFile
 
         if path.name not in self._metrics:
             return None
-        columns, tensors = {}, {}
-        for metric, (form, rows) in self._metrics[path.name].items():
-            columns[metric] = {**json.loads(form), "of": [str(row) for row in rows]}
-            tensors.update({str(row): self._statistics[row] for row in rows})
-        return SumsFile(tensors, columns, str(path))
+        metrics = dict(sorted(self._metrics[path.name].items()))
+        columns = {name: {**json.loads(form), "of": list(map(str, rows))} for name, (form, rows) in metrics.items()}
+        places = {row for _, rows in metrics.values() for row in rows}
+        return SumsFile(columns, lambda: {str(row): self._statistics[row] for row in sorted(places)}, path)
 
     def remedy(self, path: Path) -> str:
         """Return where a whole snapshot is."""
@@ -178,27 +166,6 @@ class Snapshot(Files):
             forms = {scores["metric"][row]: (scores["form"][row], scores["statistics"][row]) for row in computed}
             if forms:
                 self._metrics[f"items-{json.loads(scores['evaluation'][rows[0]])['items']}.safetensors"] = forms
-
-    def _parsed(self, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return content and provenance of a record that is there.
-
-        Raises:
-            StoreError: it is no record.
-        """
-        found, scores = self._records[path.parent][path.name], self._scores
-        try:
-            if isinstance(found, str):
-                record = json.loads(found)
-                return dict(record["content"]), record["provenance"]
-            content = json.loads(scores["evaluation"][found[0]])
-            columns = [(field, scores[column]) for field, column in VALUE.items()]
-            for row in found:
-                if scores["metric"][row] is not None:
-                    part = "human" if scores["author"][row] == "human" else "values"
-                    content[part].append({field: column[row] for field, column in columns})
-            return content, json.loads(scores["provenance"][found[0]])
-        except WRONG as error:
-            raise self._damaged(path.relative_to(self.path).as_posix(), error) from error
 
     def _table(self, name: str, columns: Sequence[str]) -> list[pa.ChunkedArray]:
         """Read some columns of a table.

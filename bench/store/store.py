@@ -26,7 +26,7 @@ import gzip
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -34,26 +34,15 @@ from bench.base.files import hash_of
 from bench.base.keys import canonical, sha256
 from bench.base.redaction import redacted
 from bench.errors import DamagedError, MissingError
-from bench.store.fields import columns_in
-from bench.store.files import DISK, Files
-from bench.store.former import former_folder, present_columns
-from bench.store.records import (
-    SCHEMA,
-    StoredRows,
-    method_of,
-    read_record,
-    read_rows,
-    record_bytes,
-    rows_name,
-    whole_record,
-)
+from bench.store.files import DISK, SCHEMA, Files, StoredRows, kind_of, record_bytes, rows_name
+from bench.store.former import former_folder, present_columns, present_predictions, present_record
 from bench.store.snapshot import files_at
 
 if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
-__all__ = ["TOKENIZER", "CellFolder", "Store", "StoredRows", "Stores", "cell_at", "cells_below"]
+__all__ = ["TOKENIZER", "CellFolder", "Store", "Stores", "cell_at", "cells_below"]
 
 TOKENIZER = "tokenizer.json"
 
@@ -102,37 +91,49 @@ class CellFolder:
 
     def trained(self) -> dict[str, Any] | None:
         """Return the content of `trained.json`, or None when the run is not trained."""
-        return read_record(self.path / "trained.json", "trained", self.files)
+        return self.content("trained.json")
+
+    def content(self, name: str) -> dict[str, Any] | None:
+        """Return the content of a JSON record as this version writes it; None when it is not there.
+
+        Raises:
+            DamagedError: it is damaged, or of a later schema.
+        """
+        record = self.files.record(self.path / name)
+        if record is None:
+            return None
+        try:
+            return present_record(kind_of(name), self._method, record["content"])
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self.files.damaged(self.path / name, error) from error
 
     def record(self, name: str) -> dict[str, Any]:
-        """Return a whole record, with its hash and its provenance.
+        """Return `content` and `provenance` of a record as it was stored.
 
         Raises:
             DamagedError: it is damaged.
             MissingError: it is not there.
         """
-        record = whole_record(self.path / name, name.partition(".")[0].partition("-")[0], self.files)
+        record = self.files.record(self.path / name)
         if record is None:
             raise MissingError(f"'{self.path / name}' is not there")
         return record
 
     def failed(self) -> dict[str, Any] | None:
         """Return the last failed attempt, or None."""
-        return read_record(self.path / "failed.json", "failed", self.files)
+        return self.content("failed.json")
 
     def provenance(self) -> dict[str, Any]:
         """Return versions, host and time of the training; nothing when the run is not trained."""
-        record = whole_record(self.path / "trained.json", "trained", self.files)
-        if record is None:
-            return {}
-        return dict(record["provenance"])
+        record = self.files.record(self.path / "trained.json")
+        return {} if record is None else dict(record["provenance"])
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
         """Store the record of a training whose checkpoint is there, and return the record that is stored then.
 
         It may be that of another process, which was first. Checkpoints that it does not name are removed.
         """
-        self._write_record("trained.json", "trained", content, provenance)
+        self._write_record("trained.json", content, provenance)
         stored = self.trained()
         assert stored is not None
         kept = None
@@ -145,7 +146,7 @@ class CellFolder:
 
     def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Note a failed attempt; the next run tries again."""
-        self._write_record("failed.json", "failed", content, provenance, replace=True)
+        self._write_record("failed.json", content, provenance, replace=True)
 
     def clear_failed(self) -> None:
         """Forget the failed attempt: a later one has succeeded."""
@@ -157,10 +158,19 @@ class CellFolder:
         return self.path / rows_name(key)
 
     def rows(self, key: str) -> StoredRows | None:
-        """Return a predictions file, or None when it is not there; a damaged one raises StoreError."""
-        if not self.has(rows_name(key)):
+        """Return predictions as this version makes them, or None when they are not there.
+
+        Raises:
+            DamagedError: their file is damaged, or of a later schema.
+        """
+        path = self.rows_path(key)
+        if not self.has(path.name):
             return None
-        return read_rows(self.rows_path(key), self.files)
+        stored = self.files.rows(path)
+        try:
+            return replace(stored, rows=present_predictions(self._method, stored.content, stored.rows))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self.files.damaged(path, error) from error
 
     def write_rows(
         self, key: str, content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], provenance: Mapping[str, Any]
@@ -172,19 +182,23 @@ class CellFolder:
         lines.append(canonical({"sha256": digest, "provenance": provenance}))
         self.files.write(self.rows_path(key), lambda file: _gzip(file, lines))
 
+    def row_keys(self) -> list[str]:
+        """Return the keys of its predictions, sorted."""
+        return [name.removeprefix("rows-").removesuffix(".jsonl.gz") for name in self.names("rows-*.jsonl.gz")]
+
     def all_rows(self) -> list[StoredRows]:
         """Return every predictions file of the run."""
-        return [read_rows(self.path / name, self.files) for name in self.names("rows-*.jsonl.gz")]
+        return [stored for stored in map(self.rows, self.row_keys()) if stored is not None]
 
     def scores(self, key: str) -> dict[str, Any] | None:
         """Return the content of a scores file, or None."""
-        return read_record(self.path / f"scores-{key}.json", "scores", self.files)
+        return self.content(f"scores-{key}.json")
 
     def write_scores(
         self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
         """Store the values of one metric family over one predictions file; `replace` overwrites them."""
-        self._write_record(f"scores-{key}.json", "scores", content, provenance, replace=replace)
+        self._write_record(f"scores-{key}.json", content, provenance, replace=replace)
 
     def write_sums(self, sums: Mapping[str, Sums]) -> str:
         """Store the sufficient statistics of columns; return the hash that their scores file names."""
@@ -206,9 +220,7 @@ class CellFolder:
             DamagedError: it is not the file that was stored.
         """
         file = self.sums_file(digest)
-        if file is None:
-            return {}
-        return file.all_columns()
+        return {} if file is None else file.all_columns()
 
     def sums_file(self, digest: str) -> SumsFile | None:
         """Return a file of sufficient statistics, whose columns are unpacked one by one; None where it is not there.
@@ -216,76 +228,39 @@ class CellFolder:
         Raises:
             DamagedError: it is not the file that was stored.
         """
-        from bench.store.sums_file import SumsFile
-
-        path = self.sums_path(digest)
-        file = self.files.sums_file(path)
-        if file is None and self.has(path.name):
-            file = SumsFile.parsed(self._checked_sums(digest), str(path))
-        if file is None:
-            return None
-        return SumsFile(file.tensors, present_columns(method_of(path), file.columns), file.where)
-
-    def sum_columns(self, digest: str) -> list[str] | None:
-        """Return the names of the columns in a file of sufficient statistics; None where it is not there.
-
-        Raises:
-            DamagedError: it is not the file that was stored.
-        """
-        path = self.sums_path(digest)
-        columns = self.files.sum_columns(path)
-        if columns is not None or not self.has(path.name):
-            return columns
-        try:
-            return list(columns_in(self._checked_sums(digest)))
-        except ValueError as error:
-            raise DamagedError(path, str(error), self.files.remedy(path)) from error
-
-    def _checked_sums(self, digest: str) -> bytes:
-        """Return the bytes of a file of sufficient statistics.
-
-        Raises:
-            DamagedError: it is not the file that was stored.
-        """
-        path = self.sums_path(digest)
-        try:
-            content = self.files.read(path)
-        except OSError as error:
-            raise DamagedError(path, f"{type(error).__name__}: {error}", self.files.remedy(path)) from error
-        if hashlib.sha256(content).hexdigest()[:16] != digest:
-            raise DamagedError(path, "its bytes do not have the hash in its name", self.files.remedy(path))
-        return content
+        file = self.files.sums_file(self.sums_path(digest))
+        if file is not None:
+            file.columns = present_columns(self._method, file.columns)
+        return file
 
     def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
         """Store the search over settings that this run was picked from."""
-        self._write_record(f"grid-{key}.json", "grid", content, provenance)
+        self._write_record(f"grid-{key}.json", content, provenance)
 
     def grids(self) -> list[dict[str, Any]]:
         """Return the searches that this run was picked from."""
-        return self._contents("grid-*.json", "grid")
+        return self._contents("grid-*.json")
 
     def all_scores(self) -> list[dict[str, Any]]:
         """Return the content of every scores file, of each metric family only the latest version."""
-        return latest(self._contents("scores-*.json", "scores"))
+        return latest(self._contents("scores-*.json"))
 
-    def _contents(self, pattern: str, kind: str) -> list[dict[str, Any]]:
+    @property
+    def _method(self) -> str:
+        """The method that the run is stored under."""
+        return Path(os.path.abspath(self.path)).parent.name
+
+    def _contents(self, pattern: str) -> list[dict[str, Any]]:
         """Return the contents of the records whose names fit a pattern, in name order."""
-        contents = [read_record(self.path / name, kind, self.files) for name in self.names(pattern)]
+        contents = map(self.content, self.names(pattern))
         return [content for content in contents if content is not None]
 
     def _write_record(
-        self, name: str, kind: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
+        self, name: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:
-        """Write a JSON record with the hash of its canonical content, without secrets."""
-        content, provenance = redacted(content), redacted(provenance)
-        record = {
-            "schema": SCHEMA,
-            "kind": kind,
-            "sha256": sha256(canonical(content)),
-            "content": content,
-            "provenance": provenance,
-        }
-        self.files.write(self.path / name, record_bytes(record), replace=replace)
+        """Write a JSON record without secrets."""
+        record = record_bytes(kind_of(name), redacted(content), redacted(provenance))
+        self.files.write(self.path / name, record, replace=replace)
 
 
 class Store:
@@ -386,13 +361,13 @@ def damaged_checkpoint(cell: CellFolder) -> DamagedError | None:
     digest = (cell.trained() or {}).get("model", {}).get("checkpoint_sha256")
     if digest is None or not cell.has_checkpoint(digest):
         return None
-    path, why = cell.checkpoint(digest), "it does not have the hash it was stored with"
+    path = cell.checkpoint(digest)
     try:
         if hash_of(path) == digest:
             return None
-    except OSError as error:
-        why = f"{type(error).__name__}: {error}"
-    return DamagedError(path, why, cell.files.remedy(path))
+        raise ValueError("it does not have the hash it was stored with")
+    except (OSError, ValueError) as error:
+        return cell.files.damaged(path, error)
 
 
 def latest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.errors import StoreError
+from bench.errors import DamagedError
 from bench.metrics.sums import Form, Sums
-from bench.store.fields import columns_in
 
 WHOLE = (np.uint8, np.uint16, np.uint32, np.int64)
 EXACT = 2.0**53
@@ -52,28 +53,45 @@ class SumsFile:
     """The sufficient statistics of some metrics over the same examples, held in as few bytes as in their file.
 
     Args:
-        tensors: lists of numbers by name, one number for each example.
         columns: by metric, the form of its value and, as `of`, the names of its lists.
-        where: names the file in messages.
+        load: returns the lists of numbers by name, one number for each example; called when they are first needed.
+        path: of the file.
     """
 
-    def __init__(self, tensors: Mapping[str, NDArray[Any]], columns: Mapping[str, Any], where: str) -> None:
-        self.tensors, self.columns, self.where = tensors, columns, where
+    def __init__(self, columns: Mapping[str, Any], load: Callable[[], Mapping[str, NDArray[Any]]], path: Path) -> None:
+        self.columns, self.path, self._load = columns, path, load
 
     @classmethod
-    def parsed(cls, content: bytes, where: str) -> SumsFile:
+    def parsed(cls, content: bytes, path: Path) -> SumsFile:
         """Return the content of a file that `packed_sums` made.
 
         Raises:
-            StoreError: it is damaged.
+            DamagedError: it is no such file.
         """
-        from safetensors import SafetensorError
         from safetensors.numpy import load
 
+        start = int.from_bytes(content[:8], "little")
         try:
-            return cls(load(content), columns_in(content), where)
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise _damaged(where, error) from error
+            columns = _parsed(json.loads(content[8 : 8 + start])["__metadata__"]["columns"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise _damaged(path, error) from error
+        return cls(columns, lambda: load(content), path)
+
+    @cached_property
+    def tensors(self) -> Mapping[str, NDArray[Any]]:
+        """The lists of numbers.
+
+        Raises:
+            DamagedError: they cannot be read.
+        """
+        from safetensors import SafetensorError
+
+        try:
+            tensors = self._load()
+        except (SafetensorError, ValueError) as error:
+            raise _damaged(self.path, error) from error
+        del self._load  # and with it the bytes of the file
+        return tensors
 
     @property
     def nbytes(self) -> int:
@@ -84,7 +102,7 @@ class SumsFile:
         """Return the statistics of a metric; None where the file does not have it.
 
         Raises:
-            StoreError: they are damaged.
+            DamagedError: they are damaged.
         """
         if name not in self.columns:
             return None
@@ -93,20 +111,27 @@ class SumsFile:
             form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
             return Sums(form, np.stack([self.tensors[place] for place in about["of"]], axis=1, dtype=np.float64))
         except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(self.where, error) from error
+            raise _damaged(self.path, error) from error
 
     def all_columns(self) -> dict[str, Sums]:
         """Return the statistics of every metric.
 
         Raises:
-            StoreError: they are damaged.
+            DamagedError: they are damaged.
         """
         found = {name: self.column(name) for name in self.columns}
         return {name: sums for name, sums in found.items() if sums is not None}
 
 
-def _damaged(where: str, error: Exception) -> StoreError:
-    return StoreError(f"{where}: is damaged ({error!s:.100}); delete it and bench score makes it again")
+@lru_cache(maxsize=256)
+def _parsed(columns: str) -> dict[str, Any]:
+    """Return the columns; the files of a metric family have the same, so they are held once."""
+    parsed: dict[str, Any] = json.loads(columns)
+    return parsed
+
+
+def _damaged(path: Path, error: Exception) -> DamagedError:
+    return DamagedError(path, f"{error!s:.100}", "remove it, then bench score makes it again")
 
 
 def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from bench.cells.score import computed, values_of
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.leaderboards.statistics.significance import p_values_of
 from bench.metrics import CLASSES, METRICS, MetricEntry, find_metric
-from bench.store.store import StoredRows
+from bench.store.files import StoredRows
 from tests.bench.own import Own
 from tests.metrics import family_cases, family_rows, test_every_family
 from tests.metrics.family_cases import CASES

@@ -17,7 +17,7 @@ from bench.errors import BenchError
 from bench.metrics import METRICS
 from bench.metrics.likelihood.matrix_rank import rank_of, singular_values
 from bench.models.core.states import slices
-from bench.store.records import StoredRows
+from bench.store.files import StoredRows
 from tests.models.test_objectives import KINDS, made, states_of
 
 

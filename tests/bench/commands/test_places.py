@@ -124,7 +124,7 @@ def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
     assert not (work / "merged" / PLACES).exists()
     (cell,) = (path.parent for path in stored.rglob("trained.json"))
     (kept,) = Store(work / "kept").cells()
-    leaving = [kept.files.read(kept.path / name) for name in kept.names("*")]
+    leaving = [json.dumps(kept.record(name)).encode() for name in kept.names("*")]
     leaving += [path.read_bytes() for path in cell.glob("*.json")]
     assert all(str(work).encode() not in content for content in leaving)
 

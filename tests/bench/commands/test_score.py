@@ -14,7 +14,8 @@ from bench.config.config import parse_sets
 from bench.leaderboards.table import tables
 from bench.metrics import METRICS, MetricEntry
 from bench.metrics.score import Score
-from bench.store.store import Store, StoredRows
+from bench.store.files import StoredRows
+from bench.store.store import Store
 from bench.tasks.pairs import Pairs
 from tests.conftest import Ended
 

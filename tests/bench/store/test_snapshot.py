@@ -16,6 +16,7 @@ from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, bleu, mean, perplexity
 from bench.store.checkpoints import load_verified, stored_tensor
 from bench.store.export import export
+from bench.store.joining import join
 from bench.store.snapshot import MANIFEST, SCORES, STATISTICS, Snapshot, is_snapshot
 from bench.store.store import Store, cell_at, cells_below
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, TRAINED
@@ -49,7 +50,8 @@ def filled(root: Path) -> Store:
         cell.write_scores("bb", {**shared, **people, "values": values, "items": cell.write_sums(SUMS)}, PROVENANCE)
         cell.write_scores("dd", {**shared, "family": "nothing", "values": []}, {**PROVENANCE, "wall_s": 0.1})
         cell.write_grid("cc", GRID, PROVENANCE)
-        cell.write_trained({**TRAINED, "config": {**TRAINED["config"], "method": method}}, PROVENANCE)
+        whole = {**TRAINED, "method": {}, "data": {}, "config": {**TRAINED["config"], "method": method}}
+        cell.write_trained(whole, PROVENANCE)
     store.cell("toy", "zero", KEY).write_failed({"status": "failed", "error": "no"}, PROVENANCE)
     return store
 
@@ -77,17 +79,21 @@ def test_every_record_and_every_statistic_comes_back_to_the_bit(folder: Path, bo
     for ours, theirs in zip(kept, on_disk, strict=True):
         assert ours.names("*.json") == theirs.names("*.json")
         for name in ours.names("*.json"):
-            assert ours.files.read(ours.path / name) == (theirs.path / name).read_bytes()
+            assert ours.record(name) == theirs.record(name)
         assert ours.trained() == theirs.trained()
         assert ours.provenance() == theirs.provenance() == PROVENANCE
         assert ours.all_scores() == theirs.all_scores()
         assert ours.grids() == theirs.grids() == [GRID]
         assert ours.failed() is None
-        (path,) = theirs.path.glob("items-*")
-        assert ours.files.read(ours.path / path.name) == path.read_bytes()
         (digest,) = {scores["items"] for scores in ours.all_scores() if "items" in scores}
         assert ours.sums(digest) == SUMS
-        assert ours.sum_columns(digest) == theirs.sum_columns(digest) == sorted(SUMS)
+        assert list(ours.sums_file(digest).columns) == list(theirs.sums_file(digest).columns) == sorted(SUMS)
+    again = folder.with_name("again")
+    join(board, again)
+    copies = [path for path in again.rglob("*") if path.is_file()]
+    assert {path.name.partition("-")[0] for path in copies} == {"trained.json", "scores", "grid", "items"}
+    for path in copies:
+        assert path.read_bytes() == (folder / path.relative_to(again)).read_bytes()
 
 
 def test_the_table_of_scores_is_the_tidy_frame(board: Path) -> None:

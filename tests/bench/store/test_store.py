@@ -274,9 +274,11 @@ def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
 
 @pytest.mark.parametrize("read", ["scores", "rows"])
 def test_a_record_of_a_later_schema_is_to_be_kept(cell, read, monkeypatch):
-    monkeypatch.setattr("bench.store.store.SCHEMA", 7)
-    cell.write_scores("dd", SCORES, PROVENANCE)
-    cell.write_rows("dd", OF, ROWS, PROVENANCE)
+    with monkeypatch.context() as later:
+        for module in ("files", "store"):
+            later.setattr(f"bench.store.{module}.SCHEMA", 7)
+        cell.write_scores("dd", SCORES, PROVENANCE)
+        cell.write_rows("dd", OF, ROWS, PROVENANCE)
     with pytest.raises(DamagedError, match="schema 7; .*install a later version .* the file is good, keep it") as found:
         getattr(cell, read)("dd")
     assert "remove" not in str(found.value)

@@ -1,13 +1,14 @@
 """Files of sums: what columns are made of comes back to the bit, small, and a damaged file is found."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.errors import StoreError
+from bench.errors import DamagedError, StoreError
 from bench.metrics.sums import Sums, bleu, mean, perplexity, ratio
 from bench.store.store import Store
 from bench.store.sums_file import SumsFile, packed_sums
@@ -19,18 +20,19 @@ ITEMS = {
     "tapas-acc": Sums(mean(), [[1, 1], [0, 1]]),
     "x": Sums(ratio(1), [[-3, 1], [2.0**60, 1]]),
 }
+PATH = Path("items")
 
 
 def test_items_come_back():
-    assert SumsFile.parsed(packed_sums(ITEMS), "x").all_columns() == ITEMS
+    assert SumsFile.parsed(packed_sums(ITEMS), PATH).all_columns() == ITEMS
     assert packed_sums(ITEMS) == packed_sums(dict(reversed(ITEMS.items())))
-    assert SumsFile.parsed(packed_sums({}), "x").all_columns() == {}
+    assert SumsFile.parsed(packed_sums({}), PATH).all_columns() == {}
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 2**40)), min_size=1))
 def test_any_numbers_come_back_to_the_bit(rows):
     items = {"one": Sums(mean(1), rows)}
-    found = SumsFile.parsed(packed_sums(items), "x").all_columns()["one"]
+    found = SumsFile.parsed(packed_sums(items), PATH).all_columns()["one"]
     assert np.array_equal(found.values, items["one"].values)
 
 
@@ -44,8 +46,8 @@ def test_shared_statistics_are_stored_once_and_small():
 
 @pytest.mark.parametrize("broken", [b"", b"x" * 100, packed_sums(ITEMS)[:-3], packed_sums(ITEMS)[:40]])
 def test_a_damaged_file_is_said_to_be(broken):
-    with pytest.raises(StoreError, match="here: is damaged"):
-        SumsFile.parsed(broken, "here")
+    with pytest.raises(DamagedError, match="items' cannot be read"):
+        SumsFile.parsed(broken, PATH).all_columns()
 
 
 def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy):
