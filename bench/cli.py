@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from bench.base.lightning import postpone
 from bench.base.redaction import guard_process, guarded, printable
 from bench.base.registry import importable
 from bench.base.version import __version__
-from bench.commands import COMMANDS, Command
+from bench.commands import COMMANDS
 from bench.errors import BenchError, MissingError, UsageError, did_you_mean
 from bench.launch.signals import EXIT_CODES, Stopped, handled
 
@@ -24,11 +25,11 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError and suggests near names.
 
     Args:
-        command: the command whose options it reads. Its file is imported, and its options are added, when something is
-            parsed: so only the file of the command that was typed is imported.
+        command: the name of the command whose options it reads. The command's file is imported when something is
+            parsed, so that only the file of the command that is used is imported.
     """
 
-    def __init__(self, *arguments: Any, command: Command | None = None, **settings: Any) -> None:
+    def __init__(self, *arguments: Any, command: str = "", **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.command = command
 
@@ -36,21 +37,17 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see: {self.prog} --help)")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self.read_options()
+        if self.command:
+            module = importlib.import_module(f"bench.commands.{self.command}")
+            module.options(self)
+            self.set_defaults(target=module.run, dry_run=False)
+            self.command = ""
         given, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = {text for action in self._actions for text in action.option_strings}
             near = did_you_mean(unknown[0].partition("=")[0], options)
             self.error(f"unknown argument '{unknown[0]}'{near}")
         return given, unknown
-
-    def read_options(self) -> None:
-        """Add the options of the command, once."""
-        if self.command is not None:
-            command, self.command = self.command, None
-            module = command.load()
-            module.options(self)
-            self.set_defaults(target=module.run, dry_run=False)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -130,6 +127,6 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(prog="bench", description="Compare training objectives for text generation.", allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"bench {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=command.help, allow_abbrev=False, command=command)
+    for name, line in COMMANDS.items():
+        commands.add_parser(name, help=line, allow_abbrev=False, command=name)
     return top

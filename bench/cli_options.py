@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.registry import expand, split_names
 from bench.config.config import parse_sets
+from bench.errors import MissingError
 from bench.tasks import TASKS, find_task
 
 if TYPE_CHECKING:
     from bench.cells.score import Tasks
-    from bench.store.store import Store
+    from bench.store.store import CellFolder, Store
 
 TASK, METHOD = -3, -2
 """Positions of task and method in the path of a run."""
@@ -130,6 +132,35 @@ def task_name(asked: str) -> str:
 def stored_names(store: Store, place: int) -> set[str]:
     """Return the names of the tasks or methods of the runs of a store."""
     return {cell.path.parts[place] for cell in store.cells()}
+
+
+def trained_run(name: str, store: Store) -> CellFolder:
+    """Return the trained run in a folder, or the only one of a store with this key or name.
+
+    Args:
+        name: of a folder; or TASK/METHOD/KEY, TASK/METHOD or a glob of them; or the first characters of a key.
+        store: in which runs are looked for by key and name.
+
+    Raises:
+        MissingError: no run or several have this name.
+    """
+    from bench.store.store import cell_at
+
+    if cell_at(Path(name)).has("trained.json"):
+        return cell_at(Path(name))
+    runs = {"/".join(cell.path.parts[TASK:]): cell for cell in store.cells() if cell.has("trained.json")}
+    named = [
+        place
+        for place, cell in runs.items()
+        if cell.path.name.startswith(name) or fnmatchcase(place, name) or fnmatchcase(place, f"{name}/*")
+    ]
+    if len(named) != 1:
+        found = ", ".join(named[:3]) or "none"
+        raise MissingError(
+            f"expected the name of one run in '{store.root}', or a run's folder; '{name}' is the name of {len(named)} "
+            f"trained runs: {found}"
+        )
+    return runs[named[0]]
 
 
 def positive(text: str) -> int:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
 from bench.errors import MissingError, UsageError, did_you_mean
+from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.leaderboards import leaderboards_of
+from bench.leaderboards.row import TableRow
+from bench.leaderboards.statistics.analysis import adjusted, differences
+from bench.leaderboards.table import Table
+from bench.store.reading import read_cell, readable
 from bench.store.store import Store, Stores
 
 if TYPE_CHECKING:
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
     from bench.leaderboards.leaderboards import Leaderboards
 
 __all__ = ["Board", "load"]
+
+CURVE = ("task", "method", "backbone", "settings", "seed", "step", "quantity", "value")
 
 
 class Board:
@@ -90,10 +98,29 @@ class Board:
         return formats[format](self.content)
 
     def curves(self) -> pd.DataFrame:
-        """Return the training curves of its models: `train/loss` and validation metrics, by step and seed."""
-        from bench.board.frames import curves_frame
+        """Return the training curves of its models: `train/loss` and validation metrics, by step and seed.
 
-        return curves_frame(self.content, self._store)
+        A row that evaluates the model of another row has no curve.
+        """
+        import pandas as pd
+
+        points, drawn = [], set[str]()
+        rows = [(table["task"], row) for table in self.content["tables"] for row in table["methods"]]
+        for task, row in rows:
+            trained = row["folder"].rpartition("/")[2]
+            for key in row["cells"] if trained == row["method"] else ():
+                record = None if key in drawn else readable(self._store, self._store.cell(task, trained, key).trained)
+                drawn.add(key)
+                if record is None:
+                    continue
+                train, about = record.get("train", {}), {name: row[name] for name in ("method", "backbone", "settings")}
+                curves = [(step, "train/loss", loss) for step, loss in train.get("curve", ())]
+                for step, columns in train.get("validation", ()):
+                    curves += [(step, f"validation/{name}", value) for name, value in columns.items()]
+                for step, quantity, value in curves:
+                    of_point = {"seed": record["config"]["seed"], "step": step, "quantity": quantity, "value": value}
+                    points.append({"task": task, **about, **of_point})
+        return pd.DataFrame(points, columns=list(CURVE))
 
     def samples(self, n: int = 5, *, decoding: str = "", row: str | None = None) -> pd.DataFrame:
         """Return the texts of its methods for the same rows, a column for each, the most different rows first.
@@ -127,20 +154,63 @@ class Board:
         return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
-        """Return the differences of two methods, value by value, tested over the same test items and seeds.
+        """Return the differences of two methods in every table that has both, on the same backbone and decoding.
 
-        `difference`, `low`, `high` and `p` are as in a table's test against its baseline; `only_the_objective` says
-        whether the runs differ in nothing else.
+        `difference` is the mean of the first less the second over the seeds that both have, with its 95 % t interval
+        (`low`, `high`) and the p-value of the t test (`p`), from three seeds on. `p_items` is the p-value of the paired
+        randomisation test over test items, where the metric is a sum over items: it says that these trained models
+        differ, not that another seed would. Both are corrected by Holm over all metrics of the tables, also those that
+        a filter has left out. `only_the_objective` is the verdict of `bench compare` on the runs of these seeds.
+
+        Args:
+            first, second: names of methods.
 
         Raises:
             UsageError: no table has both methods on the same backbone and decoding.
         """
-        from bench.board.frames import comparison_frame
+        import pandas as pd
 
+        lines, pairs = [], []
         tasks = {table.task for table in self._shown.tables}
-        kept = [table for table in self._leaderboards.tables if table.task in tasks]
-        frame = comparison_frame(self._store, kept, first, second)
-        return frame[frame["metric"].isin(self.metrics)].reset_index(drop=True)
+        tables = [table for table in self._leaderboards.tables if table.task in tasks]
+        pairs_of_rows = [(table, ours, theirs) for table in tables for ours, theirs in product(table.rows, repeat=2)]
+        for table, ours, theirs in pairs_of_rows:
+            same = (ours.backbone, ours.decoding) == (theirs.backbone, theirs.decoding)
+            if (ours.method, theirs.method) != (first, second) or not same:
+                continue
+            of_rows = {
+                "task": table.task,
+                "split": table.split,
+                "rows": table.n,
+                "preset": table.preset,
+                "backbone": ours.backbone,
+                "decoding": ours.decoding,
+                "only_the_objective": _only_the_objective(self._store, table, ours, theirs),
+                "watermark": table.watermark,
+            }
+            for metric, value in ours.values.items():
+                other = theirs.values.get(metric)
+                if value.mean is None or other is None or other.mean is None:
+                    continue
+                pairs.append((value, other))
+                lines.append(
+                    {
+                        **of_rows,
+                        "metric": metric,
+                        "first": value.mean,
+                        "second": other.mean,
+                        "n_seeds": len(value.by_seed.keys() & other.by_seed.keys()),
+                        "higher_is_better": value.higher_is_better,
+                    }
+                )
+        if not lines:
+            methods = {row.method for table in tables for row in table.rows}
+            missing = [name for name in (first, second) if name not in methods]
+            hint = did_you_mean(missing[0], methods) if missing else "; they share no table, backbone and decoding"
+            raise UsageError(f"the board cannot compare '{first}' with '{second}'{hint}")
+        found = pd.concat([pd.DataFrame(lines), differences(pairs)], axis=1)
+        found = found.assign(p=adjusted(found["p"]), p_items=adjusted(found["p_items"]))
+        return found[found["metric"].isin(self.metrics)].reset_index(drop=True)
 
     def plot(self, kind: str = "intervals", **options: Any) -> Picture:
         """Return a picture; `.save(path)` writes its SVG, and `.figure` is matplotlib's.
@@ -152,7 +222,8 @@ class Board:
             options: those of the kind.
 
         Raises:
-            UsageError: no such kind, option, metric or curve, or nothing to draw.
+            UsageError: there is no such kind, metric or curve, or nothing to draw.
+            TypeError: the kind has no such option.
             MissingError: matplotlib is not installed; it is in the extra `pictures`.
         """
         from bench.board.pictures import draw
@@ -207,3 +278,21 @@ def load(*stores: str | Path) -> Board:
     roots = [Path(store) for store in stores] or [Path("results")]
     store = Stores(roots)
     return Board(store, leaderboards_of(store))
+
+
+def _only_the_objective(store: Store, table: Table, ours: TableRow, theirs: TableRow) -> bool | None:
+    """Return whether the runs of two rows differ in nothing else, over the seeds that both have; None without any."""
+    first, second = (_by_seed(store, table, row) for row in (ours, theirs))
+    shared = sorted(first.keys() & second.keys())
+    return all(only_the_objective(audit(first[seed], second[seed])) for seed in shared) if shared else None
+
+
+def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]:
+    records = {}
+    for key in sorted(row.keys):
+        cell = store.cell(table.task, row.config["method"], key)
+        trained = readable(store, cell.trained)
+        if trained is not None:
+            evaluations = [score["of"] for score in read_cell(store, cell).scores]
+            records[trained["config"]["seed"]] = CellRecord(trained, cell.provenance(), evaluations)
+    return records

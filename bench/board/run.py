@@ -18,9 +18,6 @@ from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store
 
 if TYPE_CHECKING:
-    from bench.cells.plan import Plan
-    from bench.cells.run import Outcome
-    from bench.cells.search import Search
     from bench.launch.jobs import Submits
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
@@ -81,6 +78,13 @@ def run(
         MissingError: data that was asked for is not there.
         RunError: runs failed, and `on_error` is `raise`; or no run has a number, because they failed or diverged.
     """
+    import torch
+
+    from bench.cells.plan import make_plan
+    from bench.cells.progress import Progress
+    from bench.cells.search import read_trials, run_search
+    from bench.launch.jobs import launch
+
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
     seeds_read: Any = seeds if isinstance(seeds, Iterable) else (seeds,)
@@ -99,15 +103,27 @@ def run(
         loggers=tuple(split_names([logger] if isinstance(logger, str) else list(logger))),
     )
     if arguments.jobs != 1 or executor is not None:
-        _refuse_script((*arguments.tasks, *arguments.methods))
-    search = None
-    if trials is not None:
-        from bench.cells.search import read_trials
-
-        search = read_trials(re.sub(r"\s*,\s*", ",", str(trials)).split())
-    if quiet is None:
-        quiet = not sys.stderr.isatty()
-    plan, outcome = planned_and_executed(arguments, quiet, search, executor)
+        for name in (*arguments.tasks, *arguments.methods):
+            if name.startswith("__main__:"):
+                raise UsageError(
+                    f"the class {name.partition(':')[2]} is in the script that is running, which other processes do "
+                    f"not run; put it in a module and import it, or leave jobs out"
+                )
+    threads = torch.get_num_threads()
+    try:
+        with Progress(not sys.stderr.isatty() if quiet is None else quiet) as progress:
+            start = partial(launch, executor=executor)
+            if trials is not None:
+                search = read_trials(re.sub(r"\s*,\s*", ",", str(trials)).split())
+                plan, outcome = run_search(search, arguments, progress, start)
+            else:
+                plan = make_plan(arguments, progress.say, progress.rows)
+                if not plan.cells:
+                    why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
+                    raise UsageError(f"nothing to run: {why}")
+                outcome = start(plan, arguments, progress)
+    finally:
+        torch.set_num_threads(threads)  # the small preset computes on one
     tasks = sorted({cell.config.task for cell in plan.cells})
     if outcome.failed and on_error == "raise":
         raise RunError(outcome.failed)
@@ -122,37 +138,6 @@ def run(
     return Board(store, leaderboards, failed=without_number)
 
 
-def planned_and_executed(
-    arguments: RunArguments, quiet: bool, search: Search | None, executor: Submits | None
-) -> tuple[Plan, Outcome]:
-    """Plan a run and execute it, with the settings that a search picks where there is one.
-
-    Raises:
-        UsageError: nothing fits together.
-        MissingError: data that was asked for is not there.
-    """
-    import torch
-
-    from bench.cells.plan import make_plan
-    from bench.cells.progress import Progress
-    from bench.launch.jobs import launch
-
-    threads = torch.get_num_threads()
-    try:
-        with Progress(quiet) as progress:
-            if search is not None:
-                from bench.cells.search import run_search
-
-                return run_search(search, arguments, progress, partial(launch, executor=executor))
-            plan = make_plan(arguments, progress.say, progress.rows)
-            if not plan.cells:
-                why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
-                raise UsageError(f"nothing to run: {why}")
-            return plan, launch(plan, arguments, progress, executor)
-    finally:
-        torch.set_num_threads(threads)  # the small preset computes on one
-
-
 def _names(parts: Any, what: str) -> tuple[str, ...]:
     """Return the names of one task or method, or of several."""
     from bench.cells.make import name_of
@@ -160,18 +145,3 @@ def _names(parts: Any, what: str) -> tuple[str, ...]:
     if isinstance(parts, Iterable) and not isinstance(parts, (str, type)):
         return tuple(name_of(part, what) for part in parts)
     return (name_of(parts, what),)
-
-
-def _refuse_script(names: Iterable[str]) -> None:
-    """Refuse classes of the script that is running: the processes of the runs do not execute it.
-
-    Raises:
-        UsageError: naming the first.
-    """
-    for name in names:
-        module, _, kind = name.partition(":")
-        if module == "__main__":
-            raise UsageError(
-                f"the class {kind} is in the script that is running, which other processes do not run; put it in a "
-                f"module and import it, or leave jobs out"
-            )

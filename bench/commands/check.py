@@ -5,27 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.base.registry import all_names, installed, split_names
 from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
-from bench.decodings import DECODINGS
+from bench.commands.list import KINDS
 from bench.errors import UsageError, nearest
-from bench.metrics import METRICS, MetricEntry
+from bench.metrics import MetricEntry
 from bench.models import ALIASES, GROUPS, METHODS
-from bench.models.backbones import BACKBONES
-from bench.tasks import TASKS
 
 if TYPE_CHECKING:
     from bench.testing import Report
-
-TABLES: dict[str, Any] = {
-    "method": METHODS,
-    "task": TASKS,
-    "metric": METRICS,
-    "backbone": BACKBONES,
-    "decoding": DECODINGS,
-}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +77,8 @@ def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
     if kind == "task":
         task = find_task(name).value
         source = resolve(task.name, data_dir_of(given), None, task.info.folders)
-        own = {item.name: item.value for item in parse_sets(sets) if item.section == "task"}
-        return testing.check_task(task, source, own, show)
+        task_options = {item.name: item.value for item in parse_sets(sets) if item.section == "task"}
+        return testing.check_task(task, source, task_options, show)
     if kind == "metric":
         found = find_metric(name)
         return testing.check_metric(found.name, found.value, show)
@@ -107,7 +97,8 @@ def kind_of(name: str) -> str:
     if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
         return "method"
     target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
-    for kind, table in TABLES.items():
+    for title, table in KINDS.items():
+        kind = title.removesuffix("s")
         if target in all_names(table) or target in installed(kind, table):
             return kind
     if ":" in name:
@@ -115,24 +106,24 @@ def kind_of(name: str) -> str:
     if "/" in name:
         return "backbone"
     near = "bench list has the names"
-    if meant := nearest(name, [known for table in TABLES.values() for known in all_names(table)]):
+    if meant := nearest(name, [known for table in KINDS.values() for known in all_names(table)]):
         near = f"did you mean '{meant}'?"
     raise UsageError(f"no method, task, metric, backbone or decoding '{name}'; {near}; file.py:Name works too")
 
 
-def kind_of_value(asked: str) -> str:
+def kind_of_value(target: str) -> str:
     """Return the kind of `module:Name` or `file.py:Name`; a function makes a backbone."""
     from bench.base.registry import load
     from bench.decodings.core.decoding import Decoding
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
-    value = load(asked)
+    value = load(target)
     if isinstance(value, MetricEntry):
         return "metric"
     for kind, expected in (("method", Objective), ("task", Task), ("decoding", Decoding)):
         if isinstance(value, type) and issubclass(value, expected):
             return kind
     if isinstance(value, type):
-        raise UsageError(f"'{asked}' is no subclass of bench.Objective, bench.Task or bench.Decoding")
+        raise UsageError(f"'{target}' is no subclass of bench.Objective, bench.Task or bench.Decoding")
     return "backbone"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,21 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.redaction import one_line
-from bench.cli_options import json_option, results_option, say_damaged
-from bench.errors import MissingError, UsageError, did_you_mean
+from bench.cli_options import json_option, results_option, say_damaged, trained_run
 from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
 from bench.store.reading import read_cell
-from bench.store.store import CellFolder, Store, cell_at
+from bench.store.store import CellFolder, Store
 
 LONGEST = 60
 """Greatest number of characters shown of a value."""
-SHORTEST = 4
-"""Least number of characters that a shortened key has."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench compare`."""
-    parser.add_argument("first", metavar="A", help="folder of a run, or its key below --results")
+    parser.add_argument("first", metavar="A", help="folder of a run, or its key in --results")
     parser.add_argument("second", metavar="B", help="likewise")
     results_option(parser)
     json_option(parser)
@@ -34,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the differences; return 0 where only the objective differs and nothing is damaged, else 1."""
     store = Store(Path(given.results))
-    first, second = cell_of(given.first, store), cell_of(given.second, store)
+    first, second = trained_run(given.first, store), trained_run(given.second, store)
     differences = audit(record_of(first, store), record_of(second, store))
     fair = only_the_objective(differences)
     if given.json:
@@ -48,30 +44,6 @@ def run(given: argparse.Namespace) -> int:
     else:
         print(text(first, second, differences))
     return max(say_damaged(store), int(not fair))
-
-
-def cell_of(name: str, store: Store) -> CellFolder:
-    """Return the run in a folder, or the one with a key or its beginning.
-
-    Raises:
-        MissingError: there is no such trained run.
-        UsageError: several keys begin so.
-    """
-    typed = cell_at(Path(name))
-    if typed.has("trained.json"):
-        return typed
-    held = {cell.path.name: cell for cell in store.cells() if cell.has("trained.json")}
-    if name in held:
-        return held[name]
-    alike = [cell for key, cell in held.items() if len(name) >= SHORTEST and key.startswith(name)]
-    if len(alike) > 1:
-        raise UsageError(f"{len(alike)} runs in '{store.root}' have a key that begins with '{name}'; type more of it")
-    if not alike:
-        near = did_you_mean(name, difflib.get_close_matches(name, held, n=1))
-        raise MissingError(
-            f"no trained run '{name}': it is no folder with trained.json, and no key in '{store.root}'{near}"
-        )
-    return alike[0]
 
 
 def record_of(cell: CellFolder, store: Store) -> CellRecord:

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,12 @@ from bench.cli_options import (
     say_damaged,
     store_options,
     task_names,
+    trained_run,
 )
 from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders
 from bench.store.reading import CellRecords, read_cells
-from bench.store.store import CellFolder, Store
+from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.verify import Verification
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown beside its rows (docs/submit.md)")
     results_option(snapshot)
     leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
-    leave.add_argument("run", metavar="TASK/METHOD/KEY", help="as bench store status names it; globs of one run")
+    leave.add_argument("run", metavar="TASK/METHOD/KEY", help="or TASK/METHOD of one run, its key or its folder")
     leave.add_argument("folder", type=Path, metavar="FOLDER", help="new; AutoModelForCausalLM loads it")
     results_option(leave)
     for name, action in actions.choices.items():
@@ -157,14 +157,9 @@ def export_run(given: argparse.Namespace) -> int:
     """
     from bench.integrations.folder import export_model
 
-    store = Store(Path(given.results))
-    places = {folder.relative_to(store.root).as_posix(): folder for folder in run_folders(store.root)}
-    named = [place for place in places if any(fnmatchcase(place, name) for name in (given.run, f"{given.run}/*"))]
-    if len(named) != 1:
-        found = ", ".join(named[:3]) or "none"
-        raise MissingError(f"expected the name of one run; '{given.run}' is the name of {len(named)} runs: {found}")
-    lost = export_model(CellFolder(places[named[0]]), given.folder)
-    print(f"{named[0]}: written to {given.folder}" + (f"\n{lost}" if lost else ""))
+    run = trained_run(given.run, Store(Path(given.results)))
+    lost = export_model(run, given.folder)
+    print(f"{'/'.join(run.path.parts[-3:])}: written to {given.folder}" + (f"\n{lost}" if lost else ""))
     return 0
 
 

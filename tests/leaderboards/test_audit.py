@@ -115,18 +115,17 @@ def test_the_command_exits_with_1_and_flags_what_else_differs(bench, tmp_path):
     assert ended.code == 1
     assert ended.out.endswith(f"{FLAG}: configuration\n")
     assert "trainer.steps: 10 | 20" in ended.out
-    told = json.loads(bench("compare", str(one.path), str(other.path), "--json").out)
-    assert (told["only_the_objective"], len(told["differences"])) == (False, 3)
-    assert [d["expected"] for d in told["differences"] if d["name"] == "trainer.steps"] == [False]
+    found = json.loads(bench("compare", str(one.path), str(other.path), "--json").out)
+    assert (found["only_the_objective"], len(found["differences"])) == (False, 3)
+    assert [d["expected"] for d in found["differences"] if d["name"] == "trainer.steps"] == [False]
 
 
-def test_what_is_no_cell_is_refused_with_its_neighbour(bench, tmp_path):
+def test_a_name_of_no_run_or_of_several_is_refused(bench, tmp_path):
     key = trained(tmp_path, "mle").path.name
-    wrong = key[:-1] + ("0" if key[-1] != "0" else "1")
-    ended = bench("compare", wrong, key, "--results", str(tmp_path))
-    assert (ended.code, len(ended.complaints)) == (3, 1)
-    assert f"did you mean '{key}'" in ended.err
-    assert bench("compare", "zz", key, "--results", str(tmp_path)).code == 3
+    trained(tmp_path, "mle", 1)
+    for name, found in (("zz", "0 trained runs: none"), ("logicnlg/mle", "2 trained runs: logicnlg/mle/")):
+        ended = bench("compare", name, key, "--results", str(tmp_path))
+        assert (ended.code, len(ended.complaints), f"'{name}' is the name of {found}" in ended.err) == (3, 1, True)
 
 
 def test_stored_names_cannot_command_the_terminal(bench, tmp_path):

@@ -99,10 +99,8 @@ def test_no_text_is_markup_or_mathematics() -> None:
     ("kind", "options", "message"),
     [
         ("tradeof", {}, "no plot 'tradeof'; did you mean 'tradeoff'"),
-        ("tradeoff", {}, "should name two metrics"),
         ("tradeoff", {"x": "bleu-2", "y": "blue-1"}, "no values of 'blue-1'; did you mean 'bleu-1'"),
         ("tradeoff", {"x": "bleu-1", "y": "bleu-2"}, "no table of the board has values of both 'bleu-1' and 'bleu-2'"),
-        ("curves", {"metric": "bleu-1"}, "the plot 'curves' has no option 'metric'; there are: quantity"),
         ("intervals", {"metric": "blue-1"}, "no values of 'blue-1'; did you mean 'bleu-1'"),
         ("curves", {"quantity": "train/los"}, "no curve 'train/los'; did you mean 'train/loss'"),
     ],
