@@ -35,7 +35,7 @@ from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import byte_count
-from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.encode.tokenizers import word_tokenizer
 from bench.training.events import Events
 
 __all__ = ["Cost", "cost_content", "cost_text", "costs_of_plan"]

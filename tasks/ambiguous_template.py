@@ -39,7 +39,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.recipes import MID
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
+from bench.tasks.encode.tokenizers import analogy_embeddings, word_tokenizer
 from bench.tasks.files.expected_files import needed
 from bench.tasks.files.lines import lines, read_json
 from bench.tasks.samples import sample_lines
@@ -71,7 +71,6 @@ class AmbiguousTemplate(Task):
     name: str = "ambiguous_template"
     ends: ClassVar[bool] = False
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="two words fit equally well; can the model name both?",
         source="https://github.com/meetdavidwan/histalign (recipe), word2vec questions-words.txt (word pairs)",
         licence="Apache-2.0 (word pairs)",
         sizes={},

@@ -53,7 +53,6 @@ class Chat(Pairs):
     name: str = "chat"
     places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "title"})
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="your own conversations",
         source="",
         licence="your own",
         sizes={},

@@ -20,7 +20,6 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.recipes import HISTALIGN, SMALL
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
@@ -50,13 +49,11 @@ class CNNDM(Task):
 
     name: str = "cnndm"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write the highlights of a news article",
         source="https://huggingface.co/datasets/abisee/cnn_dailymail",
         licence="none stated for the articles (CNN, Daily Mail); code MIT",
         sizes={"train": 287113, "valid": 13368, "test": 11490},
         evaluations=("likelihood", "generation"),
         metrics=("rouge", "entity_precision", "factcc", "dae", "copying", "perplexity", "cache_hits"),
-        hub=HUB["cnndm"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.max_target": 60},

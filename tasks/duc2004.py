@@ -46,7 +46,6 @@ class Duc2004(Task):
 
     name: str = "duc2004"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write a headline of 75 bytes, four references",
         source="https://duc.nist.gov/duc2004/",
         licence="NIST, on request; training text LDC2012T21",
         sizes={**SIZES, "test": 500},

@@ -66,13 +66,11 @@ class Gigaword(Task):
 
     name: str = "gigaword"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write the headline of a first sentence",
         source="https://github.com/harvardnlp/sent-summary",
         licence="LDC2012T21 for the text",
         sizes=SIZES,
         evaluations=("likelihood", "generation"),
         metrics=("rouge", "copying", "perplexity"),
-        hub=HUB["gigaword"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.steps": 300, "trainer.max_source": 100, "trainer.max_target": 24},

@@ -18,7 +18,6 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.recipes import BART, MID
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.logicnlg import Train, has_only_the_proxy, read_split
 from bench.tasks.files.tables import MARKERS, Table, linearise
 from bench.tasks.samples import sample_rows
@@ -37,13 +36,11 @@ class LogicNLG(Task):
 
     name: str = "logicnlg"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write a sentence that a table entails",
         source="https://github.com/wenhuchen/LogicNLG",
         licence="MIT (tables from Wikipedia, CC BY-SA)",
         sizes={"train": 28450, "valid": 4260, "test": 4305},
         evaluations=("likelihood", "generation"),
         metrics=("table_bleu", "tapex", "tapas", "nli", "perplexity", "cache_hits"),
-        hub=HUB["logicnlg"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {

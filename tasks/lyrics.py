@@ -46,7 +46,6 @@ class Lyrics(Task):
     name: str = "lyrics"
     ends: ClassVar[bool] = False
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="continue the lyrics of Korean songs",
         source="https://aclanthology.org/2020.emnlp-main.737",
         licence="not released (lyrics are their writers')",
         sizes={"train": 430837, "valid": 23935, "test": 23935},

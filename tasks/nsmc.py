@@ -11,23 +11,21 @@ separated by spaces (eojeol).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import TaskInfo
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRow, BadRows, Skipped
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import checked_text, read_records
-from bench.tasks.files.user_data import split_rows
+from bench.tasks.files.user_data import place, split_rows
 from bench.tasks.lyrics import Lyrics
 from bench.tasks.samples import sample_rows
 
@@ -65,14 +63,12 @@ class NSMC(Lyrics):
 
     name: str = "nsmc"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="continue reviews of films, in Korean",
         source="https://github.com/e9t/nsmc",
         licence="CC0 1.0",
         sizes={},
         evaluations=("likelihood", "generation"),
         metrics=("perplexity", "diversity", "frequency_groups"),
         language="ko",
-        hub=HUB["nsmc"].repository,
         open_ended=True,
         folders=("korean/nsmc_raw",),
     )
@@ -134,16 +130,12 @@ def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
     for path in files:
         for record in read_records(path, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
             film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
-            try:
+            with bad_rows.checking(path, record.row):
                 if "reviews" not in record.values and "document" not in record.values:
                     raise BadRow("expected the fields movie_id and reviews, or id and document")
                 texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
                 _check_name(name, seen)
-            except BadRow as problem:
-                bad_rows.add(path, record.row, str(problem))
-                continue
-            seen.add(name)
-            yield Film(path, record.row, name, film or " ".join(texts), texts)
+                yield Film(path, record.row, name, film or " ".join(texts), texts)
 
 
 def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
@@ -154,22 +146,20 @@ def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
             cells = line.rstrip("\r\n").split("\t")
             if number == 1 and cells == HEADER:
                 continue
-            try:
+            with bad_rows.checking(path, f"line {number}"):
                 if len(cells) != len(HEADER):
                     raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
                 _check_name(cells[0], seen)
-            except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem))
-                continue
-            seen.add(cells[0])
-            yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))
+                yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))
 
 
-def _check_name(name: str, seen: Iterable[str]) -> None:
+def _check_name(name: str, seen: set[str]) -> None:
+    """Refuse an id that cannot be one or is there already; put another among those that are there."""
     if not name or len(name) > 100:
         raise BadRow(f"expected an id of 1 to 100 characters, found '{name:.40}'")
     if name in seen:
         raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
+    seen.add(name)
 
 
 def _reviews(reviews: Any) -> Sequence[str]:

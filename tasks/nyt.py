@@ -72,7 +72,6 @@ class NYT(Task):
     name: str = "nyt"
     may_be_empty: ClassVar[bool] = True
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write the summary of a newspaper article",
         source="https://catalog.ldc.upenn.edu/LDC2008T19",
         licence="LDC user agreement",
         sizes={"train": 91834, "valid": 9000, "test": 9706},
@@ -104,18 +103,15 @@ class NYT(Task):
         rows: dict[str, Example] = {}
         left_out: list[Skipped] = []
         for file in files_of(folder, split, rule):
-            try:
+            with bad_rows.checking(file.path, file.row):
                 article = parse(file.content)
                 if file.id in rows:
                     raise BadRow("is there twice; expected each article once")
-            except BadRow as problem:
-                bad_rows.add(file.path, file.row, str(problem))
-                continue
-            if reason := self.missing(article, split):
-                left_out.append(Skipped(file.path.name, file.row, reason))
-            else:
-                text = "\n".join(article.paragraphs)
-                rows[file.id] = Example(file.id, text, article.abstract, (article.abstract,))
+                if reason := self.missing(article, split):
+                    left_out.append(Skipped(file.path.name, file.row, reason))
+                else:
+                    text = "\n".join(article.paragraphs)
+                    rows[file.id] = Example(file.id, text, article.abstract, (article.abstract,))
         status, by = "subset", "day"
         if split in rule.lists:
             status, by = self.status_of(split, len(rows)), "ids"

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.recipes import HISTALIGN, MID, SMALL
@@ -24,7 +23,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_all
-from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, split_rows
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, place, split_rows
 from bench.tasks.samples import sample_rows
 
 
@@ -66,7 +65,6 @@ class Pairs(Task):
     user_data: UserData
     places: ClassVar[frozenset[str]] = LOCATIONS
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="your own sources and targets",
         source="",
         licence="your own",
         sizes={},

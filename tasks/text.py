@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from bench.base.options import Positive
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.held_out import place
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank, longest_word, pieces
 from bench.tasks.core.recipes import SMALL_OPEN_ENDED
@@ -25,7 +24,7 @@ from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.lines import REFUSING, lines
 from bench.tasks.files.records import read_records
-from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, split_rows
+from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, place, split_rows
 from bench.tasks.samples import sample_rows
 
 LEAST_REST = 8
@@ -81,7 +80,6 @@ class Text(Task):
     ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
     places: ClassVar[frozenset[str]] = LOCATIONS | {"column"}
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="your own text, plain or jsonl",
         source="",
         licence="your own",
         sizes={},

@@ -22,8 +22,7 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
-from bench.tasks.encode.words import word_tokenizer
-from bench.tasks.fetch.hub_copies import HUB
+from bench.tasks.encode.tokenizers import word_tokenizer
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import decoded, numbered
@@ -52,13 +51,11 @@ class Wikibio(Task):
 
     name: str = "wikibio"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write the first sentence of a biography from its infobox",
         source="https://github.com/DavidGrangier/wikipedia-biography-dataset",
         licence="CC BY-SA 3.0",
         sizes={"train": 582659, "valid": 72831, "test": 72831},
         evaluations=("likelihood", "generation"),
         metrics=("perplexity", "overlap", "rouge"),
-        hub=HUB["wikibio"].repository,
         folders=("wikipedia-biography-dataset",),
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -226,13 +223,9 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
 def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
     """Yield rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
     for path, number, record in read_all(files, bad_rows, columns={"text": "target_text"}):
-        try:
-            fields = _table(record.values)
-        except BadRow as problem:
-            bad_rows.add(path, record.row, str(problem))
-            continue
-        sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
-        yield Person(number, fields, " ".join(sentences[0].split()))
+        with bad_rows.checking(path, record.row):
+            sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
+            yield Person(number, _table(record.values), " ".join(sentences[0].split()))
 
 
 def _table(values: Mapping[str, Any]) -> Fields:

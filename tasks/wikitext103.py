@@ -24,7 +24,6 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import F2_METHODS, MID, SMALL_STREAM
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
@@ -56,13 +55,11 @@ class WikiText103(Task):
     name: str = "wikitext103"
     ends: ClassVar[bool] = False
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="continue an encyclopedia's articles",
         source="https://huggingface.co/datasets/Salesforce/wikitext",
         licence="CC BY-SA",
         sizes={"train": 28475, "valid": 60, "test": 60},
         evaluations=("likelihood", "generation"),
         metrics=("perplexity", "diversity", "frequency_groups", "ngram_diversity", "mauve", "cache_hits"),
-        hub=HUB["wikitext103"].repository,
         open_ended=True,
         folders=("wikitext-103", "wikitext/wikitext-103"),
     )

@@ -24,7 +24,6 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.detokenise import detokenise
 from bench.tasks.files.expected_files import find, needed
@@ -33,7 +32,6 @@ from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_all
 from bench.tasks.samples import sample_rows
 
-COPY = HUB["writingprompts"]
 NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")
 TAGS = re.compile(r"(?:\s*\[ ?[\w/ ]{1,12} ?\])+")
 
@@ -74,7 +72,6 @@ class WritingPrompts(Task):
     name: str = "writingprompts"
     ends: ClassVar[bool] = False  # as in blocks of joined texts: where a story ends is not learned
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="continue a story from its prompt",
         source="https://github.com/facebookresearch/fairseq/tree/main/examples/stories",
         licence="not stated (texts of Reddit users)",
         sizes={"train": 272600, "valid": 15620, "test": 15138},  # 273k, 16k and 15k in HistAlign A.2
@@ -89,7 +86,6 @@ class WritingPrompts(Task):
             "copying",
             "cache_hits",
         ),
-        hub=COPY.repository,
         open_ended=True,
         folders=("writingPrompts",),
     )

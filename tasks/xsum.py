@@ -41,13 +41,11 @@ class XSum(Task):
 
     name: str = "xsum"
     info: ClassVar[TaskInfo] = TaskInfo(
-        summary="write one sentence about a news article",
         source="https://github.com/EdinburghNLP/XSum",
         licence="none stated for the articles (BBC); code MIT",
         sizes={"train": 204045, "valid": 11332, "test": 11334},
         evaluations=("likelihood", "generation"),
         metrics=("rouge", "rouge_155", "entity_precision", "factcc", "dae", "copying", "perplexity", "cache_hits"),
-        hub=HUB["xsum"].repository,
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL},

@@ -24,7 +24,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.rebuild import made_of
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
-from bench.tasks.core.data_module import LoaderConfig
+from bench.tasks.core.task import LoaderConfig
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
 WARM_BATCHES = 8

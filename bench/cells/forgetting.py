@@ -34,7 +34,7 @@ MISSING = "forgetting is not measured: WikiText-103 is not on this machine (benc
 
 def general_text() -> Sequence[Example]:
     """Return the passages; none where WikiText-103 is not on this machine."""
-    folder = resolve(WikiText103.name, None, None, WikiText103.info.folders).folder
+    folder = resolve(WikiText103.name, folders=WikiText103.info.folders).folder
     file = None if folder is None else find(folder, ("wiki.test.tokens", "test.txt", "test.jsonl"))
     return () if file is None else _passages(file)
 

@@ -297,13 +297,9 @@ class PlanBuilder:
 
     def load(self, kind: type[Task], config: CellConfig) -> Task:
         """Make a task and read its data, saying where from."""
-        data_dir, fetch = None, None
-        if self.arguments.data_dir:
-            data_dir = Path(self.arguments.data_dir)
-        if kind.info.hub:
-            fetch = kind.fetch
+        data_dir = Path(self.arguments.data_dir) if self.arguments.data_dir else None
         task = kind(**config.task_options)
-        source = resolve(kind.name, data_dir, fetch, kind.info.folders)
+        source = resolve(kind.name, data_dir, kind.info.folders, fetch=True)
         task.load(source, config.trainer.limit, on_bad_row=self.arguments.on_bad_row, on_rows=self.on_rows)
         self.say(f"{kind.name}: data from {task.source.why}")
         used = [task.split(name) for name in ("train", config.evaluation.split)]

@@ -222,9 +222,7 @@ class Tasks:
     def named(self, record: Mapping[str, Any]) -> Task:
         """Return the task of a trained run with the data that the options name, or that is found without them."""
         kind = self._kind(record)
-        return self._loaded(
-            kind, record, self._places(kind), resolve(kind.name, self.data_dir, None, kind.info.folders)
-        )
+        return self._loaded(kind, record, self._places(kind), resolve(kind.name, self.data_dir, kind.info.folders))
 
     def _places(self, kind: type[Task]) -> dict[str, Any]:
         """Return the options that were given for where the data of a task is."""

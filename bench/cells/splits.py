@@ -13,6 +13,7 @@ from bench.config.config import Override, section_values
 from bench.errors import MissingError
 from bench.tasks.core.manifest import Split, known_rows, row_content
 from bench.tasks.core.task import Task
+from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.fetch.sources import Source, resolve
 
 SPLITS = ("train", "valid", "test")
@@ -20,15 +21,14 @@ SPLITS = ("train", "valid", "test")
 
 def where(kind: type[Task], data_dir: Path | None) -> Source:
     """Return where the rows of a task are on this machine; the hub is not asked."""
-    return resolve(kind.name, data_dir, None, kind.info.folders)
+    return resolve(kind.name, data_dir, kind.info.folders)
 
 
 def opened(kind: type[Task], sets: Sequence[Override], data_dir: Path | None, *, fetch: bool) -> Task:
     """Return a task with its data in reach; nothing is read yet."""
     given = section_values(list(sets), "task", {kind.name})
     task = kind(**read_options(kind, given, f"task '{kind.name}'", only_known=True))
-    bring = kind.fetch if fetch and kind.info.hub else None
-    task.load(resolve(kind.name, data_dir, bring, kind.info.folders))
+    task.load(resolve(kind.name, data_dir, kind.info.folders, fetch=fetch))
     return task
 
 
@@ -37,8 +37,9 @@ def how_to_get(kind: type[Task], *, by_hand: bool = False) -> str:
     place = f"put its files into a folder '{kind.name}' below --data-dir DIR or BENCH_DATA"
     if kind.info.source:
         place = f"get it from {kind.info.source} and {place}"
-    if kind.info.hub and not by_hand:
-        return f"bench list --data {kind.name} --fetch downloads {kind.info.hub}, and so does bench run; or {place}"
+    if kind.name in HUB and not by_hand:
+        repository = HUB[kind.name].repository
+        return f"bench list --data {kind.name} --fetch downloads {repository}, and so does bench run; or {place}"
     return place
 
 

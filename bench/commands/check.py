@@ -76,7 +76,7 @@ def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
         return testing.check_objective(name, backbones=backbones, quick=quick, sets=sets, on_result=show)
     if kind == "task":
         task = find_task(name).value
-        source = resolve(task.name, data_dir_of(given), None, task.info.folders)
+        source = resolve(task.name, data_dir_of(given), task.info.folders)
         task_options = {item.name: item.value for item in parse_sets(sets) if item.section == "task"}
         return testing.check_task(task, source, task_options, show)
     if kind == "metric":

@@ -71,7 +71,7 @@ def asked_of(given: argparse.Namespace) -> Import:
     overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
     task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
     task = kind.value(**task_options)
-    task.load(resolve(kind.name, data_dir_of(given), None, kind.value.info.folders))
+    task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
     return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
 
 

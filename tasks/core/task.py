@@ -15,18 +15,15 @@ from bench.base.keys import key_of
 from bench.base.lightning import LightningDataModule
 from bench.base.options import check_constructor
 from bench.errors import DataError
-from bench.tasks.core.data_module import LoaderConfig, no_exemplars
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Manifest, Split, as_published, plain, refuse_repeated_ids
 from bench.tasks.core.mapped_examples import MOST_IN_MEMORY, MappedExamples, held
 from bench.tasks.core.progress import OnRows, counted, no_progress
 from bench.tasks.encode.batches import Epoch, EvaluationEpoch, MicroBatches, Order, chosen
-from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
-from bench.tasks.encode.words import word_tokenizer
-from bench.tasks.fetch import hub
+from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 from bench.tasks.fetch.hub_copies import HUB, HubRows
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
@@ -35,12 +32,11 @@ if TYPE_CHECKING:
     from bench.tasks.files.user_data import UserData
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskInfo:
     """What a reader wants to know of a task before running it.
 
     Args:
-        summary: one line.
         source: link to the publisher.
         licence: of the data, as stated by its publisher.
         sizes: official rows of each split.
@@ -48,14 +44,13 @@ class TaskInfo:
         metrics: metric families that score it.
         fields: extra fields its rows have, which some methods need.
         language: ISO 639-1 code.
-        hub: repository that has a copy `fetch` can bring, as in `HUB`; empty for none.
         folders: other names that its folder may have below a data folder.
         columns: of its leaderboard, in this order, for a user's task; a built-in one has them in its entry.
         primary: the column that rows are sorted by, likewise.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
+        summary: one line, for readers of the file.
     """
 
-    summary: str
     source: str
     licence: str
     sizes: Mapping[str, int]
@@ -63,16 +58,42 @@ class TaskInfo:
     metrics: tuple[str, ...]
     fields: frozenset[str] = frozenset()
     language: str = "en"
-    hub: str = ""
     open_ended: bool = False
     folders: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     primary: str = ""
+    summary: str = ""
 
     @property
     def all_fields(self) -> frozenset[str]:
         """The task's own fields, and an exemplar for every row that has a source."""
         return self.fields if self.open_ended else self.fields | {"exemplar"}
+
+
+def no_exemplars(split: str) -> Mapping[str, str] | None:
+    """Return None: rows have no exemplars."""
+    return None
+
+
+@dataclass(frozen=True)
+class LoaderConfig:
+    """Which batches a task gives to a trainer, as `Task.setup_run` takes it.
+
+    Args:
+        codec: of the objective's backbone.
+        batch: rows of one optimiser step, over all ranks and micro-batches.
+        seed: of the order of training rows.
+        exemplars: returns the exemplar of each row of a split by id, for methods that read exemplars.
+        evaluation_batch: rows of a batch that is evaluated.
+        evaluation_rows: rows that are evaluated of each split, chosen by id; None for all.
+    """
+
+    codec: Codec
+    batch: int = 32
+    seed: int = 0
+    exemplars: Callable[[str], Mapping[str, str] | None] = no_exemplars
+    evaluation_batch: int = 32
+    evaluation_rows: int | None = None
 
 
 ROWS = 1_024  # encoded at a time
@@ -145,11 +166,6 @@ class Task(LightningDataModule, ABC):
     @abstractmethod
     def sample(self, split: str) -> Sequence[Example]:
         """Return the built-in rows of a split, made by this project."""
-
-    @classmethod
-    def fetch(cls, folder: Path) -> str:
-        """Bring the files from the hub into a folder of the cache; return where they are from, for people."""
-        return hub.fetch(HUB[cls.name], folder)
 
     def hub_rows(self) -> HubRows | None:
         """Return the data set of the hub that the rows are a copy of; None for a user's files and built-in rows."""

@@ -26,7 +26,7 @@ FORMAT = 2
 
 COLUMNS = ("start", "source", "target", "exemplar", "truncated", "words", "bytes")
 NO_EXEMPLAR = -1
-CHUNK = 1 << 14  # rows counted at a time
+CHUNK = 1 << 10  # rows counted at a time
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -220,14 +220,9 @@ class TokenStore(Sequence[Encoded]):
         """Count how often each token is a target, [vocabulary]."""
         counts = np.zeros(vocabulary, np.int64)
         for at in range(0, len(self), CHUNK):
-            start, source, target, exemplar = self.table[at : at + CHUNK, :4].T
-            source = source - self.extra
-            first, last = start[0], start[-1] + source[-1] + target[-1] + max(0, exemplar[-1])
-            edges = np.zeros(last - first + 1, np.int8)
-            np.add.at(edges, start + source - first, 1)
-            np.add.at(edges, start + source + target - first, -1)
-            learned = np.cumsum(edges, dtype=np.int8)[:-1] > 0
-            counts += np.bincount(self.tokens[first:last][learned], minlength=vocabulary)
+            targets, lengths = self.matrix(np.arange(at, min(at + CHUNK, len(self))), "target", 0)
+            counts += np.bincount(targets.ravel(), minlength=vocabulary)
+            counts[0] -= targets.size - lengths.sum()  # the padding
         return counts
 
 

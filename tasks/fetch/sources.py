@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.base.network import hub_reachable
 from bench.errors import MissingError
+from bench.tasks.fetch import hub
+from bench.tasks.fetch.hub_copies import HUB
 
 __all__ = ["Source", "cache_folder", "expanded", "resolve"]
 
@@ -34,12 +36,7 @@ def expanded(path: str) -> Path:
         raise MissingError(f"{path:.200}: {problem}") from None
 
 
-def resolve(
-    task: str,
-    data_dir: Path | None = None,
-    fetch: Callable[[Path], str] | None = None,
-    folders: Sequence[str] = (),
-) -> Source:
+def resolve(task: str, data_dir: Path | None = None, folders: Sequence[str] = (), *, fetch: bool = False) -> Source:
     """Find a task's folder.
 
     The order is `--data-dir`, `BENCH_DATA`, the cache, the hub, the built-in sample. A folder that was named and does
@@ -48,8 +45,8 @@ def resolve(
     Args:
         task: the task's name; its folder lies below the given ones.
         data_dir: the value of `--data-dir`.
-        fetch: downloads the task's files from the hub into a folder of the cache.
         folders: other names that the task's folder may have below the given ones.
+        fetch: whether the hub may be asked, if it has a copy of the task's rows.
 
     Raises:
         MissingError: `data_dir` or `BENCH_DATA` is given and does not exist.
@@ -65,22 +62,15 @@ def resolve(
                 return Source(root / name, f"{label}: {root / name}")
     cached = cache_folder() / task
     if cached.is_dir():
-        return Source(cached, f"cache: {cached}{_hub_copy(task, cached)}")
+        copied = HUB[task].described(cached) if task in HUB else ""
+        return Source(cached, f"cache: {cached}" + (f" (hub: {copied})" if copied else ""))
     where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()}"
-    if fetch is None:
+    if not fetch or task not in HUB:
         return Source(None, f"built-in sample ({where})")
     if not hub_reachable():
         return Source(None, f"built-in sample ({where}, and the hub is not reachable)")
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        return Source(cached, fetch(cached))
+        return Source(cached, hub.fetch(HUB[task], cached))
     except (MissingError, OSError) as error:
         return Source(None, f"built-in sample ({where}, and the hub's copy cannot be used: {error})")
-
-
-def _hub_copy(task: str, folder: Path) -> str:
-    """Return which copy of the hub a folder of the cache is, for people; nothing for files that a person put there."""
-    from bench.tasks.fetch.hub_copies import HUB
-
-    copied = HUB[task].described(folder) if task in HUB else ""
-    return f" (hub: {copied})" if copied else ""

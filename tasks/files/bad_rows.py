@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -17,7 +18,7 @@ EVERY = 1_024  # rows
 
 
 class BadRow(ValueError):
-    """What is wrong with one row, in words; a reader raises it where it knows no more, and catches it to add where."""
+    """What is wrong with one row; `BadRows.checking` adds the file and the place of the row."""
 
 
 class Skipped(NamedTuple):
@@ -32,8 +33,8 @@ class Skipped(NamedTuple):
 class BadRows:
     """The rows of one split that cannot be used.
 
-    Readers call `add` for such a row and go on to the next; under `fail` the call raises. A row that is evaluated is
-    never left out: only a training split may skip.
+    Readers call `add` for such a row, or check it within `checking`, and go on to the next; under `fail` that raises.
+    A row that is evaluated is never left out: only a training split may skip.
 
     Args:
         split: `train`, `valid` or `test`.
@@ -70,6 +71,22 @@ class BadRows:
         if self.policy == "fail" or self.split != "train":
             raise DataError(f"{file}, {row}: {reason}{self._advice()}")
         self.skipped.append(Skipped(file.name, row, reason))
+
+    @contextmanager
+    def checking(self, file: Path, row: str) -> Iterator[None]:
+        """Add the row of a file if the block raises BadRow.
+
+        Args:
+            file: where it is.
+            row: which one, e.g. `line 3`.
+
+        Raises:
+            DataError: when it may not be skipped.
+        """
+        try:
+            yield
+        except BadRow as problem:
+            self.add(file, row, str(problem))
 
     def _advice(self) -> str:
         if self.split == "train":

@@ -83,10 +83,8 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
         rows = _published_rows(path)
     examples = []
     for row in rows:
-        try:
+        with bad_rows.checking(path, row.where):
             examples.append(_example(row, tables, lower_case=train == "proxy"))
-        except BadRow as problem:
-            bad_rows.add(path, row.where, str(problem))
     if not examples:
         raise DataError(f"{path}: expected sentences, found no usable one; download it again")
     sentences: dict[str, list[str]] = {}

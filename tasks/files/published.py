@@ -101,15 +101,12 @@ def published_rows(
     columns = {"source": source, "target": target}
     for path in files:
         for record in read_records(path, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
-            try:
+            with bad_rows.checking(path, record.row):
                 if is_blank(record.texts["target"]):
                     raise BadRow(f"the field '{target}' is empty; expected a text")
                 name = _name(record, seen)
-            except BadRow as problem:
-                bad_rows.add(path, record.row, str(problem))
-                continue
-            seen[name] = record.row
-            yield PublishedRow(name, record.texts["source"], record.texts["target"])
+                seen[name] = record.row
+                yield PublishedRow(name, record.texts["source"], record.texts["target"])
 
 
 def _name(record: FileRecord, seen: Mapping[str, str]) -> str:

@@ -72,7 +72,7 @@ def read_records(
     """
     for number, row, values in _rows(path, bad_rows, columns, options):
         bad_rows.reached(number + 1)
-        try:
+        with bad_rows.checking(path, row):
             texts = {}
             for name, column in columns.items():
                 if column not in values:
@@ -80,10 +80,7 @@ def read_records(
                 texts[name] = checked_text(values[column], column, may_be_empty=may_be_empty)
             for name, column in (optional or {}).items():
                 texts[name] = _optional_text(values.get(column), column)
-        except BadRow as problem:
-            bad_rows.add(path, row, str(problem))
-            continue
-        yield FileRecord(row, number, texts, values)
+            yield FileRecord(row, number, texts, values)
 
 
 def read_all(
@@ -125,22 +122,14 @@ def _rows(
 def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     for number, line in lines(path, bad_rows):
         if line.strip():
-            try:
-                record = _object(line)
-            except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem))
-                continue
-            yield number - 1, f"line {number}", record
-
-
-def _object(line: str) -> Mapping[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as problem:  # also a number of thousands of digits, thousands of brackets
-        raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
-    if not isinstance(record, dict):
-        raise BadRow(f"expected a JSON object with named fields, found {described(record)}")
-    return record
+            with bad_rows.checking(path, f"line {number}"):
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as problem:  # also thousands of digits or brackets
+                    raise BadRow(f"expected a JSON object, found: {problem!s:.100}") from None
+                if not isinstance(record, dict):
+                    raise BadRow(f"expected a JSON object with named fields, found {described(record)}")
+                yield number - 1, f"line {number}", record
 
 
 def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:

@@ -1,28 +1,32 @@
-"""User data: which files, or folders of a saved data set, have a split of a user's own rows, and which rows it has."""
+"""User data: which files, or folders of a saved data set, have a split, and which rows are held out for a split."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
-from bench.tasks.core.held_out import held_out
+from bench.tasks.core.pieces import pieces
 from bench.tasks.fetch.data_sets import DataSet, is_split
 from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.sources import Source, expanded
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import NAMES
 
-__all__ = ["LOCATIONS", "UserData", "check_user_data", "split_rows"]
+__all__ = ["LOCATIONS", "UserData", "check_user_data", "held_out", "place", "split_rows"]
 
 Row = TypeVar("Row")
 
 NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
 LOCATIONS = frozenset({"path", "valid_path", "test_path", "title", "hub", *NEED_HUB})
 """Options of a task that say where the rows are."""
+RANGES = {"test": (0.00, 0.05), "valid": (0.05, 0.10)}
+"""Where the hash of a held-out row lies between 0 and 1."""
 
 
 def check_user_data(options: Mapping[str, Any]) -> None:
@@ -112,7 +116,7 @@ def split_rows(
         split: `train`, `valid` or `test`.
         bad_rows: of the split. Rows that are held out are read as what they are in their file, training rows.
         read: reads the rows of files, and adds those that cannot be used to its second argument.
-        place_of: the place of a row, by which it is held out (`bench.tasks.core.held_out`).
+        place_of: the place of a row, by which it is held out (`held_out`).
         remedy: what to do where there are too few rows to hold any out.
 
     Returns:
@@ -133,6 +137,64 @@ def split_rows(
         rows = [(number, row) for number, row in every if split_of.get(number, "train") == split]
         origin += f"; {' and '.join(missing)} held out"
     return rows, origin
+
+
+def held_out(
+    places: Iterable[float | None], splits: Sequence[str], where: object = "the rows", remedy: str = ""
+) -> Mapping[int, str]:
+    """Choose rows for splits that have no file of their own: 5 % for each, the rest is for training.
+
+    A row's place decides where it goes, so that rows of one place go together, and a row stays where it is when others
+    come or go. A split that no row falls to takes one place of the largest split, so that a handful is enough.
+
+    Args:
+        places: of each row, from `place`; None for one that is for training in any case.
+        splits: of `valid` and `test`, those to choose for.
+        where: the rows are, for messages.
+        remedy: what to do about too few rows, for messages.
+
+    Returns:
+        The split of each row that is held out, by its number from 0.
+
+    Raises:
+        DataError: there are too few different places for the splits and training.
+    """
+    numbers: dict[float, list[int]] = {}
+    for number, at in enumerate(places):
+        if at is not None:
+            numbers.setdefault(at, []).append(number)
+    if len(numbers) <= len(splits):
+        raise DataError(
+            f"{where}: expected at least {len(splits) + 1} different rows, to hold out one for "
+            f"{' and one for '.join(splits)}; found {len(numbers)}{remedy}"
+        )
+    split_of = {at: _split_at(at, splits) for at in numbers}
+    for split in (*splits, "train"):
+        if split not in split_of.values():
+            largest = Counter(split_of.values()).most_common(1)[0][0]
+            split_of[min(at for at in split_of if split_of[at] == largest)] = split
+    return {number: split for at, split in split_of.items() if split != "train" for number in numbers[at]}
+
+
+def _split_at(at: float, splits: Sequence[str]) -> str:
+    """Return which of some splits, or of them and training, a place falls to."""
+    for split in splits:
+        low, high = RANGES[split]
+        if low <= at < high:
+            return split
+    return "train"
+
+
+def place(text: str) -> float:
+    """Return the place of a text between 0 and 1; white space does not count.
+
+    >>> 0 <= place("to be") == place(" to\\nbe ") < 1
+    True
+    """
+    digest = hashlib.sha256()
+    for piece in pieces(text, 4096):
+        digest.update(piece.encode() + b" ")
+    return int.from_bytes(digest.digest()[:6], "big") / 2**48
 
 
 def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Path, ...]]:

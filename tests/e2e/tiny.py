@@ -27,7 +27,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
-from bench.tasks.core.data_module import LoaderConfig
+from bench.tasks.core.task import LoaderConfig
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 from bench.tasks.logicnlg import LogicNLG

@@ -14,7 +14,7 @@ from bench.errors import UsageError
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.models.mle import MLE
-from bench.tasks.core.data_module import LoaderConfig
+from bench.tasks.core.task import LoaderConfig
 from bench.training.execution import Execution
 from bench.training.training import quiet, train
 from tests.e2e.tiny import SHORT, fed, small

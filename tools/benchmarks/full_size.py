@@ -209,7 +209,7 @@ def tokenise(name: str, folder: Path) -> dict[str, Any]:
 
 def batch(name: str, folder: Path) -> dict[str, Any]:
     """Make the first training batch."""
-    from bench.tasks.core.data_module import LoaderConfig
+    from bench.tasks.core.task import LoaderConfig
 
     task = loaded(name, folder)
     task.setup_run(LoaderConfig(codec_of(task, name, folder), batch=32))

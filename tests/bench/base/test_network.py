@@ -17,6 +17,7 @@ from bench.base import network
 from bench.base.network import hub_reachable, within
 from bench.errors import MissingError
 from bench.models.backbones import hub as hub_module
+from bench.tasks.fetch import hub
 from bench.tasks.fetch.sources import resolve
 
 PATIENCE_S = 0.3
@@ -82,7 +83,8 @@ def test_a_silent_hub_means_the_built_in_sample(
 ) -> None:
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     monkeypatch.delenv("BENCH_DATA", raising=False)
-    source = resolve("xsum", fetch=lambda folder: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("the hub was asked"))
+    source = resolve("xsum", fetch=True)
     assert source.folder is None
     assert "the hub is not reachable" in source.why
 

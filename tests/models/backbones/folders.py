@@ -17,8 +17,7 @@ from transformers import (
     LlamaForCausalLM,
 )
 
-from bench.tasks.encode.bpe import train_bpe
-from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 
 TEXTS = ("I went to Athens and Iraq before, and I love one of the places more, which is", "the cat sat on the mat")
 

@@ -22,7 +22,7 @@ from bench.errors import UsageError
 from bench.models.backbones import BACKBONES, BackboneEntry, hub, pretrained
 from bench.models.backbones.pretrained import Pretrained, resolved
 from bench.models.core.objective import Objective
-from bench.tasks.encode.bpe import train_bpe
+from bench.tasks.encode.tokenizers import train_bpe
 from tests.conftest import call
 
 COMMIT, LATER = "a" * 40, "b" * 40

@@ -8,14 +8,15 @@ import pytest
 
 from bench.base.options import Range
 from bench.errors import UsageError
-from bench.tasks.core.data_module import LoaderConfig
 from bench.tasks.core.example import Example
-from bench.tasks.core.task import Task, TaskInfo
+from bench.tasks.core.task import LoaderConfig, Task, TaskInfo
 from bench.tasks.encode.batches import Order
 from bench.tasks.encode.codec import Codec
 from bench.tasks.fetch.sources import Source
 
-INFO = TaskInfo("toy", "", "", {}, ("likelihood", "generation"), (), fields=frozenset({"words"}))
+INFO = TaskInfo(
+    source="", licence="", sizes={}, evaluations=("likelihood", "generation"), metrics=(), fields=frozenset({"words"})
+)
 ROWS = {
     "train": [("rain in oslo", "wet"), ("snow in oslo", "white"), ("sun in rome", "hot"), ("rain in rome", "wet")],
     "test": [("rain in bergen", "wet too"), ("sun in rome today", "hot"), ("snow in oslo", "white")],

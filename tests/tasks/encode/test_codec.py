@@ -7,9 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import IGNORED, Codec
-from bench.tasks.encode.words import word_tokenizer
+from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 
 TEXT = ["the cat sat on the mat", "a dog ran to the cat", "lower and lowest"]
 WORDS, PIECES = word_tokenizer(TEXT), train_bpe(TEXT, 300, ("<cell>",))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.tasks.encode.bpe import train_bpe
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import TokenStore
+from bench.tasks.encode.tokenizers import train_bpe
 
 CODEC = Codec(train_bpe(["the cat sat on the mat"], 300), "decoder-only", 8, 4)
 BOS = CODEC.tokenizer.bos_token_id

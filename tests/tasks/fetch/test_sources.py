@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.fetch import sources
+from bench.tasks.fetch import hub, sources
+from bench.tasks.fetch.hub_copies import HUB, HubCopy
 from bench.tasks.fetch.sources import resolve
 
 
@@ -40,12 +41,13 @@ def test_a_root_that_is_not_there_is_an_error_and_never_the_sample(how: str, mon
         resolve("logicnlg", given)
 
 
-def brought(folder: Path) -> str:
+def brought(copy: HubCopy, folder: Path) -> str:
+    assert copy is HUB["xsum"]
     folder.mkdir()
     return "hub: somewhere"
 
 
-def refused(folder: Path) -> str:
+def refused(copy: HubCopy, folder: Path) -> str:
     raise DataError("row 3 is no table")
 
 
@@ -56,16 +58,20 @@ def empty(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     return places["cache"] / "xsum"
 
 
-def test_the_hub_is_asked_after_the_cache_and_kept_there(empty: Path) -> None:
-    assert resolve("xsum", None, brought) == sources.Source(empty, "hub: somewhere")
-    assert resolve("xsum", None, refused).why == f"cache: {empty}", "what is in the cache is not asked for again"
+def test_the_hub_is_asked_after_the_cache_and_kept_there(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "fetch", brought)
+    assert resolve("xsum").folder is None
+    assert resolve("xsum", fetch=True) == sources.Source(empty, "hub: somewhere")
+    monkeypatch.setattr(hub, "fetch", refused)
+    assert resolve("xsum", fetch=True).why == f"cache: {empty}", "what is in the cache is not asked for again"
 
 
 def test_a_hub_that_fails_or_is_not_there_leaves_the_sample_and_says_why(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = resolve("xsum", None, refused)
+    monkeypatch.setattr(hub, "fetch", refused)
+    found = resolve("xsum", fetch=True)
     assert found.folder is None
     assert "row 3 is no table" in found.why
     monkeypatch.setattr(sources, "hub_reachable", lambda: False)
-    assert "the hub is not reachable" in resolve("xsum", None, brought).why
+    assert "the hub is not reachable" in resolve("xsum", fetch=True).why

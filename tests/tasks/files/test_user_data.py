@@ -1,14 +1,18 @@
-"""User data: the split that a file's name stands for, in both sets of forms."""
+"""User data: the split that a file's name stands for, and rows that are held out for a split without a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.errors import DataError, MissingError
 from bench.tasks.fetch.sources import Source
-from bench.tasks.files.user_data import UserData
+from bench.tasks.files.user_data import RANGES, UserData, held_out, place
 from bench.tasks.text import TEXTS
+
+BOTH = ("valid", "test")
 
 
 def files_of(folder: Path, forms: Sequence[str] = TEXTS, valid: str = "") -> dict[str, tuple[Path, ...]]:
@@ -57,3 +61,38 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         (tmp_path / name).write_text("words")
     with pytest.raises(DataError, match=r"expected one file for train, found 2: train\.txt, train\.txt\.gz; keep one"):
         files_of(tmp_path)
+
+
+# Held-out rows
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=40))
+def test_every_split_has_a_row_and_rows_of_one_place_go_together(places: list[float | None]) -> None:
+    known = set(places) - {None}
+    if len(known) < 3:
+        with pytest.raises(DataError, match=f"^x: expected at least 3 different rows, .*; found {len(known)}; do y$"):
+            held_out(places, BOTH, "x", "; do y")
+        return
+    found = held_out(places, BOTH)
+    assert set(found.values()) == set(BOTH)
+    assert not [number for number in found if places[number] is None]
+    split_of = {at: {found.get(n, "train") for n, other in enumerate(places) if other == at} for at in known}
+    assert all(len(splits) == 1 for splits in split_of.values())
+    assert {"train"} in split_of.values()
+
+
+def test_rows_stay_where_they_are_when_others_come_or_a_split_has_a_file() -> None:
+    places = [place(f"row {number}") for number in range(2000)]
+    both, test = held_out(places, BOTH), held_out(places, ["test"])
+    assert test == {number: split for number, split in both.items() if split == "test"}
+    again = held_out([0.5, *places], BOTH)
+    assert again == {number + 1: split for number, split in both.items()}
+    shares = [list(both.values()).count(split) / 2000 for split in BOTH]
+    assert all(0.03 < share < 0.07 for share in shares), shares
+
+
+def test_places_are_spread_and_known() -> None:
+    places = sorted(place(f"row {number}") for number in range(1000))
+    assert all(abs(at - number / 1000) < 0.06 for number, at in enumerate(places))
+    assert round(place("to be or not to be"), 6) == 0.83548
+    assert set(RANGES) == set(BOTH)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import UsageError
-from bench.tasks.encode.words import analogy_embeddings, word_tokenizer
+from bench.tasks.encode.tokenizers import analogy_embeddings, word_tokenizer
 
 TEXTS = ["The king, the queen.", "Is it king? It's a well-known (old) king!", "café naïve 日本語", "the the 3.5%"]
 PAIRS = {

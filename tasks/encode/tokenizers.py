@@ -1,8 +1,8 @@
-"""Words as tokens, and embeddings with a known geometry: Ambiguous Template at small scale.
+"""Tokenizers trained on a task's own text, and embeddings of words with a known geometry for Ambiguous Template.
 
-The paper fine-tunes a pretrained model whose output embeddings are frozen (HistAlign, appendix A.1); that the four
-words of an analogy are nearly a parallelogram there is what keeps a plain softmax from picking one diagonal. A model of
-a few layers without pretraining has no such embeddings, so they are drawn here with that shape and stay fixed.
+HistAlign fine-tunes a pretrained model whose output embeddings are frozen (appendix A.1). There the four words of an
+analogy are nearly a parallelogram, which keeps a plain softmax from picking one diagonal. A model of a few layers
+without pretraining has no such embeddings, so they are drawn here with that shape and stay fixed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,43 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
-from bench.tasks.encode.bpe import SPECIAL, with_end
 
-__all__ = ["analogy_embeddings", "word_tokenizer"]
+__all__ = ["analogy_embeddings", "train_bpe", "word_tokenizer"]
 
+SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 WORD = r"\w+(?:[-'’]\w+)*|[^\w\s]"  # inner hyphens and apostrophes do not part a word
 CLOSING = r"^ (?=[.,;:!?%)\]}…])"
 NO_MARK = "\0"  # the decoder wants a mark of word pieces; there are none
+
+
+def train_bpe(texts: Iterable[str], vocabulary: int, markers: Sequence[str] = ()) -> Any:
+    """Train a byte-level BPE; any text, in any language, is encoded without unknown tokens.
+
+    Args:
+        texts: training text.
+        vocabulary: number of tokens, special tokens and 256 bytes included.
+        markers: strings that stay one token, e.g. table markup.
+
+    Returns:
+        A `PreTrainedTokenizerFast` with ids 0..3 = pad, bos, eos, unk; it adds `</s>` to a text.
+
+    >>> tokenizer = train_bpe(["the cat sat on the mat"] * 3, 300)
+    >>> tokenizer.decode(tokenizer(" the cat", add_special_tokens=False)["input_ids"])
+    ' the cat'
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[*SPECIAL, *markers],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(texts, trainer)
+    return _with_end(core)
 
 
 def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spaces: bool = False) -> Any:
@@ -61,7 +91,18 @@ def word_tokenizer(texts: Iterable[str], vocabulary: int = 2**31, *, between_spa
         core.decoder = decoders.Sequence([spaced, decoders.Replace(Regex(CLOSING), "")])
     trainer = trainers.WordLevelTrainer(vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=False)
     core.train_from_iterator(texts, trainer)
-    return with_end(core)
+    return _with_end(core)
+
+
+def _with_end(core: Any) -> Any:
+    """Return a trained tokenizer as one of `transformers` that adds `</s>` to a text."""
+    from tokenizers import processors
+    from transformers import PreTrainedTokenizerFast
+
+    core.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
 
 
 def analogy_embeddings(
