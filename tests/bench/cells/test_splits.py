@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench.tasks.fetch.hub_copies import HUB, HubCopy
 from tests.conftest import Ended
 
 LINE = '{{"text": "{} went up the hill to fetch a pail of water and came down again {}"}}\n'
@@ -110,7 +111,8 @@ def test_fetching_brings_the_rows_into_the_cache(
 ) -> None:
     """What the hub gives is tested in tests/tasks/fetch; here it is a file of two rows."""
 
-    def fetch(folder: Path) -> str:
+    def fetch(copy: HubCopy, folder: Path) -> str:
+        assert copy is HUB["xsum"]
         folder.mkdir()
         for split in ("train", "valid", "test"):
             row = {"document": f"A text of {split}.", "summary": split, "id": split}
@@ -119,7 +121,7 @@ def test_fetching_brings_the_rows_into_the_cache(
 
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("bench.tasks.fetch.sources.hub_reachable", lambda: True)
-    monkeypatch.setattr("bench.tasks.xsum.XSum.fetch", fetch)
+    monkeypatch.setattr("bench.tasks.fetch.hub.fetch", fetch)
     assert data_of(bench, "xsum")["from"].startswith("built-in sample")
     assert data_of(bench, "xsum", "--fetch")["from"] == "hub: somewhere"
     assert data_of(bench, "xsum")["from"] == f"cache: {tmp_path / 'cache' / 'xsum'}"
