@@ -118,7 +118,7 @@ class Leaderboards:
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
         tables = [self.tables[place] for place in order_for_readers(self.tables)]
-        return replace(self, tables=tables, overview=overview(tables) if self.overview.columns else Overview())
+        return replace(self, tables=tables, overview=overview(tables) if self.overview.tasks else Overview())
 
 
 def leaderboards_of(

@@ -22,9 +22,17 @@ def overview_of(root):
     return with_statistics(tables(Store(root))[0]).overview
 
 
-def row_of(found, method):
-    (row,) = [row for row in found.rows if row.method == method]
-    return row
+def method_of(found, name):
+    (method,) = [method for method in found.methods if method["method"] == name]
+    return method
+
+
+def cell_of(found, name, task="logicnlg"):
+    return method_of(found, name)["cells"][task]
+
+
+def difference_of(found, name, task="logicnlg"):
+    return pytest.approx(cell_of(found, name, task)["difference"])
 
 
 def tasks_with_controls(root, baselines, gains=(2.0, 2.0, 2.0)):
@@ -40,28 +48,25 @@ def tasks_with_controls(root, baselines, gains=(2.0, 2.0, 2.0)):
 def test_over_three_gated_tasks_it_counts_where_a_method_is_significantly_better_and_worse(tmp_path):
     tasks_with_controls(tmp_path, (20.0, 20.0, 20.0), (2.0, -2.0, 0.001))
     found = overview_of(tmp_path)
-    trime = row_of(found, "trime")
-    assert (trime.aggregated, trime.better, trime.worse) == (["LogicNLG", "XSum", "Gigaword"], 1, 1)
-    said = "trime is better than mle on 1 and worse on 1 of 3 tasks (LogicNLG, XSum, Gigaword; paired over seeds"
-    assert found.over_tasks[0].startswith(said)
-    passed = (
-        "LogicNLG: mle is better than every trivial control, the best of which is lead (bleu-3 20.00 against 10.00)."
-    )
-    assert found.columns[0].gate == passed
+    over_tasks = {"better": 1, "worse": 1, "tasks": ["LogicNLG", "XSum", "Gigaword"]}
+    assert method_of(found, "trime")["over_tasks"] == over_tasks
+    result = "trime is better than mle on 1 and worse on 1 of 3 tasks (LogicNLG, XSum, Gigaword; paired over seeds"
+    assert found.sentences[3].startswith(result)
+    passed = "mle is better than every trivial control, the best of which is lead (bleu-3 20.00 against 10.00)."
+    assert found.sentences[0] == f"LogicNLG: {passed}"
 
 
 def test_a_task_whose_baseline_loses_to_a_trivial_control_is_shown_and_not_aggregated(tmp_path):
     tasks_with_controls(tmp_path, (20.0, 9.0, 20.0))
     found = overview_of(tmp_path)
-    assert found.columns[1].cells["trime"].difference == pytest.approx(2.0)
-    assert row_of(found, "trime").aggregated == ()
+    assert difference_of(found, "trime", "xsum") == 2.0
+    assert method_of(found, "trime")["over_tasks"] is None
     lost = "XSum: mle is not better than the trivial control lead (rouge-l 9.00 against 10.00); not aggregated."
     none = (
         "Nothing is aggregated over tasks: 2 of 3 have a baseline that is better than every trivial control, and an "
         "aggregate needs 3."
     )
-    gates = [column.gate for column in found.columns]
-    assert found.sentences == [gates[0], lost, gates[2], none]
+    assert [found.sentences[1], *found.sentences[3:]] == [lost, none]
     text = render(with_statistics(tables(Store(tmp_path))[0]), "terminal")
     assert lost in text
     assert none in text
@@ -81,25 +86,24 @@ def test_a_trivial_control_copies_counts_or_is_untrained_and_has_the_row_of_the_
 ):
     store(tmp_path, "text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9]})
     store(tmp_path, "text", "kld", {control: [1.0]}, **changes)
-    (column,) = overview_of(tmp_path).columns
+    found = overview_of(tmp_path)
+    assert not found.tasks[0]["aggregated"]
     if counts:
-        assert (
-            f"not better than the trivial control {control} (kld 4.00 against 1.00)" in column.gate
-        ) == column.failed
+        assert f"not better than the trivial control {control} (kld 4.00 against 1.00)" in found.text_lines[0]
     else:
-        assert (column.failed, column.aggregated) == (False, False)
-        assert column.gate.endswith("no trivial control has a row that can be compared with mle; not aggregated.")
+        none = "no trivial control has a row that can be compared with mle; not aggregated."
+        assert (found.sentences[0].partition(": ")[2], found.text_lines) == (none, [])
 
 
 def test_a_baseline_as_good_as_a_control_does_not_pass_and_lower_may_be_better(tmp_path):
     store(tmp_path, "text", "kld", {"mle": [4.0] * 3, "trime": [2.0] * 3})
     store(tmp_path, "text", "kld", {"bigram": [4.0] * 3, "unigram": [9.0] * 3}, backbone="")
-    (column,) = overview_of(tmp_path).columns
-    assert (column.failed, column.aggregated) == (True, False)
-    assert "bigram (kld 4.00 against 4.00)" in column.gate
+    found = overview_of(tmp_path)
+    assert not found.tasks[0]["aggregated"]
+    assert "bigram (kld 4.00 against 4.00)" in found.text_lines[0]
     store(tmp_path / "better", "text", "kld", {"mle": [3.9] * 3, "trime": [2.0] * 3})
     store(tmp_path / "better", "text", "kld", {"bigram": [4.0] * 3}, backbone="")
-    assert overview_of(tmp_path / "better").columns[0].aggregated
+    assert overview_of(tmp_path / "better").tasks[0]["aggregated"]
 
 
 def test_of_a_single_task_text_formats_say_a_failed_gate_alone(tmp_path):
@@ -117,10 +121,9 @@ def test_a_difference_is_positive_where_better_whatever_the_direction(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.2, 9.8], "trime": [14.0, 14.2, 13.9]})
     store(tmp_path, "text", "kld", {"mle": [4.0, 4.2, 3.8], "trime": [2.0, 2.2, 1.9]})
     found = overview_of(tmp_path)
-    cells = {column.task: column.cells["trime"] for column in found.columns}
-    assert cells["logicnlg"].difference == pytest.approx(4.1 - 0.2 / 3)
-    assert cells["text"].difference == pytest.approx(2.0 - 0.1 / 3)
-    assert cells["text"].differs
+    assert difference_of(found, "trime") == 4.1 - 0.2 / 3
+    assert difference_of(found, "trime", "text") == 2.0 - 0.1 / 3
+    assert cell_of(found, "trime", "text")["differs"]
 
 
 def test_methods_stand_in_the_order_of_how_many_tasks_they_have(tmp_path):
@@ -130,7 +133,7 @@ def test_methods_stand_in_the_order_of_how_many_tasks_they_have(tmp_path):
         if task != "logicnlg":
             values["face"] = [40.0, 40.1, 39.9]
         store(tmp_path, task, COLUMNS[task], values)
-    assert [row.method for row in overview_of(tmp_path).rows] == ["mle", "trime", "face"]
+    assert [method["method"] for method in overview_of(tmp_path).methods] == ["mle", "trime", "face"]
 
 
 def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
@@ -138,9 +141,9 @@ def test_a_method_that_always_diverged_was_run_and_is_a_trained_one(tmp_path):
     for seed in range(3):
         trained(tmp_path, "face", seed, status="diverged")
     found = overview_of(tmp_path)
-    cell = found.columns[0].cells["face"]
-    assert (cell.mean, cell.differs, cell.why) == (None, None, "diverged 3/3")
-    assert (row_of(found, "face").trained, row_of(found, "face").n_tasks) == (True, 0)
+    face, cell = method_of(found, "face"), cell_of(found, "face")
+    assert (cell["mean"], cell["differs"], cell["why"]) == (None, None, "diverged 3/3")
+    assert (face["trained"], face["n_tasks"]) == (True, 0)
     assert not [note for note in found.notes if "face" in note]
 
 
@@ -148,11 +151,10 @@ def test_of_two_tables_of_a_task_the_real_one_with_three_seeds_counts(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [90.0] * 3, "trime": [91.0] * 3}, data=SAMPLE)
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]}, preset="paper")
     shown = with_statistics(tables(Store(tmp_path))[0])
-    (column,) = shown.overview.columns
-    assert column.cells["mle"].mean == pytest.approx(10.0)
+    assert cell_of(shown.overview, "mle")["mean"] == pytest.approx(10.0)
     for_readers = shown.for_readers()
     assert [table.status["test"] for table in for_readers.tables] == ["official", "sample"]
-    assert for_readers.overview.columns[0].place == 0
+    assert for_readers.overview == shown.overview
 
 
 def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
@@ -160,7 +162,7 @@ def test_methods_without_the_baseline_of_their_backbone_are_named(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"adadec": [12.0] * 3}, backbone="bilstm")
     store(tmp_path, "logicnlg", "bleu-3", {"face": [12.0] * 3}, data=SAMPLE, preset="paper", backbone="bart")
     found = overview_of(tmp_path)
-    assert "adadec" not in {row.method for row in found.rows}
+    assert "adadec" not in {method["method"] for method in found.methods}
     why = "they have no row with the backbone and decoding of the mle row of a task"
     assert f"not here, since {why}: adadec" in found.notes
 
@@ -169,18 +171,19 @@ def test_a_row_without_a_model_stands_last(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0, 10.1, 9.9], "trime": [12.0, 12.1, 11.9]})
     store(tmp_path, "logicnlg", "bleu-3", {"lead": [15.0] * 3}, backbone="")
     found = overview_of(tmp_path)
-    assert [(row.method, row.trained) for row in found.rows] == [("mle", True), ("trime", True), ("lead", False)]
-    assert found.columns[0].cells["lead"].difference == pytest.approx(5.0)
+    trained = {method["method"]: method["trained"] for method in found.methods}
+    assert list(trained.items()) == [("mle", True), ("trime", True), ("lead", False)]
+    assert difference_of(found, "lead") == 5.0
 
 
 def test_a_task_of_the_baseline_alone_is_no_column(tmp_path):
     store(tmp_path, "logicnlg", "bleu-3", {"mle": [10.0] * 3, "trime": [12.0] * 3})
     store(tmp_path, "xsum", "rouge-l", {"mle": [10.0] * 3})
     found = overview_of(tmp_path)
-    assert [column.task for column in found.columns] == ["logicnlg"]
+    assert [task["task"] for task in found.tasks] == ["logicnlg"]
     why = "no method has a row with the backbone and decoding of the mle row of a task"
     assert f"tasks without a column, since {why}: xsum" in found.notes
-    assert overview_of(tmp_path / "nothing").columns == ()
+    assert overview_of(tmp_path / "nothing").content() is None
 
 
 def searched(cell, losses):
@@ -202,28 +205,28 @@ def test_of_several_baselines_one_lucky_seed_is_none(tmp_path):
     run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9])
     run(tmp_path, "mle", "bleu-3", [30.0], trainer__lr=0.01)
     run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
-    cells = overview_of(tmp_path).columns[0].cells
-    assert (cells["mle"].n, cells["mle"].mean) == (3, pytest.approx(10.0))
-    assert cells["trime"].difference == pytest.approx(2.0)
+    found = overview_of(tmp_path)
+    assert cell_of(found, "mle")["mean"] == pytest.approx(10.0)
+    assert difference_of(found, "trime") == 2.0
 
 
 def test_of_several_baselines_the_one_with_most_seeds_counts_else_the_best(tmp_path):
     run(tmp_path, "mle", "bleu-3", [10.0, 10.1, 9.9, 10.0])
     run(tmp_path, "mle", "bleu-3", [11.0, 11.1, 10.9], trainer__lr=0.01)
     run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9])
-    assert overview_of(tmp_path).columns[0].cells["mle"].n == 4
+    assert cell_of(overview_of(tmp_path), "mle")["n"] == 4
     run(tmp_path, "mle", "bleu-3", [11.0, 11.1, 10.9, 11.0], trainer__lr=0.01)
     run(tmp_path, "face", "bleu-3", [12.0, 12.1, 11.9], trainer__lr=0.01)
-    assert overview_of(tmp_path).columns[0].cells["mle"].mean == pytest.approx(11.0), "it can only be too strong"
+    assert cell_of(overview_of(tmp_path), "mle")["mean"] == pytest.approx(11.0), "it can only be too strong"
 
 
-def test_a_tuned_baseline_counts_before_a_better_one_and_those_tuned_alike_stand_beside_it(tmp_path):
+def test_a_tuned_baseline_counts_before_a_better_one_and_those_tuned_alike_are_compared_with_it(tmp_path):
     run(tmp_path, "mle", "bleu-3", [20.0, 20.1, 19.9])
     run(tmp_path, "mle", "bleu-3", [19.0, 19.1, 18.9], tried=2, trainer__lr=0.01)
     run(tmp_path, "trime", "bleu-3", [21.0, 21.1, 20.9], tried=2)  # the search picked what the first baseline has
-    cells = overview_of(tmp_path).columns[0].cells
-    assert cells["mle"].mean == pytest.approx(19.0)
-    assert cells["trime"].difference == pytest.approx(2.0)
+    found = overview_of(tmp_path)
+    assert cell_of(found, "mle")["mean"] == pytest.approx(19.0)
+    assert difference_of(found, "trime") == 2.0
 
 
 def test_of_several_settings_the_one_picked_on_validation_counts_not_the_best(tmp_path):
@@ -231,9 +234,8 @@ def test_of_several_settings_the_one_picked_on_validation_counts_not_the_best(tm
     run(tmp_path, "trime", "bleu-3", [12.0, 12.1, 11.9], tried=2, trainer__lr=0.01)
     run(tmp_path, "trime", "bleu-3", [15.0, 15.1, 14.9], trainer__lr=0.02)
     found = overview_of(tmp_path)
-    assert found.columns[0].cells["trime"].mean == pytest.approx(12.0)
-    said = "LogicNLG shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)"
-    assert said in found.notes
+    assert cell_of(found, "trime")["mean"] == pytest.approx(12.0)
+    assert "LogicNLG shows of 2 settings of trime the one picked on validation (trainer.lr=0.01)" in found.notes
 
 
 def test_of_several_settings_that_only_test_scores_tell_apart_none_counts(tmp_path):
@@ -243,9 +245,9 @@ def test_of_several_settings_that_only_test_scores_tell_apart_none_counts(tmp_pa
         run(tmp_path, "trime", COLUMNS[task], [12.0, 12.1, 11.9], task=task, method_options={"temperature": 1.0})
         run(tmp_path, "trime", COLUMNS[task], [15.0, 15.1, 14.9], task=task, method_options={"temperature": 2.0})
     found = overview_of(tmp_path)
-    cell = found.columns[0].cells["trime"]
-    assert (cell.mean, cell.why) == (None, "several settings, none picked on validation")
-    assert row_of(found, "trime").trained
+    cell = cell_of(found, "trime")
+    assert (cell["mean"], cell["why"]) == (None, "several settings, none picked on validation")
+    assert method_of(found, "trime")["trained"]
     assert "LogicNLG shows none of 2 settings of trime, since none was picked on validation" in found.notes
 
 
@@ -256,5 +258,5 @@ def test_another_size_of_evaluation_batches_is_no_other_setting(tmp_path):
         scored(cell, {"bleu-3": 12.0}, batch_size=50)
         scored(cell, {"bleu-3": 12.1}, batch_size=7)
     found = overview_of(tmp_path)
-    assert found.columns[0].cells["trime"].mean == pytest.approx(12.1), "the smaller batches, whatever they score"
+    assert cell_of(found, "trime")["mean"] == pytest.approx(12.1), "the smaller batches, whatever they score"
     assert not [note for note in found.notes if "settings" in note]
