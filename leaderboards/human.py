@@ -69,7 +69,7 @@ def study(
     if kind == "pairs" and len(methods) != 2:
         raise UsageError(f"a study of pairs compares two methods, not {len(methods)}: {', '.join(methods)}")
     if len(rows) < n:
-        raise UsageError(f"{n} rows were asked for, and {len(rows)} have a text of each method; lower --items")
+        raise UsageError(f"only {len(rows)} rows have a text of each method, and {n} are needed; lower --items")
     rows = sorted(rows, key=lambda row: key_of([seed, "row", row]))[:n]
     shown = [(row, [method]) for row in rows for method in methods]
     if kind == "pairs":

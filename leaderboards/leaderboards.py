@@ -44,16 +44,14 @@ class Leaderboards:
     @property
     def left_out_notes(self) -> list[str]:
         """What was left out of the tables, and why."""
-        return [*self._damage(), *notes_of(self.left_out)]
-
-    def _damage(self) -> list[str]:
-        """Return a note on the damaged files that were passed over."""
+        notes = notes_of(self.left_out)
         if not self.damaged:
-            return []
+            return notes
         named = ", ".join(self.damaged[:NAMED])
         if len(self.damaged) > NAMED:
             named += f" and {len(self.damaged) - NAMED} more"
-        return [f"damaged files are left out: {named}; bench store status says what is wrong with each and what to do"]
+        remedy = "bench store status says what is wrong with each and what to do"
+        return [f"damaged files are left out: {named}; {remedy}", *notes]
 
     def refuse_empty(self, results: Path) -> None:
         """Refuse to show nothing of a store.

@@ -113,30 +113,6 @@ class Table:
             blocks[name] = [place for place, row in enumerate(self.rows) if row.backbone in (name, "")]
         return blocks
 
-    def ranking(self, column: str, block: Sequence[int] | None = None) -> list[set[int]]:
-        """Return the rows of a column best first, by their places; rows that show the same number share a place.
-
-        Nothing where fewer than two rows have a number or neither way is better. A conflict has no number.
-
-        Args:
-            column: to rank by.
-            block: the places that are ranked; None for all.
-        """
-        places: dict[float, set[int]] = {}
-        direction = None
-        for place, row in enumerate(self.rows):
-            if block is not None and place not in block:
-                continue
-            value = row.values.get(column)
-            if value is None or value.mean is None:
-                continue
-            if not places:
-                direction = value.higher_is_better
-            places.setdefault(round(value.mean, 2), set()).add(place)
-        if direction is None or sum(map(len, places.values())) < 2:
-            return []
-        return [places[mean] for mean in sorted(places, reverse=direction)]
-
     def best(self, column: str) -> set[int]:
         """Return the places of the rows with the best value of a column, as shown."""
         return self.best_and_second(column)[0]
@@ -144,21 +120,28 @@ class Table:
     def best_and_second(self, column: str, min_seeds: int = 1) -> tuple[set[int], set[int]]:
         """Return the places of the rows with the best and with the second best value of a column in their block.
 
+        Rows that show the same number share a place. No row is best where neither way is better or fewer than two rows
+        have a number; a conflict has none.
+
         Args:
             column: to rank by.
             min_seeds: that a row with a trained model needs to be ranked; without such a row there is no best one.
         """
-        best, after = set[int](), set[int]()
+        best, second = set[int](), set[int]()
         for block in self.blocks.values():
-            trained = {place for place in block if self.rows[place].backbone and column in self.rows[place].values}
-            few = {place for place in trained if self.rows[place].values[column].n < min_seeds}
-            if few == trained:
-                continue
-            ranked = [place for place in block if place not in few]
-            first, second, *_ = [*self.ranking(column, ranked), set[int](), set[int]()]
-            best |= first
-            after |= second
-        return best, after - best
+            values = {place: value for place in block if (value := self.rows[place].values.get(column)) is not None}
+            trained = [place for place in values if self.rows[place].backbone]
+            few = [place for place in trained if values[place].n < min_seeds]
+            ranked: dict[float, set[int]] = {}
+            for place, value in values.items():
+                if value.mean is not None and place not in few:
+                    ranked.setdefault(round(value.mean, 2), set()).add(place)
+            direction = {value.higher_is_better for value in values.values()}
+            if len(few) < len(trained) and None not in direction and sum(map(len, ranked.values())) > 1:
+                means = sorted(ranked, reverse=True in direction)
+                for places, mean in zip((best, second), means, strict=False):
+                    places.update(ranked[mean])
+        return best, second - best
 
 
 def tables(

@@ -324,18 +324,18 @@ class _Board:
                 if low is None:
                     yield Precondition(f"{MIN_SEEDS} seeds of {row.method} and of {method}", "not run")
                 elif low <= 0:
-                    mine, its = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
+                    mean, trivial = sign * statistics.fmean(ours), sign * statistics.fmean(theirs)
                     paper = [] if part.precondition else printed(self.claim, part, row.method)
-                    if paper and sign * statistics.fmean(paper) <= sign * its:
+                    if paper and sign * statistics.fmean(paper) <= sign * trivial:
                         yield Precondition(
-                            f"{named} of {row.method} is {mine:.2f}; the paper itself prints "
+                            f"{named} of {row.method} is {mean:.2f}; the paper itself prints "
                             f"{statistics.fmean(paper):g}, no more than a trivial control has, so it need not beat one",
                             "excused",
                         )
                     else:
                         yield Precondition(
-                            f"in {named}, {row.method} ({mine:.2f}) does not clearly beat "
-                            f"{TRIVIAL.get(method, method)} ({its:.2f})"
+                            f"in {named}, {row.method} ({mean:.2f}) does not clearly beat "
+                            f"{TRIVIAL.get(method, method)} ({trivial:.2f})"
                         )
 
 

@@ -134,9 +134,9 @@ function move(event) {
   const line = cell.parentElement;
   const along = find(STANDS_BEHIND, line);
   const lines = find("tbody tr", cell.closest("table")).filter((row) => !row.hidden && row.cells[cell.cellIndex]?.matches(STANDS_BEHIND));
-  const beside = (by) => lines[lines.indexOf(line) + by]?.cells[cell.cellIndex];
+  const neighbour = (by) => lines[lines.indexOf(line) + by]?.cells[cell.cellIndex];
   const to = { ArrowRight: along[along.indexOf(cell) + 1], ArrowLeft: along[along.indexOf(cell) - 1], Home: along[0],
-    End: along.at(-1), ArrowDown: beside(1), ArrowUp: beside(-1) }[event.key];
+    End: along.at(-1), ArrowDown: neighbour(1), ArrowUp: neighbour(-1) }[event.key];
   if (!to) return;
   event.preventDefault();
   find("tbody [tabindex='0']", cell.closest("table")).forEach((other) => { other.tabIndex = -1; });

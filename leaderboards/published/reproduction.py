@@ -185,11 +185,11 @@ class OurTables:
         if not match and (found := nearest(cell, self.tables, self.preset)):
             match, is_planned = found, False
         if isinstance(match, str):
-            return without_number(cell, match)
+            return Reproduced(cell, NOT_COMPARABLE if cell.why_not else NOT_RUN, cell.why_not or match)
         table, row = match
         value = value_of(row, cell)
         if isinstance(value, str):
-            return without_number(cell, value, row)
+            return Reproduced(cell, NOT_COMPARABLE if cell.why_not else NOT_RUN, cell.why_not or value, row=row)
         ours = seed_mean(value.repeated)
         if not is_planned:
             verdict = NOT_COMPARABLE if cell.why_not else ANOTHER
@@ -260,13 +260,6 @@ class OurTables:
 
 PLAIN = {"variant": "", "released_decoding": ""}
 """Takes the other variant and decoding from a number."""
-
-
-def without_number(cell: PublishedCell, why: str, row: TableRow | None = None) -> Reproduced:
-    """Return a published number for which we have none, and why."""
-    if cell.why_not:
-        return Reproduced(cell, NOT_COMPARABLE, cell.why_not, row=row)
-    return Reproduced(cell, NOT_RUN, why, row=row)
 
 
 def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
@@ -412,14 +405,11 @@ def size_of(row: TableRow) -> str:
     """Return backbone, number of parameters, pretrained or not, and length of training of a row, for people."""
     if not row.backbone:
         return "nothing is trained"
-    parameters, start = "", row.config.get("start")
-    if row.parameters:
-        parameters = f" of {row.parameters:,} parameters"
-    begun = "pretrained" if is_pretrained(row.backbone) else "from scratch"
-    after = ""
-    if start:
-        after = f" after {length_of(start)} of {start['method']}"
-    return f"{row.backbone}{parameters} {begun}, {length_of(row.config)}{after}"
+    start = row.config.get("start")
+    parameters = f" of {row.parameters:,} parameters" if row.parameters else ""
+    weights = "pretrained" if is_pretrained(row.backbone) else "from scratch"
+    after = f" after {length_of(start)} of {start['method']}" if start else ""
+    return f"{row.backbone}{parameters} {weights}, {length_of(row.config)}{after}"
 
 
 def length_of(config: Mapping[str, Any]) -> str:

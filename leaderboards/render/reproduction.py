@@ -2,14 +2,14 @@
 
 Each row of the paper has four lines: our number, the published one, the difference and the verdict. A number that is
 not comparable, or not of the planned run, has no difference. Below the table is one list of notes: a letter names
-each reason for a number that is missing or not comparable, and a number names each setting in which our runs deviate
-from the paper.
+each reason for a number that is missing or not comparable; then follow the settings in which our runs deviate from the
+paper.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -39,7 +39,7 @@ Line = tuple[str, list[str]]
 
 def lines(reproduction: Reproduction) -> list[Line]:
     """Return the lines of the table; each part of the table begins with its heading."""
-    letter_of, number_of, part = letters(reproduction), numbers(reproduction), ""
+    letter_of, part = letters(reproduction), ""
     backbones: dict[str, set[str]] = {}
     for row in reproduction.rows:
         if (first := row.cells[0].cell).method:
@@ -57,11 +57,9 @@ def lines(reproduction: Reproduction) -> list[Line]:
             if line != "delta" or any(cell.delta is not None for cell in row.cells):
                 made.append((label, [_heading(line, row), *(shown(cell, line, letter_of) for cell in row.cells)]))
                 label = ""
-        made += _deviations(row, number_of)
         if row.other is not None:
             ours = [shown(cell, "ours", {}) for cell in row.other.cells]
             made.append((row.other.method, [_heading("ours", row.other), *ours]))
-            made += _deviations(row.other, number_of)
     return made
 
 
@@ -88,12 +86,6 @@ def _heading(line: str, row: ReproducedRow) -> str:
     return f"ours (n={', '.join(map(str, sorted({n for n, _ in found})))}{what})"
 
 
-def _deviations(row: ReproducedRow, number_of: Mapping[Deviation, int]) -> list[Line]:
-    """Return the line with the numbers of a row's deviations; no line if none of them has a number."""
-    found = [number_of[deviation] for deviation in row.deviations if deviation in number_of]
-    return [("", ["deviations", spans(found), *[""] * (len(row.cells) - 1)])] if found else []
-
-
 def title(reproduction: Reproduction) -> str:
     """Return the title above a table: its address, what it is about and the preset of our numbers."""
     return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
@@ -107,63 +99,40 @@ def notes(reproduction: Reproduction) -> list[str]:
     counted = {ANOTHER: f"of an{ANOTHER}"}
     texts = [", ".join(f"{n} {counted.get(verdict, verdict)}" for verdict, n in reproduction.count().items() if n)]
     texts += [f"{letter}: {reason}" for reason, letter in letters(reproduction).items()]
-    number_of = numbers(reproduction)
-    texts += [f"deviation {place}: {deviation.text}" for deviation, place in number_of.items()]
-    others = [each for each in every_deviation(reproduction) if each not in number_of]
-    if of_paper := in_brief([each for each in others if each.is_of_paper]):
-        texts.append(f"other sizes and settings (in the paper): {of_paper}")
-    if of_code := dict.fromkeys(each.setting for each in others if not each.is_of_paper):
-        texts.append(f"the released code alone differs in: {', '.join(of_code)}")
-    return texts + list(reproduction.notes)
+    return [*texts, *deviation_notes(reproduction), *reproduction.notes]
 
 
-def in_brief(deviations: Iterable[Deviation]) -> str:
-    """Return settings with our values and, in parentheses, those of the paper.
+def deviation_notes(reproduction: Reproduction) -> list[str]:
+    """Return the deviations of all rows and of their variants, each once with the methods that have it.
 
-    >>> in_brief([Deviation("trainer.lr", "0.004", "0.001"), Deviation("trainer.lr", "0.007", "0.001")])
-    'trainer.lr 0.004, 0.007 (0.001)'
+    At the preset `small`, whose sizes all differ, only those of methods and decodings are stated in full.
     """
-    ours: dict[tuple[str, str], list[str]] = {}
-    for each in deviations:
-        ours.setdefault((each.setting, each.paper), []).append(each.ours)
-    return "; ".join(f"{setting} {', '.join(values)} ({paper})" for (setting, paper), values in ours.items())
+    methods_of: dict[Deviation, dict[str, None]] = {}
+    for row in reproduction.rows:
+        for each in filter(None, (row, row.other)):
+            for deviation in each.deviations:
+                methods_of.setdefault(deviation, {})[each.method] = None
+    texts, of_code, of_paper = [], dict[str, None](), dict[tuple[str, str], list[str]]()
+    for deviation, methods in methods_of.items():
+        is_detailed = deviation.is_of_paper and deviation.section.rpartition(":")[2] in DETAILED_AT_SMALL
+        if is_detailed or reproduction.preset != "small":
+            texts.append(f"deviation of {', '.join(methods)}: {deviation.text}")
+        elif deviation.is_of_paper:
+            of_paper.setdefault((deviation.setting, deviation.paper), []).append(deviation.ours)
+        else:
+            of_code[deviation.setting] = None
+    if of_paper:
+        settings = [f"{setting} {', '.join(ours)} ({paper})" for (setting, paper), ours in of_paper.items()]
+        texts.append(f"other sizes and settings (in the paper): {'; '.join(settings)}")
+    if of_code:
+        texts.append(f"the released code alone differs in: {', '.join(of_code)}")
+    return texts
 
 
 def letters(reproduction: Reproduction) -> dict[str, str]:
     """Return the letter of each reason, in the order in which the table has them: a to z, then aa, bb, ..."""
     found = dict.fromkeys(cell.reason for row in reproduction.rows for cell in row.cells if cell.reason)
     return {reason: chr(ord("a") + place % 26) * (1 + place // 26) for place, reason in enumerate(found)}
-
-
-def numbers(reproduction: Reproduction) -> dict[Deviation, int]:
-    """Return the number of each deviation that is stated in full; at `small` those of methods and decodings alone."""
-    stated = [
-        each
-        for each in every_deviation(reproduction)
-        if reproduction.preset != "small" or (each.is_of_paper and each.section.rpartition(":")[2] in DETAILED_AT_SMALL)
-    ]
-    return {deviation: place for place, deviation in enumerate(stated, 1)}
-
-
-def every_deviation(reproduction: Reproduction) -> dict[Deviation, None]:
-    """Return the deviations of all rows and of their variants, each once."""
-    rows = [each for row in reproduction.rows for each in (row, row.other) if each is not None]
-    return dict.fromkeys(deviation for row in rows for deviation in row.deviations)
-
-
-def spans(found: Sequence[int]) -> str:
-    """Return whole numbers as text, consecutive ones as a span.
-
-    >>> spans([1, 2, 3, 5, 8, 9])
-    '1-3, 5, 8-9'
-    """
-    runs: list[list[int]] = []
-    for each in sorted(set(found)):
-        if runs and each == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], each]
-        else:
-            runs.append([each])
-    return ", ".join("-".join(map(str, run)) for run in runs)
 
 
 # Forms ------------------------------------------------------------------------------------------------------------
@@ -217,18 +186,21 @@ def content(reproduction: Reproduction) -> dict[str, Any]:
         "columns": list(reproduction.table.columns),
         "verdicts": reproduction.count(),
         "notes": list(reproduction.notes),
-        "rows": [dict(_row(row)) for row in reproduction.rows],
+        "rows": list(map(_row, reproduction.rows)),
     }
 
 
-def _row(row: ReproducedRow) -> Iterator[tuple[str, Any]]:
-    """Yield the content of a row by name."""
+def _row(row: ReproducedRow) -> dict[str, Any]:
     published = row.cells[0].cell
-    yield from [("part", published.part), ("label", published.row), ("method", row.method)]
-    yield from [("backbone", published.backbone), ("cells", list(map(_cell, row.cells)))]
-    yield "deviations", [deviation.as_dict() for deviation in row.deviations]
-    if row.other is not None:
-        yield "beside", dict(_row(row.other))
+    content = {
+        "part": published.part,
+        "label": published.row,
+        "method": row.method,
+        "backbone": published.backbone,
+        "cells": list(map(_cell, row.cells)),
+        "deviations": [deviation.as_dict() for deviation in row.deviations],
+    }
+    return content if row.other is None else {**content, "beside": _row(row.other)}
 
 
 def _cell(cell: Reproduced) -> dict[str, Any]:
@@ -243,13 +215,8 @@ def _cell(cell: Reproduced) -> dict[str, Any]:
             "cells": sorted(cell.row.keys) if cell.row else [],
         }
     return {
-        "column": published.column,
-        "task": published.task,
-        "metric": published.metric,
-        "decoding": published.decoding,
-        "verdict": cell.verdict,
-        "reason": cell.reason,
-        "delta": cell.delta,
-        "published": {"printed": published.printed, "value": published.value, "spread": published.spread},
+        **{name: getattr(published, name) for name in ("column", "task", "metric", "decoding")},
+        **{name: getattr(cell, name) for name in ("verdict", "reason", "delta")},
+        "published": {name: getattr(published, name) for name in ("printed", "value", "spread")},
         "ours": ours,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 from bench.leaderboards.render.text_table import number
@@ -153,28 +152,3 @@ def hostile() -> dict[str, Any]:
                  samples=samples, samples_note=bad)  # fmt: skip
     made["columns"].append({"name": bad, "higher_is_better": True, "shown": True})
     return {**board(made), "notes": list(ATTACKS)}
-
-
-def large(rows: int = 200) -> dict[str, Any]:
-    """A board of so many rows in four tables, seven columns and three seeds, whose every value was tested."""
-    rng = random.Random(rows)
-    tables = []
-    for t in range(4):
-        methods = [
-            row(f"method_{i}", {c: measured(rng, f"method_0-{0:06d}", f"{c}|version:{j}")
-                                for j, (c, _) in enumerate(COLUMNS)}, id=f"method_{i}-{i:06d}",
-                cells=[f"{rng.getrandbits(64):016x}" for _ in range(3)])
-            for i in range(rows // 4)
-        ]  # fmt: skip
-        columns = [{"name": c, "higher_is_better": way, "shown": True} for c, way in COLUMNS]
-        tables.append(table(methods, f"task{t}", task=f"task{t}", columns=columns))
-    return board(*tables)
-
-
-def measured(rng: random.Random, against: str, signature: str) -> dict[str, Any]:
-    """A value with all its digits, its interval and tests."""
-    by_seed = {str(seed): rng.gauss(30, 2) for seed in range(3)}
-    difference = rng.gauss(0, 1)
-    return value(sum(by_seed.values()) / 3, half=rng.random(), signature=signature, by_seed=by_seed, p=rng.random(),
-                 difference=difference, low=difference - rng.random(), high=difference + rng.random(),
-                 p_items=rng.random(), against=against)  # fmt: skip

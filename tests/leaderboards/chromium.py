@@ -20,7 +20,6 @@ FLAGS = (
     "--remote-debugging-pipe", "--hide-scrollbars",
 )  # fmt: skip
 PATIENCE_S = 60
-UNDRAWN = "!document.documentElement.classList.contains('live')"
 
 
 def installed() -> str | None:
@@ -75,13 +74,12 @@ class Chromium:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
-    def open(self, url: str, drawn: bool = True) -> None:
-        """Go to a page and wait until it is loaded and, unless its scripts are off, drawn."""
+    def open(self, url: str) -> None:
+        """Go to a page and wait until it is loaded."""
         self.events.clear()
         self.call("Page.navigate", url=url)
-        self._wait_for("Page.loadEventFired")
-        if drawn:
-            self._wait_until_drawn()
+        while not any(found.get("method") == "Page.loadEventFired" for found in self.events):
+            self.events.append(self._next())
 
     def eval(self, code: str) -> Any:
         """Return the JSON value of an expression; an exception in it is one here."""
@@ -146,16 +144,6 @@ class Chromium:
             self.process.wait()
         for end in (self.to, self.frm):
             os.close(end)
-
-    def _wait_until_drawn(self) -> None:
-        """Wait until the script of a page with a board has inflated and drawn it."""
-        until = time.monotonic() + PATIENCE_S
-        while self.eval(UNDRAWN) and time.monotonic() < until:
-            time.sleep(0.01)
-
-    def _wait_for(self, event: str) -> None:
-        while not any(found.get("method") == event for found in self.events):
-            self.events.append(self._next())
 
     def _next(self) -> dict[str, Any]:
         """Return the next message; they are parted by null bytes."""

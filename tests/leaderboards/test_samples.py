@@ -3,7 +3,7 @@
 import pytest
 
 from bench.base.keys import key_of
-from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, words_of
+from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, shown, words_of
 from bench.metrics.diversity.copying import words_of as copying_words
 from tests.leaderboards.handmade import PROVENANCE, trained
 
@@ -46,6 +46,19 @@ def test_marks_cover_what_stands_between_their_words_and_nothing_is_lost():
     assert "".join(span.text for span in found if span.repeated) == "so it goes on"
     assert "".join(span.text for span in found if span.copied) == "it goes on; so it"
     assert marked("", "") == []
+
+
+@pytest.mark.parametrize(("width", "side_by_side"), [(60, 2), (80, 2), (120, 4)])
+def test_samples_are_side_by_side_where_there_is_room(monkeypatch, width, side_by_side):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for methods in (2, 3, 4, 5):
+        names = [f"method_{number}.released" for number in range(methods)]
+        texts = dict.fromkeys(names, "word and " * 30)
+        lines = shown(["a board"], [Sample("row 1", "a prompt", "", texts)], []).splitlines()
+        assert max(map(len, lines)) <= width
+        heads = [line for line in lines if all(name in line for name in names)]
+        assert bool(heads) == (methods <= side_by_side)
+        assert all(any(name in line for line in lines) for name in names)
 
 
 # The command ------------------------------------------------------------------------------------------------------

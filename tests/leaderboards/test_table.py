@@ -7,10 +7,11 @@ import pytest
 
 from bench.base.keys import key_of
 from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.render.board import board
+from bench.leaderboards.render.board import board, table_names
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.table import metric_name, notes_of, tables
+from bench.leaderboards.table import metric_name, notes_of, tables, task_title
 from bench.store.store import Store
+from bench.tasks import KNOWN_TEXTS, TASKS
 from tests.leaderboards.handmade import manifest, ready, scored, trained
 
 
@@ -138,7 +139,6 @@ def test_another_backbone_stands_in_its_own_block_and_ranks_for_itself(tmp_path)
     ]
     assert table.blocks == {"bart-large": [0, 1, 4], "small-encdec": [2, 3, 4]}
     assert table.best_and_second("bleu-3") == ({0, 2}, {4})
-    assert table.ranking("bleu-3") == [{0}, {2}, {4}, {3}, {1}]
 
 
 # What never shares a table ----------------------------------------------------------------------------------------
@@ -408,3 +408,142 @@ def test_a_column_that_one_method_lacks_stays(tmp_path):
     assert row(table, "mle").values["tapas-acc"].by_seed == {0: 50.0}
     assert row(table, "trime").values["tapas-acc"].missing_reason == "needs owner/tapas: bench doctor"
     assert "n/a: tapas-acc: needs owner/tapas: bench doctor" in render(with_statistics([table]), "terminal")
+
+
+# Rows without a model -----------------------------------------------------------------------------------------------
+
+OTHERS = {"trainer__steps": 20, "backbone": "bilstm", "backbone_options": {"width": 256}}
+
+
+def test_no_setting_of_a_training_parts_rows_without_a_model(tmp_path):
+    """`bigram` has no trained model either, but it counts what is read in its steps."""
+    for seed, changes in enumerate(({}, OTHERS)):
+        scored(trained(tmp_path, "lead", seed, with_model=False, **changes), {"bleu-1": 30.0})
+        for method in ("mle", "bigram"):
+            scored(trained(tmp_path, method, seed, **changes), {"bleu-1": 30.0 + seed})
+    scored(trained(tmp_path, "lead", 0, with_model=False, task_options={"style": "other"}), {"bleu-1": 31.0})
+    (table,), _ = tables(Store(tmp_path))
+    found = sorted((row.method, row.values["bleu-1"].mean, sorted(row.seeds)) for row in table.rows)
+    assert found == [
+        ("bigram", 30.0, [0]),
+        ("bigram", 31.0, [1]),
+        ("lead", 30.0, [0, 1]),
+        ("lead", 31.0, [0]),
+        ("mle", 30.0, [0]),
+        ("mle", 31.0, [1]),
+    ]
+
+
+# Older code ---------------------------------------------------------------------------------------------------------
+
+OLD, NEW = {"class": "bigram", "version": 2}, {"class": "bigram", "version": 3}
+
+
+def test_rows_of_older_code_are_left_out_and_counted(tmp_path):
+    for seed in (0, 1):
+        ready(tmp_path, "bigram", seed, code=OLD, bleu=99.0)
+        ready(tmp_path, "bigram", seed, code=NEW, bleu=30.0, trainer__lr=0.5)
+    ready(tmp_path, "mle")
+    (table,), left_out = tables(Store(tmp_path))
+    assert [(row.label, row.values["bleu-1"].mean) for row in table.rows] == [("bigram", 30.0), ("mle", 30.0)]
+    assert notes_of(left_out) == ["2 runs of older code of bigram are left out"]
+
+
+def test_a_cell_in_two_tables_counts_once(tmp_path):
+    for code in (OLD, NEW):
+        cell = scored(trained(tmp_path, "bigram", code=code), {"bleu-1": 30.0})
+        scored(cell, {"bleu-1": 30.0}, ids=("a", "b"), whole=False)
+    found, left_out = tables(Store(tmp_path))
+    assert len(found) == 2
+    assert notes_of(left_out) == ["1 runs of older code of bigram are left out"]
+
+
+def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
+    old, new = {"class": "mle", "version": 1}, {"class": "mle", "version": 2}
+    ready(tmp_path, "mle", code=old)
+    scored(trained(tmp_path, "mle", code=new), {"bleu-1": 10.0}, decoding="topk=3")  # another decoding
+    ready(tmp_path, "mle", code=new, task="toy")  # another task
+    ready(tmp_path, "mle", code=new, backbone="bart-large")
+    found, left_out = tables(Store(tmp_path))
+    (table,) = (table for table in found if table.task == "logicnlg")
+    assert {(row.decoding, row.backbone) for row in table.rows} == {
+        ("greedy", "small-encdec"),
+        ("topk=3", "small-encdec"),
+        ("greedy", "bart-large"),
+    }
+    assert notes_of(left_out) == []
+
+
+def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
+    for version in (1, 2):
+        start = {"config": {"method": "mle", "trainer": {}}, "method": {"class": "mle", "version": version}}
+        start["data"] = {"train": {"sha256": "0"}}
+        ready(tmp_path, "face", start=start, bleu=10.0 * version)
+    (table,), left_out = tables(Store(tmp_path))
+    assert [row.values["bleu-1"].mean for row in table.rows] == [20.0]
+    assert notes_of(left_out) == ["1 runs of older code of face are left out"]
+
+
+def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):
+    for letter in "ab":
+        ready(tmp_path, "a:B", code={"class": "a:B", "source_sha256": letter * 64})
+    (table,), left_out = tables(Store(tmp_path))
+    assert len(table.rows) == 2
+    assert notes_of(left_out) == []
+
+
+# Names of tables ----------------------------------------------------------------------------------------------------
+
+KING_JAMES = next(sha256 for sha256, name in KNOWN_TEXTS.items() if name == "King James Bible")
+
+
+def names(root):
+    return table_names(tables(Store(root))[0])
+
+
+def test_every_task_has_a_name_of_its_own():
+    titles = [task_title(task) for task in TASKS]
+    assert len(set(titles)) == len(titles)
+    assert (task_title("wikitext103"), task_title("own.py:Mine")) == ("WikiText-103", "own.py:Mine")
+
+
+def test_a_single_table_has_the_name_of_its_task(tmp_path):
+    ready(tmp_path)
+    assert names(tmp_path) == ["LogicNLG"]
+
+
+def test_tables_of_a_task_are_told_apart_by_the_fewest_facts(tmp_path):
+    ready(tmp_path)
+    ready(tmp_path, preset="paper", backbone="bart")
+    assert sorted(names(tmp_path)) == ["LogicNLG · preset paper", "LogicNLG · preset small"]
+
+
+def test_a_second_fact_is_named_where_the_first_is_not_enough(tmp_path):
+    sample = {"train": manifest("train", "sample"), "test": manifest("test", "sample", "s")}
+    ready(tmp_path)
+    scored(trained(tmp_path, "mle"), {"bleu-1": 1.0}, ids=("a", "b"))
+    scored(trained(tmp_path, "mle", data=sample, extra="x"), {"bleu-1": 1.0}, ids=("a", "b"))
+    assert sorted(names(tmp_path)) == [
+        "LogicNLG · built-in samples",
+        "LogicNLG · published data · 2 rows",
+        "LogicNLG · published data · 3 rows",
+    ]
+
+
+def test_tables_that_differ_in_nothing_named_are_numbered(tmp_path):
+    ready(tmp_path)
+    other = {"train": manifest("train", "official", "x"), "test": manifest("test", "official")}
+    scored(trained(tmp_path, "mle", data=other, extra="x"), {"bleu-1": 1.0})
+    assert names(tmp_path) == ["LogicNLG", "LogicNLG (2)"]
+
+
+def test_a_text_has_the_name_that_its_user_gave_it_and_a_public_one_its_own(tmp_path):
+    kjv = {"train": {**manifest("train", "own"), "sha256": KING_JAMES}, "test": manifest("test", "own")}
+    scored(trained(tmp_path, "mle", task="text", data=kjv), {"kld": 1.0})
+    (table,) = tables(Store(tmp_path))[0]
+    assert table.title == "text (King James Bible) · test split, 3 rows · preset small"
+    assert table.watermark == "train data: King James Bible; test data: King James Bible"
+    assert names(tmp_path) == ["King James Bible"]
+    mine = {split: manifest(split, "own", "mine") for split in ("train", "test")}
+    scored(trained(tmp_path, "mle", task="text", data=mine, title="Letters", extra="x"), {"kld": 1.0})
+    assert sorted(names(tmp_path)) == ["King James Bible", "Letters"]

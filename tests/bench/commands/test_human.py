@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_refused(bench, tmp_path):
     none = export(bench, results, tmp_path / "y", "--seed", "2")
     assert (none.code, "there are some of: trime" in none.err) == (3, True)
     many = export(bench, results, tmp_path / "y", items=11)
-    assert (many.code, "11 rows were asked for, and 10 have a text" in many.err) == (2, True)
+    assert (many.code, "only 10 rows have a text of each method, and 11 are needed" in many.err) == (2, True)
     three = export(bench, results, tmp_path / "y", methods="histalign")
     assert (three.code, "compares two methods, not 1" in three.err) == (2, True)
     for method in ("histalign", "trime"):

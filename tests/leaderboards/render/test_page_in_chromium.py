@@ -122,7 +122,7 @@ def test_no_stored_text_comes_alive(browser, tmp_path):
 def test_without_javascript_the_tables_are_there(browser, url):
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
-        browser.open(url, drawn=False)
+        browser.open(url)
         tree = browser.call("DOMSnapshot.captureSnapshot", computedStyles=[])["strings"]
         assert {"trime", "41.50", "56.27", "face"} <= {text.strip() for text in tree}
     finally:

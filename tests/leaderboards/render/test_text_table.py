@@ -12,7 +12,7 @@ from rich.text import Text
 from bench.base.redaction import one_line
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render.formats import FIXED, contents, headings, lines_of, text_table, whole
-from bench.leaderboards.render.text_table import TextTable, console_of, short
+from bench.leaderboards.render.text_table import TextTable, aligned, console_of, short
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table, metric_name, tables
 from bench.store.store import Store
@@ -161,3 +161,32 @@ def test_the_width_is_that_of_columns_or_wide_without_a_terminal(monkeypatch: py
     monkeypatch.delenv("COLUMNS")
     monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError))
     assert console_of(io.StringIO()).width == 200
+
+
+# Aligned lines ----------------------------------------------------------------------------------------------------
+
+HEADINGS = ("method", "steps", "tokens/parameter", "hours", "tokens")
+ROWS = [["mle.continued", "1,250", "0.0587", "12.31", "1,234,567"], ["tailr.power", "7", "1.5", "0.02", "5"]]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_parts_have_every_number_once_and_the_first_column_each(width: int) -> None:
+    rows = [[*row, *row[1:], *row[1:]] for row in ROWS]
+    headings = [*HEADINGS, *(f"{name} again" for name in HEADINGS[1:]), *(f"{name} last" for name in HEADINGS[1:])]
+    lines = aligned(headings, rows, width=width)
+    assert max(map(len, lines)) <= width
+    parts = [line for line in lines if line.startswith("part ")]
+    assert len(parts) >= 2
+    of_mle = [line.split()[1:] for line in lines if line.startswith("mle.continued")]
+    assert len(of_mle) == len(parts)
+    assert [cell for cells in of_mle for cell in cells] == rows[0][1:]
+
+
+def test_what_fits_is_one_part_without_a_title() -> None:
+    assert aligned(("a", "n"), [["x", "1"], ["yy", "100"]]) == ["a     n", "x     1", "yy  100"]
+
+
+def test_a_long_text_goes_on_below_itself() -> None:
+    lines = aligned(("task", "from", "n"), [["text", "a folder with a very long name " * 3, "12"]], texts=2, width=60)
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines[1:]).split()).count("folder with") == 3
