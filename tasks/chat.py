@@ -12,7 +12,6 @@ name of each role.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -26,7 +25,7 @@ from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.token_store import TokenStore
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from bench.tasks.pairs import Pairs, TextPair
 
 Messages = list[dict[str, str]]
@@ -79,14 +78,13 @@ class Chat(Pairs):
         rows = []
         for number, (first, second) in enumerate(_sums(split)):
             answer = f"{first} + {second} is {first + second}. #### {first + second}"
-            asked = [{"role": "user", "content": f"What is {first} + {second}?"}]
-            rows.append(TextPair(number, json.dumps(asked), answer))
+            question = [{"role": "user", "content": f"What is {first} + {second}?"}]
+            rows.append(TextPair(number, question, answer))
         return self._examples(split, rows)
 
     def group_of(self, row: TextPair) -> str:
         """The first message of the user: all answers of a conversation fall to one split."""
-        messages: Messages = json.loads(row.source)
-        return next(message["content"] for message in messages if message["role"] == "user")
+        return next(str(message["content"]) for message in row.source if message["role"] == "user")
 
     def encode(
         self,
@@ -133,23 +131,22 @@ class Chat(Pairs):
 
     def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
         rows: list[TextPair] = []
-        for path, number, record in read_all(files, bad_rows, columns={}):
+        for record in read_records(files, bad_rows, columns={}):
             messages: Any = record.values.get("messages")
-            if why := _wrong(messages):
-                bad_rows.add(path, record.row, why)
+            if reason := _wrong(messages):
+                bad_rows.add(record.file, record.row, reason)
                 continue
             for at, message in enumerate(messages):
                 if message["role"] == "assistant":
                     before = [{"role": each["role"], "content": each["content"]} for each in messages[:at]]
-                    rows.append(TextPair(number, json.dumps(before), message["content"].strip()))
+                    rows.append(TextPair(record.number, before, message["content"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected conversations with an answer of the assistant, found none")
         return rows
 
     def _examples(self, split: str, rows: Sequence[TextPair]) -> list[Example]:
         found = []
-        for number, source, target in rows:
-            messages: Messages = json.loads(source)
+        for number, messages, target in rows:
             text = "\n".join(f"{message['role']}: {message['content']}" for message in messages) + "\nassistant:"
             name = f"{split}/{number}/{len(messages)}"
             found.append(Example(name, text, target, (target,), {"messages": messages}))

@@ -26,7 +26,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import NAMES, split_files
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
 
 
@@ -69,7 +69,7 @@ class Lyrics(Task):
         if files[0].name.removesuffix(".gz").endswith(".txt"):
             texts = [(n - 1, text.replace("\t", "\n")) for n, text in lines(files[0], bad_rows) if not is_blank(text)]
         else:
-            texts = [(n, row.texts["text"]) for _, n, row in read_all(files, bad_rows, columns={"text": "text"})]
+            texts = [(row.number, row.texts["text"]) for row in read_records(files, bad_rows, columns={"text": "text"})]
         examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in texts]
         return Split(split, examples, self.status_of(split, len(examples)), str(files[0]), bad_rows.closed())
 

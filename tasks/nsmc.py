@@ -127,15 +127,14 @@ def text_of(lines: Sequence[str]) -> str:
 def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
     """Yield the rows of JSON lines or parquet: a film with its reviews, or a review alone."""
     seen: set[str] = set()
-    for path in files:
-        for record in read_records(path, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
-            film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
-            with bad_rows.checking(path, record.row):
-                if "reviews" not in record.values and "document" not in record.values:
-                    raise BadRow("expected the fields movie_id and reviews, or id and document")
-                texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
-                _check_name(name, seen)
-                yield Film(path, record.row, name, film or " ".join(texts), texts)
+    for record in read_records(files, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
+        film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
+        with bad_rows.checking(record.file, record.row):
+            if "reviews" not in record.values and "document" not in record.values:
+                raise BadRow("expected the fields movie_id and reviews, or id and document")
+            texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
+            _check_name(name, seen)
+            yield Film(record.file, record.row, name, film or " ".join(texts), texts)
 
 
 def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:

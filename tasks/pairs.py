@@ -22,16 +22,16 @@ from bench.tasks.core.recipes import HISTALIGN, MID, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.records import FORMATS, read_all
+from bench.tasks.files.records import FORMATS, read_records
 from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, place, split_rows
 from bench.tasks.samples import sample_rows
 
 
 class TextPair(NamedTuple):
-    """A row: its number from 0, and its texts."""
+    """A row: its number from 0, and its texts; a source of `chat` is the messages before an answer."""
 
     number: int
-    source: str
+    source: Any
     target: str
 
 
@@ -133,17 +133,17 @@ class Pairs(Task):
 
     def group_of(self, row: TextPair) -> str:
         """Return the text by which a row is held out; rows of one text stay together."""
-        return row.source
+        return str(row.source)
 
     def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
         names = {name: f"task.{name}" for name in self.columns}
         rows: list[TextPair] = []
-        for path, number, row in read_all(files, bad_rows, columns=self.columns, options=names):
+        for row in read_records(files, bad_rows, columns=self.columns, options=names):
             if longest := max(map(longest_word, row.texts.values())):
                 reason = f"has {longest:,} characters without a space; expected text with spaces between words"
-                bad_rows.add(path, row.row, reason)
+                bad_rows.add(row.file, row.row, reason)
             else:
-                rows.append(TextPair(number, row.texts["source"].strip(), row.texts["target"].strip()))
+                rows.append(TextPair(row.number, row.texts["source"].strip(), row.texts["target"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
         return rows

@@ -252,7 +252,9 @@ def read_documents(
     empty = True
     for path in files:
         if path.is_dir() or RECORDS.search(path.name):
-            documents = _records(path, field, bad_rows, "task.column" if path.is_dir() else "task.field")
+            option = {"text": "task.column" if path.is_dir() else "task.field"}
+            records = read_records(path, bad_rows, columns={"text": field}, options=option, may_be_empty=True)
+            documents: Iterable[Document] = (Document(path, record.row, record.texts["text"]) for record in records)
         else:
             documents = _plain(path, unit, bad_rows)
         for document in documents:
@@ -279,10 +281,3 @@ def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
             held.append(line)
     if held:
         yield Document(path, f"line {first}", "".join(held))
-
-
-def _records(path: Path, field: str, bad_rows: BadRows, option: str) -> Iterator[Document]:
-    """Yield the records of a file or saved data set; one with an empty text is a document without words."""
-    named = {"text": option}
-    for record in read_records(path, bad_rows, columns={"text": field}, options=named, may_be_empty=True):
-        yield Document(path, record.row, record.texts["text"])

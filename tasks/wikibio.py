@@ -27,7 +27,7 @@ from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import decoded, numbered
 from bench.tasks.files.published import split_files
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
 
 EMPTY = "<none>"
@@ -222,10 +222,10 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
 
 def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
     """Yield rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
-    for path, number, record in read_all(files, bad_rows, columns={"text": "target_text"}):
-        with bad_rows.checking(path, record.row):
+    for record in read_records(files, bad_rows, columns={"text": "target_text"}):
+        with bad_rows.checking(record.file, record.row):
             sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
-            yield Person(number, _table(record.values), " ".join(sentences[0].split()))
+            yield Person(record.number, _table(record.values), " ".join(sentences[0].split()))
 
 
 def _table(values: Mapping[str, Any]) -> Fields:

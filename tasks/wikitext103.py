@@ -28,7 +28,7 @@ from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import split_files
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
 
 TITLE = re.compile(r" = [^=].* = ?\n?")
@@ -163,8 +163,8 @@ def read_lines(files: Sequence[Path], bad_rows: BadRows) -> Iterator[str]:
     """Yield lines that end as the published ones do, from the published file or from rows with a `text`."""
     texts: Iterable[str] = (line for _, line in lines(files[0], bad_rows))
     if ".jsonl" in files[0].name or ".parquet" in files[0].name:
-        rows = read_all(files, bad_rows, columns={"text": "text"}, may_be_empty=True)
-        texts = (row.texts["text"] for _, _, row in rows)
+        rows = read_records(files, bad_rows, columns={"text": "text"}, may_be_empty=True)
+        texts = (row.texts["text"] for row in rows)
     return (text.replace("\r\n", "\n") for text in texts)
 
 

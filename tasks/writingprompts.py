@@ -29,7 +29,7 @@ from bench.tasks.files.detokenise import detokenise
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import aligned
 from bench.tasks.files.published import split_files
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
 
 NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")
@@ -191,6 +191,6 @@ def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Pat
         pairs = aligned(prompts, needed(folder, [f"{split}.wp_target"], advice), bad_rows)
         return prompts, (Story(prompts, f"line {number}", number - 1, prompt, story) for number, prompt, story in pairs)
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
-    records = read_all(files, bad_rows, columns={"prompt": "prompt", "story": "story"})
-    stories = (Story(path, row.row, at, row.texts["prompt"], row.texts["story"]) for path, at, row in records)
+    records = read_records(files, bad_rows, columns={"prompt": "prompt", "story": "story"})
+    stories = (Story(row.file, row.row, row.number, **row.texts) for row in records)
     return files[0], stories

@@ -26,7 +26,7 @@ from bench.tasks.core.example import Example
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import read_json
-from bench.tasks.files.records import checked_text, described, read_all
+from bench.tasks.files.records import checked_text, described, read_records
 from bench.tasks.files.tables import Table, read_table
 
 __all__ = ["Train", "has_only_the_proxy", "linked_columns", "read_split"]
@@ -164,8 +164,8 @@ def _hub_rows(files: Sequence[Path], tables: _Tables) -> Iterator[_Row]:
     """
     by_table: dict[str, list[_Row]] = {}
     texts = {"table_id": "table_id", "table": "table", "columns": "linked_columns", "title": "title", "ref": "ref"}
-    for path, number, record in read_all(files, columns=texts, may_be_empty=True):
-        row, where = record.texts, f"row {number + 1}"
+    for record in read_records(files, columns=texts, may_be_empty=True):
+        row, where = record.texts, f"row {record.number + 1}"
         try:
             columns = ast.literal_eval(row["columns"])
             if row["table_id"] not in tables.known:
@@ -173,7 +173,9 @@ def _hub_rows(files: Sequence[Path], tables: _Tables) -> Iterator[_Row]:
                 text = "".join("#".join(str(cell).replace("#", " ") for cell in line) + "\n" for line in cells)
                 tables.known[row["table_id"]] = read_table(text, row["table_id"])
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as problem:
-            raise DataError(f"{path}, {where}: expected lists written in Python, found: {problem!s:.100}") from None
+            raise DataError(
+                f"{record.file}, {where}: expected lists written in Python, found: {problem!s:.100}"
+            ) from None
         mine = by_table.setdefault(row["table_id"], [])
         mine.append(_Row(where, len(mine), row["table_id"], row["ref"], columns, row["title"]))
     return chain.from_iterable(by_table.values())

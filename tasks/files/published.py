@@ -99,14 +99,13 @@ def published_rows(
     """
     seen: dict[str, str] = {}
     columns = {"source": source, "target": target}
-    for path in files:
-        for record in read_records(path, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
-            with bad_rows.checking(path, record.row):
-                if is_blank(record.texts["target"]):
-                    raise BadRow(f"the field '{target}' is empty; expected a text")
-                name = _name(record, seen)
-                seen[name] = record.row
-                yield PublishedRow(name, record.texts["source"], record.texts["target"])
+    for record in read_records(files, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
+        with bad_rows.checking(record.file, record.row):
+            if is_blank(record.texts["target"]):
+                raise BadRow(f"the field '{target}' is empty; expected a text")
+            name = _name(record, seen)
+            seen[name] = record.row
+            yield PublishedRow(name, record.texts["source"], record.texts["target"])
 
 
 def _name(record: FileRecord, seen: Mapping[str, str]) -> str:

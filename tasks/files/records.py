@@ -21,7 +21,7 @@ from bench.tasks.fetch.hub import library, message_of
 from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.lines import REFUSING, lines
 
-__all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_all", "read_records"]
+__all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_records"]
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 """What a file name says of its form; all but parquet may end with .gz too."""
@@ -34,12 +34,14 @@ class FileRecord:
     """One row.
 
     Args:
+        file: that has it.
         row: its place in the file, e.g. `line 3`.
-        number: its place in the file, from 0, bad rows counted, so that ids do not move when one is skipped.
+        number: its place in all files, from 0, bad rows counted, so that ids do not move when one is skipped.
         texts: the wanted columns, by our names; one that is optional and not there is empty.
         values: the whole row as it was.
     """
 
+    file: Path
     row: str
     number: int
     texts: Mapping[str, str]
@@ -47,7 +49,7 @@ class FileRecord:
 
 
 def read_records(
-    path: Path,
+    files: Path | Sequence[Path],
     bad_rows: BadRows = REFUSING,
     *,
     columns: Mapping[str, str],
@@ -55,10 +57,10 @@ def read_records(
     options: Mapping[str, str] | None = None,
     may_be_empty: bool = False,
 ) -> Iterator[FileRecord]:
-    """Yield the rows of a file that have the wanted texts.
+    """Yield the rows of files that have the wanted texts.
 
     Args:
-        path: a file of one of `FORMATS`, or the folder of a split of a saved data set.
+        files: one or several, in order, of `FORMATS`; or the folder of a split of a saved data set.
         bad_rows: collects rows that cannot be used; refuses them by default.
         columns: our name of each wanted text to the column of the file; each must be there, and be text.
         optional: the same for those that may be missing or null; a whole number counts as text (ids).
@@ -66,40 +68,25 @@ def read_records(
         may_be_empty: whether a wanted text may be empty.
 
     Raises:
-        MissingError: the file cannot be opened.
+        MissingError: a file cannot be opened.
         DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
         UsageError: a saved data set has no such column.
     """
-    for number, row, values in _rows(path, bad_rows, columns, options):
-        bad_rows.reached(number + 1)
-        with bad_rows.checking(path, row):
-            texts = {}
-            for name, column in columns.items():
-                if column not in values:
-                    raise BadRow(_absent(values, column, (options or {}).get(name)))
-                texts[name] = checked_text(values[column], column, may_be_empty=may_be_empty)
-            for name, column in (optional or {}).items():
-                texts[name] = _optional_text(values.get(column), column)
-            yield FileRecord(row, number, texts, values)
-
-
-def read_all(
-    files: Sequence[Path], bad_rows: BadRows = REFUSING, **wanted: Any
-) -> Iterator[tuple[Path, int, FileRecord]]:
-    """Yield the rows of several files as one: the file, the row's number through all of them, and the row.
-
-    Args:
-        files: in order.
-        bad_rows: as for `read_records`.
-        **wanted: its other arguments.
-    """
-    start = 0
-    for path in files:
-        last = -1
-        for record in read_records(path, bad_rows, **wanted):
-            last = record.number
-            yield path, start + last, record
-        start += last + 1
+    last = -1
+    for path in [files] if isinstance(files, Path) else files:
+        start = last + 1
+        for number, row, values in _rows(path, bad_rows, columns, options):
+            bad_rows.reached(number + 1)
+            with bad_rows.checking(path, row):
+                texts = {}
+                for name, column in columns.items():
+                    if column not in values:
+                        raise BadRow(_absent(values, column, (options or {}).get(name)))
+                    texts[name] = checked_text(values[column], column, may_be_empty=may_be_empty)
+                for name, column in (optional or {}).items():
+                    texts[name] = _optional_text(values.get(column), column)
+                last = start + number
+                yield FileRecord(path, row, last, texts, values)
 
 
 def _rows(

@@ -38,6 +38,8 @@ BAD = [
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": '
      b'["a"]}}}', "two lists of texts, equally long"),
     ("pairs, jsonl", "train.jsonl", b'{"source": "a"}', "set task.target to one of its fields: 'source'"),
+    ("pairs, jsonl", "train.jsonl", b"[" * 99_999, "expected a JSON object"),
+    ("pairs, jsonl", "train.jsonl", b'{"source": ' + b"9" * 9_999 + b"}", "expected a JSON object"),
     ("pairs, jsonl", "train.jsonl", b'{"source": "\xff", "target": "b"}', "byte 13 is not UTF-8"),
     ("pairs", "train.csv", b'"a"b,c', "expected csv cells, found"),
     ("pairs, tsv", "train.tsv", b"a\0\tb", "has a NUL character"),

@@ -1,4 +1,4 @@
-"""Exemplars: the nearest rows, the excluded ones, the cache, the warning of leaks, the swapped control."""
+"""Exemplars: the nearest rows, the excluded ones, the cache, the swapped control."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from bench.errors import DataError
 from bench.tasks.exemplars import retrieve as exemplars
 from bench.tasks.exemplars.bag_of_words import words
-from bench.tasks.exemplars.retrieve import leak, retrieve, swapped
+from bench.tasks.exemplars.retrieve import retrieve, swapped
 
 WORDS = ["a", *"bbcccdefghi", "한국어", "東", "x1"]
 
@@ -138,16 +138,7 @@ def test_every_text_and_option_names_another_file(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == len(calls)
 
 
-# Leaks and the control ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("train", "test", "alarm"),
-    [(0.25, 0.0, True), (0.25, 0.08, True), (0.25, 0.1, False), (0.021, 0.0, True), (0.019, 0.0, False),
-     (0.9, 0.5, False), (0.0, 0.3, False), (0.0, 0.0, False), (0.3, float("nan"), False)],
-)  # fmt: skip
-def test_the_alarm(train: float, test: float, alarm: bool) -> None:
-    assert (leak(train, test) is not None) is alarm
+# The control ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -18,7 +18,7 @@ from bench.base import network
 from bench.errors import DataError, MissingError, StoreError
 from bench.tasks.fetch.hub import fetch, make_folder
 from bench.tasks.fetch.hub_copies import HubCopy
-from bench.tasks.files.records import read_all
+from bench.tasks.files.records import read_records
 from tests.tasks.fake_hub import COMMIT, FakeHub, parquet, serving
 from tests.waiting import wait_until
 
@@ -36,7 +36,6 @@ FILES = {
     TEST: parquet([{"id": "t", "text": "only"}]),
     "README.md": b"# rows",
 }
-TEXT = {"columns": {"text": "text"}}
 TRAIN_KEY, TEST_KEY = "GET data/train-00000-of-00002.parquet", f"GET {TEST}"
 
 
@@ -57,8 +56,8 @@ def test_files_come_with_their_origin_and_only_once(hub: FakeHub, tmp_path: Path
     assert names_in(tmp_path / "cache") == ["rows"]
     parts = [f"train-0000{part}-of-00002.parquet" for part in range(2)]
     assert names_in(folder) == ["origin.json", "test-00000-of-00001.parquet", *parts]
-    rows = [(row.number, row.texts["text"]) for _, _, row in read_all([folder / part for part in parts], **TEXT)]
-    assert rows == [(row["more"] % 1000, row["text"]) for row in TRAIN]
+    found = read_records([folder / part for part in parts], columns={"text": "text"})
+    assert [(row.number, row.texts["text"]) for row in found] == [(row["more"], row["text"]) for row in TRAIN]
     origin = json.loads((folder / "origin.json").read_text())
     assert (origin["repository"], origin["commit"]) == ("owner/rows", COMMIT)
     asked = dict(hub.asked)

@@ -221,60 +221,35 @@ def test_ids_do_not_move_when_a_row_is_left_out(folder):
     assert read_split(folder, "train", "proxy", bad_rows=bad_rows)[0].id == "2-3.html.csv/1"
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ("", "all_csv/1-1.html.csv', line 1"),
-        ("team#points\nvale\n", "line 2: expected 2 cells"),
-        ("team#points\nv\udcffle#1\n", "cannot be read from all_csv"),
-    ],
-)
-def test_a_bad_table_is_named_with_the_row_that_needs_it(tmp_path, table, said):
-    write(tmp_path / "test_lm.json", ROWS)
-    write_tables(tmp_path, TABLES, as_zip=False)
-    (tmp_path / "all_csv" / "1-1.html.csv").write_bytes(table.encode(errors="surrogateescape"))
-    with pytest.raises(DataError, match=rf"test_lm\.json, table '1-1\.html\.csv', row 0.*{said}"):
-        read_split(tmp_path, "test")
+NEEDED = r"test_lm\.json, table '1-1\.html\.csv', row 0.*"
+DAMAGED = [
+    ("test_lm.json", b"[]", r"test_lm\.json.*found list"),
+    ("test_lm.json", b"{}", r"test_lm\.json.*no usable one"),
+    ("test_lm.json", b'{"1-1.html.csv": 3}', r"test_lm\.json.*found int 3"),
+    ("test_lm.json", b'{"a": ' + b"[" * 100_000, r"test_lm\.json.*expected JSON"),
+    ("all_csv.zip", b"PK", r"all_csv\.zip: expected a zip archive"),
+    ("all_csv/1-1.html.csv", b"", f"{NEEDED}all_csv/1-1.html.csv', line 1"),
+    ("all_csv/1-1.html.csv", b"team#points\nvale\n", f"{NEEDED}line 2: expected 2 cells"),
+    ("all_csv/1-1.html.csv", b"team#points\nv\xffle#1\n", f"{NEEDED}cannot be read from all_csv"),
+    ("train_proxy_tabfact_pairs.json.gz", b'[["2-3.html.csv", "x"]]', "row 0: expected text in the field 'table'"),
+    ("train_proxy_tabfact_pairs.json.gz", b'{"a": 1}', "expected a JSON list"),
+    ("table_to_page.json", b"{}", "row 0: expected text in the field 'title', found nothing"),
+]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"[]", "found list"),
-        (b"{}", "no usable one"),
-        (b'{"1-1.html.csv": 3}', "found int 3"),
-        (b'{"a": ' + b"[" * 100_000, "expected JSON"),
-    ],
-)
-def test_a_bad_file_is_named(folder, content, said):
-    (folder / "test_lm.json").write_bytes(content)
-    with pytest.raises(DataError, match=rf"test_lm\.json.*{said}"):
-        read_split(folder, "test", bad_rows=BadRows("test", "skip"))
-
-
-def test_a_truncated_archive_is_named(folder):
-    (folder / "all_csv.zip").write_bytes((folder / "all_csv.zip").read_bytes()[:-30])
-    with pytest.raises(DataError, match=r"all_csv\.zip: expected a zip archive"):
-        read_split(folder, "test")
+@pytest.mark.parametrize(("name", "content", "says"), DAMAGED)
+def test_a_damaged_file_is_named(folder, name, content, says):
+    if name.startswith("all_csv/"):
+        write_tables(folder, as_zip=False)
+    (folder / name).write_bytes(content)
+    split, train = ("test", "official") if name.startswith(("test", "all")) else ("train", "proxy")
+    with pytest.raises(DataError, match=says):
+        read_split(folder, split, train)
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(folder, monkeypatch):
     monkeypatch.setattr("bench.tasks.files.lines.LONGEST_LINE", 60)
     with pytest.raises(DataError, match="found: more than 60 bytes"):
-        read_split(folder, "train", "proxy")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("train_proxy_tabfact_pairs.json.gz", [["2-3.html.csv", "x"]], "row 0: expected text in the field 'table'"),
-        ("train_proxy_tabfact_pairs.json.gz", {"a": 1}, "expected a JSON list"),
-        ("table_to_page.json", {}, "row 0: expected text in the field 'title', found nothing"),
-    ],
-)
-def test_bad_proxy_files_are_named(folder, name, content, said):
-    write(folder / name, content)
-    with pytest.raises(DataError, match=said):
         read_split(folder, "train", "proxy")
 
 

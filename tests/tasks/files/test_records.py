@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import DataError
@@ -26,35 +22,10 @@ def jsonl(rows: list[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def table(rows: list[dict[str, Any]], delimiter: str = ",") -> bytes:
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    return "".join(delimiter.join(str(cell) for cell in line) + "\n" for line in lines).encode()
-
-
-def parquet(rows: list[dict[str, Any]]) -> bytes:
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), out)
-    return out.getvalue()
-
-
-FORMS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
-    "x.jsonl": jsonl, "x.csv": table, "x.tsv": lambda rows: table(rows, "\t"), "x.parquet": parquet,
-    "x.jsonl.gz": lambda rows: gzip.compress(jsonl(rows)), "x.csv.gz": lambda rows: gzip.compress(table(rows)),
-}  # fmt: skip
-
-
 def read(path: Path, content: bytes, policy: str = "fail", split: str = "train") -> tuple[list[FileRecord], BadRows]:
     path.write_bytes(content)
     bad_rows = BadRows(split, policy)  # type: ignore[arg-type]
     return list(read_records(path, bad_rows, columns=COLUMNS, optional={"id": "id"})), bad_rows
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_every_form_gives_the_same_rows(tmp_path: Path, name: str) -> None:
-    found, bad_rows = read(tmp_path / name, FORMS[name](ROWS))
-    assert [dict(record.texts) for record in found] == [{**row, "id": ""} for row in ROWS]
-    assert [record.number for record in found] == list(range(8))
-    assert not bad_rows.skipped
 
 
 @pytest.mark.parametrize(
@@ -91,11 +62,6 @@ def test_quoted_cells_may_have_line_ends_and_rows_are_named_by_their_first_line(
 def test_a_table_needs_a_header(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(DataError, match=rf"x\.csv, line 1: expected the names of columns, {reason}"):
         read(tmp_path / "x.csv", content)
-
-
-def test_a_truncated_gzip_says_where(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"x\.jsonl\.gz, line \d+: the packed file is damaged or cut"):
-        read(tmp_path / "x.jsonl.gz", gzip.compress(jsonl(ROWS * 99))[:-30], "skip")
 
 
 def test_files_that_go_together_line_by_line(tmp_path: Path) -> None:
