@@ -188,7 +188,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     texts = TEXTS
     if type(cell.task).tokenizer is not Task.tokenizer:  # a vocabulary of the task's own, known without training one
         texts = SimpleNamespace(**{**vars(TEXTS), "tokenizer": cell.task.tokenizer})
-    key = key_of([asked, config.own_code().get("backbone", {}), options, markers, glove, cell.task.name])
+    key = key_of([asked, config.plug_in_code().get("backbone", {}), options, markers, glove, cell.task.name])
     entry = find_backbone(asked).value
     with torch.device("meta"):
         if key not in bodies and is_pretrained(asked):

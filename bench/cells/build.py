@@ -48,15 +48,13 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
         reference = trained_model(cell.reference)
     config = cell.config
     entry, options = find_backbone(config.spec("backbone")).value, dict(config.backbone_options)
-    if cell.donor and options.get("tokenizer") == "":
-        options["tokenizer"] = str(cell.donor.path)
     backbone = entry.load()(config.backbone, cell.task, config.seed, **options)
     if cell.method.name == EXTERNAL and backbone.added_tokens:
         raise UsageError(
             f"'{cell.task.name}' has {backbone.added_tokens} marker tokens that this model lacks, and their vectors "
             f"would be random; take a form of the task without them, such as --set task.style=compact"
         )
-    if "backbone" in config.own:
+    if "backbone" in config.plug_ins:
         check_made(backbone, config, entry.architecture)
     seed_torch(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, config.method_options)
@@ -75,7 +73,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
 
 def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
     """Refuse the result of a user's backbone factory that is no backbone, or of another architecture than planned."""
-    where = config.own["backbone"].code["class"]
+    where = config.plug_ins["backbone"].code["class"]
     if not isinstance(backbone, Backbone):
         raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")
     if backbone.architecture != architecture:
@@ -130,7 +128,7 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     """Return what the objective of a run is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
     options = {**cell.method.values("method"), **config.method_options}
-    backbone = config.own_code().get("backbone", {}).get("class", config.backbone)
+    backbone = config.plug_in_code().get("backbone", {}).get("class", config.backbone)
     return made_of(objective, backbone, config.backbone_options, options, config.seed, cell.task.markers)
 
 
@@ -154,17 +152,18 @@ def continue_with(objective: Objective) -> Callable[..., list[list[int]]]:
 
 def start(objective: Objective, cell: Cell, codec: Codec) -> None:
     """Take over the weights a run starts from, before its first step; what is new is fitted to them."""
-    if cell.start is None:
+    if cell.parent is None:
         is_new = is_pretrained(cell.config.spec("backbone"))
     else:
-        content = cell.start.trained()
+        folder = cell.parent.folder
+        content = folder.trained()
         assert content is not None
         if content["model"]["tokenizer_sha256"] != tokenizer_hash(codec.tokenizer):
             raise UsageError(
-                f"weights of '{cell.start.path}' do not fit: its tokenizer is another one than that of backbone "
-                f"{cell.config.backbone}; leave backbone.tokenizer empty, on a backbone that has this option"
+                f"weights of '{folder.path}' do not fit: its tokenizer is another one than that of backbone "
+                f"{cell.config.backbone}; give both runs the same backbone"
             )
-        is_new = load_part(objective, load_verified(cell.start, content), cell.start.path)
+        is_new = load_part(objective, load_verified(folder, content), folder.path)
     if is_new:
         objective.warm_start(first_batches(cell, codec))
 
@@ -200,8 +199,8 @@ def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
 
 def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Return the token counts a method is made for: those of the run it starts from, else of its own training text."""
-    if cell.start is not None:
-        counts = stored_tensor(cell.start, "counts")
+    if cell.parent is not None:
+        counts = stored_tensor(cell.parent.folder, "counts")
         if counts is not None and counts.shape == (vocabulary_size,):
             return counts.long()
     return target_counts(cell, codec, vocabulary_size)

@@ -17,10 +17,12 @@ from bench.errors import MissingError
 from bench.models.backbones import is_pretrained
 from bench.models.backbones.recurrent.glove import HOW_TO_GET
 from bench.store.former import former_method
-from bench.store.store import TOKENIZER, CellFolder, Store, cell_at
+from bench.store.store import TOKENIZER, CellFolder, Store
 from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
+FORMER_OPTIONS = {"init_from": ""}
+"""Options of the trainer that are no more; keys and records have them with the value that nobody had changed."""
 OWN = "own"
 """Status of rows that only the user has."""
 ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
@@ -33,7 +35,6 @@ class Cell:
 
     Args:
         parent: the run it is fine-tuned from.
-        donor: the run its weights start from, of any task (`trainer.init_from`).
         reference: the run of the frozen model it reads along.
     """
 
@@ -44,7 +45,6 @@ class Cell:
     folder: CellFolder
     evaluations: dict[str, Evaluation]
     parent: Cell | None = None
-    donor: CellFolder | None = None
     reference: Cell | None = None
 
     @property
@@ -57,13 +57,6 @@ class Cell:
         """The runs that are trained before it: of the method it is fine-tuned from, and of its reference model."""
         return [cell for cell in (self.parent, self.reference) if cell is not None]
 
-    @property
-    def start(self) -> CellFolder | None:
-        """The run its weights start from, or None for weights of their own."""
-        if self.parent is not None:
-            return self.parent.folder
-        return self.donor
-
 
 def make_cell(
     config: CellConfig,
@@ -74,13 +67,12 @@ def make_cell(
     reference: Cell | None = None,
 ) -> Cell:
     """Name a run and its evaluations by the hash of everything that decides them."""
-    donor = donor_of(config)
     method = with_revisions(method, config, task)
     keys = (needed.key if needed else "" for needed in (parent, reference))
-    key = trained_key_of(config, method, task, donor, *keys)
+    key = trained_key_of(config, method, task, *keys)
     evaluations = {rows_key_of(key, task, what): what for what in required_evaluations(config, method, task)}
     folder = store.cell(config.task, config.method, key)
-    return Cell(config, method, task, key, folder, evaluations, parent, donor, reference)
+    return Cell(config, method, task, key, folder, evaluations, parent, reference)
 
 
 def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
@@ -89,7 +81,7 @@ def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
     Only for rows of the user's own, or a task of theirs: for the rows of built-in tasks the meanings do not differ, so
     that their keys stay. The values are in the key and in the record, so that tables keep old runs and new ones apart.
     """
-    if "task" not in config.own and task.manifest("train").status != OWN:
+    if "task" not in config.plug_ins and task.manifest("train").status != OWN:
         return method
     chosen = {f"{name}={value}" for name, value in config.method_options.items()}
     revised = {text: version for text, version in getattr(method.kind, "revised", {}).items() if text in chosen}
@@ -102,14 +94,12 @@ def trained_key_of(
     config: CellConfig,
     method: Method,
     task: Task,
-    donor: CellFolder | None = None,
     parent_key: str = "",
     reference_key: str = "",
 ) -> str:
     """Return the hash of everything that decides the trained weights.
 
     Args:
-        donor: the run its weights start from, as `trainer.init_from` names it.
         parent_key: of the run it is fine-tuned from; empty for none.
         reference_key: of the run of its reference model; empty for none.
     """
@@ -125,9 +115,9 @@ def trained_key_of(
         task=task_content,
         method={**method.code, "options": config.method_options},
         backbone={"name": config.backbone, "options": placed(config.backbone_options), **weights(config)},
-        trainer={**config.trainer.content(), "init_from": checkpoint_of(donor)},
+        trainer={**config.trainer.content(), **FORMER_OPTIONS},
         seed=config.seed,
-        own=config.own_code(),
+        own=config.plug_in_code(),
         parent=parent_key,
         reference=reference_key,
     )
@@ -186,7 +176,7 @@ def described(cell: Cell) -> dict[str, Any]:
     content = cell.config.as_dict()
     content["task_options"] = without(cell.config.task_options, cell.task.places)
     content["backbone_options"] = placed(cell.config.backbone_options)
-    content["trainer"]["init_from"] = checkpoint_of(cell.donor)
+    content["trainer"] |= FORMER_OPTIONS
     return content
 
 
@@ -217,35 +207,13 @@ def _kept_hash(file: Path, size: int, changed: int) -> str:
     return hash_of(file)
 
 
-def donor_of(config: CellConfig) -> CellFolder | None:
-    """Return the run that `trainer.init_from` names, or None."""
-    if not config.trainer.init_from:
-        return None
-    return cell_at(Path(config.trainer.init_from))
-
-
-def checkpoint_of(donor: CellFolder | None) -> str:
-    """Return the hash of a donor's checkpoint, empty for no donor; nothing else of a donor decides a result."""
-    if donor is None:
-        return ""
-    content = donor.trained()
-    if content is None or content["status"] != "ok" or "model" not in content:
-        raise MissingError(
-            f"trainer.init_from names '{donor.path}', which is no trained run; it should be a folder like "
-            f"results/<task>/<method>/<key> that holds trained.json"
-        )
-    digest = str(content["model"]["checkpoint_sha256"])
-    donor.checkpoint(digest)  # a snapshot has none, and says so
-    return digest
-
-
 DROPOUT = "configured"
 """How pretrained backbones are trained since 0.3; before it they were trained in evaluation mode, without dropout."""
 
 
 def weights(config: CellConfig) -> dict[str, Any]:
     """Return what a pretrained backbone is; nothing for a backbone of the user's own, whose code says it."""
-    if "backbone" in config.own:
+    if "backbone" in config.plug_ins:
         return {}
     return pretrained_weights(config.backbone, config.backbone_options)
 

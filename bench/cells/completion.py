@@ -53,11 +53,9 @@ def without_weights(cell: Cell) -> list[CellFolder]:
         return [cell.folder] if missing_evaluations(cell) else []
     if cell.folder.trained() is not None:
         return []
-    starts = [folder for folder in (cell.donor, *(needed.folder for needed in cell.needed)) if folder is not None]
-    found = [folder for folder in starts if is_from_snapshot(folder)]
+    found = []
     for needed in cell.needed:
-        if not is_from_snapshot(needed.folder):
-            found += without_weights(needed)
+        found += [needed.folder] if is_from_snapshot(needed.folder) else without_weights(needed)
     return found
 
 

@@ -16,7 +16,7 @@ from bench.cells.loggers import check_loggers
 from bench.cells.required import can_forget, decodings_of
 from bench.cells.validation import check_validation
 from bench.config.arguments import RunArguments
-from bench.config.config import PAPER, CellConfig, PlugIn
+from bench.config.config import PAPER, CellConfig
 from bench.config.resolve import (
     Method,
     ancestors,
@@ -237,9 +237,9 @@ class PlanBuilder:
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
         given, found = self.arguments, self.found[kind.name]
-        own = {"task": PlugIn.of(found)} if found.code else {}
+        plug_ins = {"task": found} if found.code else {}
         return cell_config(
-            kind, method, given.backbone, seed, self.preset, given.overrides, given.decode, given.limit, own
+            kind, method, given.backbone, seed, self.preset, given.overrides, given.decode, given.limit, plug_ins
         )
 
     def lacks_data(self, kind: type[Task], config: CellConfig) -> str | None:
@@ -341,7 +341,7 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
 def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
     """Refuse a run that could not be trained or evaluated as it was asked for."""
     trainer, task = config.trainer, config.task
-    starts_from_weights = trainer.init_from or method.parent or is_pretrained(config.spec("backbone"))
+    starts_from_weights = method.parent or is_pretrained(config.spec("backbone"))
     is_trained = trainer.steps or trainer.epochs or method.is_baseline or method.untrained
     if not is_trained and not starts_from_weights:
         raise UsageError(

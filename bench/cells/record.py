@@ -14,7 +14,7 @@ from bench.config.resolve import REFERENCE
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import save_checkpoint
 from bench.store.provenance import provenance
-from bench.store.store import TOKENIZER, CellFolder
+from bench.store.store import TOKENIZER
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 from bench.training.execution import Execution
 
@@ -71,36 +71,34 @@ def about(cell: Cell) -> dict[str, Any]:
         "key": cell.key,
         "config": described(cell),
         "method": dict(cell.method.code),
-        "start": origin(cell.start),
+        "start": origin(cell.parent),
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in splits},
     }
     hub_rows = cell.task.hub_rows()
     if hub_rows is not None and not hub_rows.is_pinned:
         content["unpinned"] = hub_rows.as_dict()
-    if cell.config.own:
+    if cell.config.plug_ins:
         content["own"] = own_of(cell)
     if cell.task.title:
         content["title"] = cell.task.title
     if cell.reference is not None:
-        content["second"] = origin(cell.reference.folder)
+        content["second"] = origin(cell.reference)
     return content
 
 
 def own_of(cell: Cell) -> dict[str, Any]:
     """Return the part of a record about a task or backbone of the user, so that no reader needs their code."""
-    own: dict[str, Any] = cell.config.own_code()
+    own: dict[str, Any] = cell.config.plug_in_code()
     if "task" in own:
         info = cell.task.info
         own["task"] |= {"columns": list(info.columns), "primary": info.primary}
     return own
 
 
-def origin(folder: CellFolder | None) -> dict[str, Any] | None:
+def origin(cell: Cell | None) -> dict[str, Any] | None:
     """Return the part of a record about the run of the first weights or of the reference model; or None."""
-    if folder is None:
-        return None
-    record = folder.trained()
+    record = None if cell is None else cell.folder.trained()
     if record is None:
         return None
     config = {name: value for name, value in record["config"].items() if name not in ("decodings", "evaluation")}

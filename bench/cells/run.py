@@ -320,8 +320,7 @@ def drop_checkpoints(
     if arguments.keep_checkpoints == "all":
         return
     unfinished = [cell for cell in cells if cell.label not in {*outcome.ok, *outcome.stored, *outcome.diverged}]
-    read = [folder for cell in unfinished for folder in (cell.folder, cell.start, *(run.folder for run in cell.needed))]
-    kept = {folder.path for folder in read if folder is not None}
+    kept = {run.folder.path for cell in unfinished for run in (cell, *cell.needed)}
     for folder in {cell.folder.path for cell in cells} - kept:
         for path in folder.glob("model-*.safetensors"):
             try:

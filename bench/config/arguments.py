@@ -129,6 +129,8 @@ class RunArguments:
 
 NAMES = ("tasks", "methods", "metrics", "loggers")
 """Fields that are lists of names; their options may be typed several times."""
+FORMER = "trainer.init_from"
+"""An option of version 0.2, which is empty in the configuration files of its runs."""
 
 
 def file_values(path: Path) -> dict[str, Any]:
@@ -140,7 +142,8 @@ def file_values(path: Path) -> dict[str, Any]:
     file = read_yaml(path)
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
-    return {**_given(values), "sets": [set_text(name, value) for name, value in file["set"].items()]}
+    sets = [set_text(name, value) for name, value in file["set"].items() if value or not name.endswith(FORMER)]
+    return {**_given(values), "sets": sets}
 
 
 def collect(given: argparse.Namespace) -> RunArguments:

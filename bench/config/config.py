@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -60,8 +60,6 @@ class TrainerConfig:
         max_source: most source tokens.
         max_target: most target tokens, and most new tokens when decoding.
         limit: rows kept of each split, for debugging; keeps a result out of leaderboards.
-        init_from: folder of a trained run whose weights to start from, e.g. `results/text/f2softmax/<key>`; its
-            tokenizer is taken over.
         validate: epochs from one validation to the next; 0 for none.
         validate_rows: rows of the validation split that are read, chosen by id; None for all.
         watch: metric families, with commas, that score texts written for the validation split.
@@ -85,7 +83,6 @@ class TrainerConfig:
     max_source: Positive = 256
     max_target: Positive = 64
     limit: Positive | None = None
-    init_from: str = ""
     validate: Annotated[Amount, OMIT_IF_DEFAULT] = 0.0
     validate_rows: Annotated[Positive | None, OMIT_IF_DEFAULT] = None
     watch: Annotated[str, OMIT_IF_DEFAULT] = ""
@@ -171,30 +168,12 @@ class ExecutionConfig:
 
 
 @dataclass(frozen=True)
-class PlugIn:
-    """A task or backbone that is a plug-in.
-
-    Args:
-        spec: what to type to find it again, from another process too.
-        code: its class and the hash of its source, for keys.
-    """
-
-    spec: str
-    code: Mapping[str, str]
-
-    @staticmethod
-    def of(found: Resolved) -> PlugIn:
-        """Return the plug-in of a resolved name."""
-        return PlugIn(found.spec, found.code)
-
-
-@dataclass(frozen=True)
 class CellConfig:
     """One run of the matrix, every default written out.
 
     Args:
-        own: `task` and `backbone`, where they are plug-ins. Their code is in the key and in the record; the text that
-            was typed may name a folder of this machine, and is in neither.
+        plug_ins: `task` and `backbone`, where they are plug-ins. Their code is in the key and in the record; the text
+            that was typed may name a folder of this machine, and is in neither.
     """
 
     task: str
@@ -208,22 +187,23 @@ class CellConfig:
     task_options: Mapping[str, Any] = field(default_factory=dict)
     method_options: Mapping[str, Any] = field(default_factory=dict)
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
-    own: Mapping[str, PlugIn] = field(default_factory=dict)
+    plug_ins: Mapping[str, Resolved] = field(default_factory=dict)
 
     def spec(self, part: str) -> str:
         """Return what to type to find its `task` or `backbone` again."""
-        if part in self.own:
-            return self.own[part].spec
+        if part in self.plug_ins:
+            return self.plug_ins[part].spec
         return str(getattr(self, part))
 
-    def own_code(self) -> dict[str, dict[str, str]]:
+    def plug_in_code(self) -> dict[str, dict[str, str]]:
         """Return class and hash of the source of each plug-in."""
-        return {part: dict(own.code) for part, own in self.own.items()}
+        return {part: dict(plug_in.code) for part, plug_in in self.plug_ins.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for keys and records."""
-        content = {**asdict(self), "trainer": self.trainer.content(), "evaluation": self.evaluation.content()}
-        del content["own"]
+        content = asdict(replace(self, plug_ins={}))
+        del content["plug_ins"]
+        content |= {"trainer": self.trainer.content(), "evaluation": self.evaluation.content()}
         content["decodings"] = [decoding.text for decoding in self.decodings]
         return content
 

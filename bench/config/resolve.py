@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.options import options_of, read_options
 from bench.base.redaction import secret_in
-from bench.base.registry import NAME, expand, find, load
+from bench.base.registry import Resolved, expand, find, load
 from bench.config.config import (
     CellConfig,
     EvaluationConfig,
     Override,
-    PlugIn,
     TrainerConfig,
     override,
     section_values,
@@ -32,24 +31,6 @@ from bench.tasks.core.task import Task
 
 if TYPE_CHECKING:
     from bench.models.baselines import Baseline
-
-__all__ = [
-    "NAME",
-    "REFERENCE",
-    "EvaluationVariant",
-    "Method",
-    "ancestors",
-    "backbone_of",
-    "cell_config",
-    "check_overrides",
-    "find_method",
-    "method_names",
-    "recipe_of",
-    "reference_backbone",
-    "reference_config",
-    "reference_of",
-    "scopes_of",
-]
 
 REFERENCE = "reference"
 """Prefix of an override for the reference model of a method: `--set reference:trainer.steps=50`."""
@@ -293,19 +274,19 @@ def cell_config(
     given: Sequence[Override],
     decode: str | None,
     limit: int | None,
-    own: Mapping[str, PlugIn] | None = None,
+    plug_ins: Mapping[str, Resolved] | None = None,
 ) -> CellConfig:
     """Resolve one run: constructor and method defaults, then the task's recipe, the method's settings, overrides.
 
     Args:
-        own: `task`, where it is the user's own.
+        plug_ins: the `task`, where it is a plug-in.
     """
     chosen = recipe_of(task, preset)
     recipe = [override(key, value) for key, value in chosen.items() if "." in key]
     found = find_backbone(backbone_of(task, method, backbone, preset))
-    name, parts = found.name, dict(own or {})
+    name, plug_ins = found.name, dict(plug_ins or {})
     if found.code:
-        parts["backbone"] = PlugIn.of(found)
+        plug_ins["backbone"] = found
     scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
@@ -333,7 +314,7 @@ def cell_config(
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
-        own=parts,
+        plug_ins=plug_ins,
     )
     content = json.dumps(config.as_dict(), ensure_ascii=False, default=str)
     if leak := secret_in(content):  # typed, or the default of a plug-in
@@ -459,6 +440,6 @@ def reference_config(
         [*for_all, *by_method, *by_user],
         decode,
         config.trainer.limit,
-        own={part: own for part, own in config.own.items() if part == "task"},
+        plug_ins={part: found for part, found in config.plug_ins.items() if part == "task"},
     )
     return replace(resolved, task_options=config.task_options)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench.base.options import read_options
-from bench.base.registry import Entry, all_names, expand, find, installed, load
+from bench.base.registry import NAME, Entry, all_names, expand, find, installed, load
 from bench.commands.list import KINDS
 from bench.config.config import PRESETS, EvaluationConfig, TrainerConfig, typed
-from bench.config.resolve import NAME, EvaluationVariant, find_method
+from bench.config.resolve import EvaluationVariant, find_method
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
 from bench.models import METHODS

@@ -69,7 +69,6 @@ def test_older_generations_come_first(own):
     assert [m.name for m in ancestors(found[-1].method)] == ["mle.continued", "mle"]
     assert found[2].parent.folder == found[1].folder
     assert found[1].parent.folder == found[0].folder
-    assert found[2].start == found[1].folder
 
 
 # Keys -------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("sample_data")
 
 def test_the_lists_of_options_here_are_whole():
     """But those that name a place: tests/bench/cells/plan/test_start.py."""
-    assert set(TRAINER) | {"init_from"} == {f.name for f in fields(TrainerConfig)}
+    assert set(TRAINER) == {f.name for f in fields(TrainerConfig)}
     assert set(HISTALIGN) == set(cell(method="histalign").config.method_options)
     assert set(SMALL) | {"tokenizer"} == set(cell().config.backbone_options)
 
