@@ -110,8 +110,7 @@ def exemplar_leak(cell: Cell) -> str | None:
 def stored_by_first(folder: CellFolder) -> dict[str, Any]:
     """Return what is stored of the training, waiting for the first process to store it.
 
-    The wait is outside of the process group, so it may be long; when the first process fails, torchrun's agent ends
-    this one.
+    The wait is outside of the process group, so it may be long; when the first process fails, this one is ended.
     """
     while (content := folder.trained()) is None:
         time.sleep(LOOK_S)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,7 +42,7 @@ from bench.errors import BenchError, UsageError
 from bench.launch.child import execute_in_process, progress_in
 from bench.launch.group import current_group
 from bench.launch.processes import end_processes, read_of_ranks
-from bench.launch.signals import EXIT_CODES, Stopped, asked_to_stop, between_steps
+from bench.launch.signals import EXIT_CODES, Stopped, between_steps, pending_signal
 from bench.store.snapshot import files_at
 
 LOOK_S, SHOW_S = 0.05, 1.0
@@ -64,10 +63,6 @@ CGROUPS = {
 """Files of the limit of memory of a container, and of what it uses."""
 
 
-Execute = Callable[[Plan, RunArguments, Progress], Outcome]
-"""Trains, evaluates and scores every run of a plan."""
-
-
 class Submits(Protocol):
     """Whatever takes a function with its argument and returns a future, as the executors of Python and Dask do."""
 
@@ -75,19 +70,14 @@ class Submits(Protocol):
         """Return a future, with `done()` and `result()`."""
 
 
-def launcher_of(plan: Plan, arguments: RunArguments, executor: Submits | None = None) -> Execute:
-    """Return the function that executes a plan: in this process, in others of this machine, or through an executor."""
+def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+    """Execute a plan in this process, in others of this machine, or through an executor."""
     if executor is not None:
-        return partial(execute_jobs, executor=executor)
+        return execute_jobs(plan, arguments, progress, executor)
     jobs = jobs_of(plan, arguments)
     if (jobs != 1 or arguments.devices > 1) and current_group() is None:
-        return partial(execute_jobs, jobs=jobs)
-    return execute
-
-
-def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
-    """Execute a plan where the arguments say; `launcher_of` decides."""
-    return launcher_of(plan, arguments, executor)(plan, arguments, progress)
+        return execute_jobs(plan, arguments, progress, jobs=jobs)
+    return execute(plan, arguments, progress)
 
 
 def execute_jobs(
@@ -185,7 +175,7 @@ class Jobs:
                     self.running.remove(ended)
                     self.free.append(ended.share)
                     self.take(ended.number, result_of(ended.future))
-                self.stopping = asked_to_stop() or self.stopping
+                self.stopping = pending_signal() or self.stopping
                 if self.stopping:
                     deadline = min(deadline, time.monotonic() + GRACE_S)
                     if not self.is_here or time.monotonic() > deadline:

@@ -1,8 +1,8 @@
-"""Signals: one handler for the whole program, and one flag that work in steps looks at between two steps.
+"""Signals: one handler for the whole program, and one flag that a training or evaluation checks between two steps.
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
-flag; the work calls `stop_if_asked` when a step is whole and its state can be kept. A second signal raises at once; one
-that comes together with the first is no second one: a scheduler signals every process, and a command passes it on.
+flag; the work calls `raise_pending_signal` when a step is complete and its state can be saved. A second signal raises
+at once, unless it comes together with the first: a scheduler signals every process, and a command passes it on.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Stopped(KeyboardInterrupt):
 
 
 @dataclass
-class _Asked:
-    """What signals have asked of this process; plain values, since a handler may run between any two instructions."""
+class _State:
+    """What has come to this process; plain values, since a handler may run between any two instructions."""
 
-    number: int = 0  # of the first signal, 0 for none
-    at: float = 0.0  # when it came, in seconds
+    number: int = 0  # of the signal that is pending, 0 for none
+    at: float = 0.0  # when the first one came, in seconds
     in_steps: int = 0  # how many `between_steps()` we are inside
 
 
-_ASKED = _Asked()
+_STATE = _State()
 
 
 @contextmanager
@@ -69,12 +69,12 @@ def handled() -> Iterator[None]:
             os.kill(os.getpid(), number)
             return
         now = time.monotonic()
-        is_first = _ASKED.number == 0
-        is_second = not is_first and now - _ASKED.at > float(os.environ.get(TOGETHER, TOGETHER_S))
+        is_first = _STATE.number == 0
+        is_second = not is_first and now - _STATE.at > float(os.environ.get(TOGETHER, TOGETHER_S))
         if is_first:
-            _ASKED.at = now
-        _ASKED.number = number
-        if is_second or not _ASKED.in_steps:
+            _STATE.at = now
+        _STATE.number = number
+        if is_second or not _STATE.in_steps:
             raise Stopped(number)
 
     before = {}
@@ -89,41 +89,41 @@ def handled() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         if before:
-            _ASKED.number = 0
+            _STATE.number = 0
 
 
 @contextmanager
 def between_steps() -> Iterator[None]:
-    """Let a first signal wait until the work inside calls `stop_if_asked`, or ends.
+    """Let a first signal wait until the work inside calls `raise_pending_signal`, or ends.
 
     Work in steps may hold other such work, as a training holds an evaluation: the outer one decides then.
 
     Raises:
         Stopped: at the end of the outermost, when a signal came that the work has not looked at.
     """
-    _ASKED.in_steps += 1
+    _STATE.in_steps += 1
     try:
         yield
     finally:
-        _ASKED.in_steps -= 1
-    if not _ASKED.in_steps:
-        stop_if_asked()
+        _STATE.in_steps -= 1
+    if not _STATE.in_steps:
+        raise_pending_signal()
 
 
-def asked_to_stop() -> int:
+def pending_signal() -> int:
     """Return the number of the signal that came, 0 if none did."""
-    return _ASKED.number
+    return _STATE.number
 
 
-def stop_if_asked() -> None:
+def raise_pending_signal() -> None:
     """Raise `Stopped` if a signal came."""
-    if _ASKED.number:
-        raise Stopped(_ASKED.number)
+    if _STATE.number:
+        raise Stopped(_STATE.number)
 
 
 def forget() -> None:
     """Begin as a new program: no signal has come, and handlers are the system's. For a process that was forked."""
-    _ASKED.number = _ASKED.in_steps = 0
+    _STATE.number = _STATE.in_steps = 0
     for number in EXIT_CODES:
         signal.signal(number, signal.SIG_DFL)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from safetensors.torch import load, save
 from bench.base.redaction import one_line
 from bench.cells.build import optimiser_of, training_loader
 from bench.config.resolve import find_method
-from bench.launch.processes import Rank, run_processes
+from bench.launch.processes import run_processes
 from bench.store.checkpoints import save_checkpoint
 from bench.testing.report import TOLERANCE, Failed, NotApplicable, difference, near
 from bench.testing.subject import Subject
@@ -34,15 +36,15 @@ def ranks(subject: Subject) -> str:
     if subject.method.spec.startswith("__main__"):
         raise NotApplicable("other processes cannot import a class of this program: put it in a file of its own")
     sets = [*subject.sets, "backbone.dropout=0.0"]  # its masks are of each process; every other draw is compared
-    job = {"method": subject.method.spec, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
-        without_gpu = {"CUDA_VISIBLE_DEVICES": ""}
-        bad_end = run_processes("bench.testing.ranks:train_both", job, WORLD, scratch, 1, without_gpu)
-        if bad_end:
+        job = {"method": subject.method.spec, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
+        job["folder"], without_gpu = folder, {"CUDA_VISIBLE_DEVICES": ""}
+        ended = run_processes("bench.testing.ranks:train_both", job, WORLD, scratch, 1, without_gpu)
+        if ended["status"] != "done":
             raise Failed(
-                f"expected {WORLD} processes to end well; got: {one_line(bad_end['error'])}; let every parameter and "
-                f"every process take part in each step"
+                f"expected {WORLD} processes to end well; got: {one_line(ended.get('error', 'a signal'))}; let every "
+                f"parameter and every process take part in each step"
             )
         alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
     for rank, shared in enumerate(together):
@@ -56,12 +58,13 @@ def ranks(subject: Subject) -> str:
     return f"{STEPS} steps of {BATCH} rows"
 
 
-def train_both(job: dict[str, Any], rank: Rank) -> None:
+def train_both(job: Mapping[str, Any]) -> None:
     """Be one of the processes; the first one trains alone before."""
     given = find_method(job["method"]), job["backbone"], job["seed"], tuple(job["sets"])
-    if rank.number == 0:
-        (rank.scratch / "alone").write_bytes(trained(Subject(*given), 1))
-    (rank.scratch / str(rank.number)).write_bytes(trained(Subject(*given), WORLD))
+    folder, rank = Path(job["folder"]), os.environ["RANK"]
+    if rank == "0":
+        (folder / "alone").write_bytes(trained(Subject(*given), 1))
+    (folder / rank).write_bytes(trained(Subject(*given), WORLD))
 
 
 def trained(subject: Subject, world: int) -> bytes:

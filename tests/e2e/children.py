@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,6 @@ from typing import Any
 import torch
 import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
-from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
 
 import bench.cells.run
 import bench.cells.work
@@ -37,7 +35,7 @@ import bench.launch.processes
 import bench.metrics.overlap.table_bleu
 import bench.training.training
 from bench.cli import main
-from bench.launch import processes, signals
+from bench.launch import signals
 from bench.store.provenance import code_state
 from bench.store.store import CellFolder
 from tests.disk import wait_for_no_disk
@@ -110,39 +108,9 @@ def have_a_rival() -> None:
     bench.cells.work.build = other
 
 
-class Forked:
-    """A rank of a group, forked from its parent in place of a fresh interpreter, for speed."""
-
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self.process = fork().Process(target=self.work, args=(command[-1], environment))
-        self.process.start()
-        self.pid = self.process.pid
-
-    @staticmethod
-    def work(job: str, environment: Mapping[str, str]) -> None:
-        os.setsid()
-        signals.forget()
-        os.environ |= environment
-        bench.launch.group.current_group.cache_clear()
-        processes.be_process(job, int(environment["RANK"]), int(environment["WORLD_SIZE"]))
-
-    def poll(self) -> int | None:
-        code: int | None = self.process.exitcode
-        return code
-
-    def wait(self, timeout: float | None = None) -> None:
-        self.process.join(timeout)
-        if self.process.exitcode is None:
-            raise subprocess.TimeoutExpired("rank", timeout or 0)
-
-
-def fork_workers() -> None:
-    """Let `--devices` fork its workers."""
-    SubprocessHandler._popen = lambda _, command, environment: Forked(command, environment)  # type: ignore
-
-
 def fork_jobs() -> None:
-    """Let `--jobs` fork the processes of its runs, in place of a fork server that has to import first, for speed."""
+    """Let `--jobs` and `--devices` fork the processes of runs, in place of a fork server that has to import first."""
+    os.register_at_fork(after_in_child=bench.launch.group.current_group.cache_clear)
     bench.launch.processes.fork_server = fork  # type: ignore[assignment]
     bench.launch.jobs.ThreadPoolExecutor = ForkingPool  # type: ignore[misc]
 
@@ -152,7 +120,8 @@ class ForkingPool(ThreadPoolExecutor):
 
     def submit(self, function: Any, job: Any, /) -> Any:  # type: ignore[override]
         future = super().submit(function, job)
-        while not future.done() and not Path(job["scratch"], "process.0").exists():
+        last = Path(job["scratch"], f"process.{job['processes'] - 1}")
+        while not future.done() and not last.exists():
             time.sleep(0.01)
         return future
 

@@ -139,7 +139,7 @@ def test_two_processes_agree(
     """Whoever gets the signal, all end behind the same step, and the run ends with the signal's code."""
     results = tmp_path / "results"
     asked = [*sleepers(results), "--devices", "2"]
-    trouble = children.together(children.hear_control_c, children.fork_workers)
+    trouble = children.together(children.hear_control_c, children.fork_jobs)
     child = start(asked, trouble, SLEEPS="0,1", BED=str(tmp_path))
     ranks = asleep(tmp_path, "0,1")
     assert child.pid is not None
@@ -151,7 +151,7 @@ def test_two_processes_agree(
     assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
     assert kinds(results) == {"step"}
     assert not (results / ".work").exists()
-    assert run(asked, children.fork_workers) == 0, children.read(log)
+    assert run(asked, children.fork_jobs) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
@@ -163,13 +163,13 @@ def test_two_processes_in_an_evaluation(
     """One rank in evaluation ends the other one, which has no need to wait for it."""
     results = tmp_path / "results"
     asked = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
-    trouble = children.together(children.fork_workers, partial(children.wait_in, *MOMENTS["evaluation"]))
+    trouble = children.together(children.fork_jobs, partial(children.wait_in, *MOMENTS["evaluation"]))
     child = start(asked, trouble, WAITS="0", BED=str(tmp_path))
     sleeper = asleep(tmp_path, "0")[0]
     assert child.pid is not None
     os.kill(sleeper if who == "rank" else child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
-    assert run(asked, children.fork_workers) == 0, children.read(log)
+    assert run(asked, children.fork_jobs) == 0, children.read(log)
     assert without_page(stores.contents(results)) == of_two
 
 
@@ -188,14 +188,14 @@ def test_ranks_that_do_not_end_are_ended(
 ) -> None:
     results = tmp_path / "results"
     asked = [*sleepers(results), "--devices", "2"]
-    trouble = children.together(children.fork_workers, children.hurry)
+    trouble = children.together(children.fork_jobs, children.hurry)
     child = start(asked, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert kinds(results) <= {LOCK}, "no state, and the lock of a process that was killed"
-    assert run(asked, children.fork_workers) == 0, children.read(log)
+    assert run(asked, children.fork_jobs) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
@@ -203,7 +203,7 @@ def test_ranks_that_do_not_end_are_ended(
 def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     asked = [*sleepers(results), "--devices", "2"]
-    child = start(asked, children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
+    child = start(asked, children.fork_jobs, SLEEPS="0,1", BED=str(tmp_path))
     asleep(tmp_path, "0,1")
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
@@ -220,7 +220,7 @@ def test_an_objective_that_exits_fails_its_cell_only(
     results = tmp_path / "results"
     asked = stores.arguments(results, "--devices", devices, task="ambiguous_template", method=f"{OURS}:Exits,mle",
                              sets=(f"exits:method.code={code}",))  # fmt: skip
-    assert run(asked, children.fork_workers) == 1, children.read(log)
+    assert run(asked, children.fork_jobs) == 1, children.read(log)
     assert f"SystemExit: {code}" in children.read(log)
     assert trained(results) == ["mle"]
     assert [path.parts[-3] for path in results.rglob("failed.json")] == ["exits"]
