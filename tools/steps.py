@@ -104,7 +104,7 @@ def objective_over_body(name: str, size: Size, setting: Setting) -> Objective:
     """Return a method over a new body; a reference model has as many layers."""
     method = find_method(name)
     objective = method.objective(body(size, setting.layers))
-    context = RunContext(optimiser=Optimiser(steps=1000), continue_greedily=continue_with(objective))
+    context = RunContext(optimiser=Optimiser(steps=1000), continue_prompts=continue_with(objective))
     reference = reference_of(method)
     if reference is not None:
         context = replace(context, reference=reference.objective(body(size, setting.layers, seed=1)))

@@ -118,8 +118,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         max_target=cell.config.trainer.max_target,
         optimiser=optimiser_of(cell.config.trainer),
         token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
-        continue_greedily=continue_with(objective),
-        continue_sampled=continue_with(objective),
+        continue_prompts=continue_with(objective),
         made_of=lambda: parts_of(cell, objective),
     )
 

@@ -163,8 +163,7 @@ def attach(
         seed=seed,
         max_target=max_target,
         token_counts=None if counts is None else lambda: counts,
-        continue_greedily=continue_with(objective),
-        continue_sampled=continue_with(objective),
+        continue_prompts=continue_with(objective),
         reference=None if reference is None else MLE(backbone_of(inner_model(reference), tokenizer)),
     )
     objective.setup_run(context)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step
+from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs
+from bench.models.backbones.causal import positions
 from bench.models.core.continuations import without_dropout
 from bench.models.core.states import IGNORED
 
@@ -30,6 +31,8 @@ LENGTH, SHORT = 6, 4
 
 DRAWS = (0, 1)
 """Sets of tokens to compare on."""
+
+WRONG_CACHE = "generation with its cache is not ours"
 
 NewCache = Callable[[Any], Any]
 """Makes the empty cache of `Step.cache` from a model's configuration."""
@@ -63,45 +66,39 @@ def refuse_inexact(backbone: Backbone, name: str, new_cache: NewCache) -> None:
 def why_inexact(backbone: Backbone, new_cache: NewCache) -> str | None:
     """Return why a backbone is not exact, or None.
 
+    A fault counts if every set of tokens shows it: for one token a router may score two experts alike, and rounding
+    then decides which one is used.
+
     Args:
         backbone: over a model of `transformers`.
         new_cache: makes the cache of generation.
     """
 
-    def forward(draw: int) -> str | None:
+    def forward(draw: int) -> tuple[float, str]:
         differences = forward_differences(backbone, draw)
         situation = max(differences, key=differences.__getitem__)
-        if differences[situation] > TOLERANCE:
-            return f"{differences[situation]:.2g} nats of difference in {situation}"
-        return None
+        return differences[situation], f"{differences[situation]:.2g} nats of difference in {situation}"
 
-    def cached(draw: int) -> str | None:
+    def cached(draw: int) -> tuple[float, str]:
         difference = cached_difference(backbone, new_cache, draw)
-        if difference > TOLERANCE:
-            return f"generation with its cache is not ours ({difference:.2g} nats from a full forward pass)"
-        return None
+        return difference, f"{WRONG_CACHE} ({difference:.2g} nats from a full forward pass)"
 
-    fault = _fault_of_every_draw(forward, "its model does not run as states and a head")
-    return fault or _fault_of_every_draw(cached, "generation with its cache is not ours")
-
-
-def _fault_of_every_draw(fault_of: Callable[[int], str | None], what: str) -> str | None:
-    """Return a fault that every set of tokens shows, or None.
-
-    For one token a router may score two experts alike, and rounding then decides which one is used.
-    """
-    fault: str | None = None
-    for draw in DRAWS:
-        try:
-            fault = fault_of(draw)
-        except torch.OutOfMemoryError:
-            raise
-        except Exception as error:  # of a family's code, which may raise anything for arguments it does not know
-            message = shorten((str(error).strip() or "no message").splitlines()[0], 80, placeholder=" ...")
-            fault = f"{what} ({type(error).__name__}: {message})"
-        if fault is None:
-            return None
-    return fault
+    fault = None
+    for check, what in ((forward, "its model does not run as states and a head"), (cached, WRONG_CACHE)):
+        for draw in DRAWS:
+            try:
+                difference, fault = check(draw)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as error:  # of a family's code, which may raise anything for arguments it does not know
+                message = shorten((str(error).strip() or "no message").splitlines()[0], 80, placeholder=" ...")
+                difference, fault = torch.inf, f"{what} ({type(error).__name__}: {message})"
+            if difference <= TOLERANCE:
+                fault = None
+                break
+        if fault is not None:
+            return fault
+    return None
 
 
 def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
@@ -123,12 +120,36 @@ def forward_differences(backbone: Backbone, draw: int = 0) -> dict[str, float]:
 
 
 def cached_difference(backbone: Backbone, new_cache: NewCache, draw: int = 0) -> float:
-    """Return how far `extend`, token by token, is from `states` over the whole text: as `forward_differences`."""
+    """Return how far `extend`, token by token, is from `states` over the whole text: as `forward_differences`.
+
+    Decoder-only: two prompts, one of them padded on the left, are continued from one text. Encoder-decoder: two targets
+    of one length; one of the sources is padded.
+    """
     cache = new_cache(backbone.model.config)
     with undisturbed(backbone):
         if backbone.architecture == "encoder-decoder":
-            return _cached_pairs(backbone, cache, draw)
-        return _cached_rows(backbone, cache, draw)
+            batch = pairs_batch([(source, target[:SHORT]) for source, target in pairs_of(backbone, draw)], backbone)
+            inputs, sources = decoder_inputs(batch["labels"], backbone.model.config), batch["input_ids"]
+            mask, first = batch["attention_mask"], 1
+            encoded = backbone.model.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True)
+
+            def step(new: slice) -> Step:
+                return Step(ids=inputs[:, new], cache=cache, mask=mask, source=sources, encoded=encoded)
+        else:
+            rows = rows_batch(backbone, draw)
+            ids, mask = rows["input_ids"][::2], rows["attention_mask"][::2]  # without padding, and padded on the left
+            batch = {"input_ids": ids, "attention_mask": mask, "labels": ids}
+            places, first = positions(mask), LENGTH - SHORT + 1
+
+            def step(new: slice) -> Step:
+                return Step(ids=ids[:, new], cache=cache, mask=mask[:, : new.stop], positions=places[:, new])
+
+        true = log_probs(backbone.head(backbone.states(batch).hidden))  # [2, T, V]
+        worst, start = 0.0, 0
+        for stop in range(first, true.shape[1] + 1):
+            found = log_probs(backbone.head(backbone.extend(step(slice(start, stop))).hidden))  # [2, V]
+            worst, start = max(worst, largest(found, true[:, stop - 1])), stop
+        return worst
 
 
 @contextmanager
@@ -138,51 +159,27 @@ def undisturbed(module: nn.Module) -> Iterator[None]:
         yield
 
 
-# Decoder-only -------------------------------------------------------------------------------------------------------
-
-
 def _differences_of_rows(backbone: Backbone, draw: int) -> dict[str, float]:
     """A whole row, and its beginning padded on either side: the whole row alone is the truth of all three."""
-    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
-    whole = torch.tensor([tokens], device=device)
-    true = log_probs(backbone.model(input_ids=whole, use_cache=False).logits[0])  # [T, V]
-    gap = LENGTH - SHORT
-    padding = tokens[-gap:]  # any tokens: the mask hides them
-    ids = torch.tensor([tokens, tokens[:SHORT] + padding, padding + tokens[:SHORT]], device=device)  # [3, T]
-    mask = torch.ones_like(ids)
-    mask[1, SHORT:] = 0
-    mask[2, :gap] = 0
-    states = backbone.states({"input_ids": ids, "attention_mask": mask, "labels": ids})
-    found = log_probs(backbone.head(states.hidden))  # [3, T-1, V]
+    batch = rows_batch(backbone, draw)
+    true = log_probs(backbone.model(input_ids=batch["input_ids"][:1], use_cache=False).logits[0])  # [T, V]
+    found = log_probs(backbone.head(backbone.states(batch).hidden))  # [3, T-1, V]
     return {
         "a row without padding": largest(found[0], true[: LENGTH - 1]),
         "a row padded on the right": largest(found[1, : SHORT - 1], true[: SHORT - 1]),
-        "a row padded on the left": largest(found[2, gap:], true[: SHORT - 1]),
+        "a row padded on the left": largest(found[2, LENGTH - SHORT :], true[: SHORT - 1]),
     }
 
 
-def _cached_rows(backbone: Backbone, cache: Any, draw: int) -> float:
-    """Two prompts, one of them padded on the left, continued token by token from one text."""
-    tokens, device = plain_tokens(backbone, LENGTH, draw), backbone.embedding().device
-    whole = torch.tensor([tokens], device=device)
-    full = backbone.states({"input_ids": whole, "attention_mask": torch.ones_like(whole), "labels": whole})
-    true = log_probs(backbone.head(full.hidden[0]))  # [T-1, V]
-    gap = LENGTH - SHORT
-    ids = torch.tensor([tokens[:-1], tokens[-gap:] + tokens[: SHORT - 1]], device=device)  # [2, T-1]
+def rows_batch(backbone: Backbone, draw: int) -> Batch:
+    """Return a row of `LENGTH` tokens, and its first `SHORT` tokens padded on the right and on the left, [3, T]."""
+    tokens, gap = plain_tokens(backbone, LENGTH, draw), LENGTH - SHORT
+    padding = tokens[-gap:]  # any tokens: the mask hides them
+    ids = torch.tensor([tokens, tokens[:SHORT] + padding, padding + tokens[:SHORT]], device=backbone.embedding().device)
     mask = torch.ones_like(ids)
-    mask[1, :gap] = 0
-    positions = (mask.cumsum(1) - 1).clamp_min(0)
-    worst, start = 0.0, 0
-    for stop in range(gap + 1, LENGTH):
-        new = slice(start, stop)
-        step = Step(ids=ids[:, new], cache=cache, mask=mask[:, :stop], positions=positions[:, new])
-        found = log_probs(backbone.head(backbone.extend(step).hidden))  # [2, V]
-        worst = max(worst, largest(found, true[[stop - 1, stop - 1 - gap]]))
-        start = stop
-    return worst
-
-
-# Encoder-decoder ----------------------------------------------------------------------------------------------------
+    mask[1, SHORT:] = 0
+    mask[2, :gap] = 0
+    return {"input_ids": ids, "attention_mask": mask, "labels": ids}
 
 
 def pairs_of(backbone: Backbone, draw: int) -> tuple[Pair, Pair]:
@@ -199,8 +196,7 @@ def pairs_of(backbone: Backbone, draw: int) -> tuple[Pair, Pair]:
 def _differences_of_pairs(backbone: Backbone, draw: int) -> dict[str, float]:
     """Each pair alone by the library, which moves the labels itself; both in one padded batch by the backbone."""
     pairs, device = pairs_of(backbone, draw), backbone.embedding().device
-    states = backbone.states(padded(pairs, device))
-    found = log_probs(backbone.head(states.hidden))  # [2, T, V]
+    found = log_probs(backbone.head(backbone.states(pairs_batch(pairs, backbone)).hidden))  # [2, T, V]
     differences = []
     for row, (source, target) in enumerate(pairs):
         ids, labels = torch.tensor([source], device=device), torch.tensor([target], device=device)
@@ -209,34 +205,15 @@ def _differences_of_pairs(backbone: Backbone, draw: int) -> dict[str, float]:
     return {"a pair whose target is padded": differences[0], "a pair whose source is padded": differences[1]}
 
 
-def _cached_pairs(backbone: Backbone, cache: Any, draw: int) -> float:
-    """Two targets of one length, read token by token; one of the sources is padded."""
-    pairs = [(source, target[:SHORT]) for source, target in pairs_of(backbone, draw)]
-    batch = padded(pairs, backbone.embedding().device)
-    true = log_probs(backbone.head(backbone.states(batch).hidden))  # [2, T, V]
-    sources, mask = batch["input_ids"], batch["attention_mask"]
-    encoded = backbone.model.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True)
-    start = torch.full_like(sources[:, :1], backbone.model.config.decoder_start_token_id)
-    inputs = torch.cat([start, batch["labels"][:, :-1]], dim=1)  # [2, T]
-    worst = 0.0
-    for at in range(SHORT):
-        step = Step(ids=inputs[:, at : at + 1], cache=cache, mask=mask, source=sources, encoded=encoded)
-        found = log_probs(backbone.head(backbone.extend(step).hidden))  # [2, V]
-        worst = max(worst, largest(found, true[:, at]))
-    return worst
-
-
-def padded(pairs: Sequence[Pair], device: torch.device) -> Batch:
+def pairs_batch(pairs: Sequence[Pair], backbone: Backbone) -> Batch:
     """Collate pairs, sources and targets padded on the right; the mask hides the tokens that pad a source."""
+    device = backbone.embedding().device
     sources, targets = ([torch.tensor(row, device=device) for row in rows] for rows in zip(*pairs, strict=True))
     return {
         "input_ids": pad_sequence(sources, batch_first=True, padding_value=pairs[0][0][0]),
         "attention_mask": pad_sequence([torch.ones_like(row) for row in sources], batch_first=True),
         "labels": pad_sequence(targets, batch_first=True, padding_value=IGNORED),
     }
-
-
-# Tokens and numbers -------------------------------------------------------------------------------------------------
 
 
 def plain_tokens(backbone: Backbone, number: int, draw: int) -> list[int]:

@@ -100,12 +100,12 @@ def write(
     prompts begin with the row's start token. An encoder-decoder reads its source and writes from the start.
 
     Args:
-        objective: whose `run_context` has `max_target` and `continue_greedily` or, to draw, `continue_sampled`.
+        objective: whose `run_context` has `max_target` and `continue_prompts`.
         batch: a training batch.
         cut: how running text is cut.
         place: where a drawn prompt lies, in [0, 1).
         decoding: as typed after --decode, e.g. `sample` or `nucleus=0.9`. What is drawn for a prompt is a function of
-            the run's seed, of `batch["step"]`, of the prompt and of `sample`, not of the rows beside it.
+            the run's seed, of `batch["step"]`, of the prompt and of `sample`, not of the other rows.
         sample: which of several samples of the same prompts.
 
     Raises:
@@ -138,24 +138,19 @@ def _continued(
     Args:
         draw: step and number of the sample, which seed each row's draws together with its prompt.
     """
-    context = objective.run_context
-    if decoding == "greedy":
-        if context.continue_greedily is None:
-            raise UsageError(
-                f"{objective.name} writes texts and needs what continues prompts: call "
-                f"objective.setup_run(RunContext(continue_greedily=...))"
-            )
-        return context.continue_greedily(prompts, most)
-    if context.continue_sampled is None:
+    continue_prompts = objective.run_context.continue_prompts
+    if continue_prompts is None:
         raise UsageError(
-            f"{objective.name} draws texts and needs what continues prompts so: call "
-            f"objective.setup_run(RunContext(continue_sampled=...))"
+            f"{objective.name} continues prompts: make it with bench.make, or call "
+            f"objective.setup_run(RunContext(continue_prompts=...))"
         )
+    if decoding == "greedy":
+        return continue_prompts(prompts, most)
     seeds = []
     for ids, mask in zip(prompts["input_ids"].tolist(), prompts["attention_mask"].tolist(), strict=True):
         tokens = [token for token, is_real in zip(ids, mask, strict=True) if is_real]
         seeds.append(seed_of(objective.run_seed, "continuation", *draw, *tokens))
-    return context.continue_sampled(prompts, most, decoding, seeds)
+    return continue_prompts(prompts, most, decoding, seeds)
 
 
 def texts(batch: Batch) -> Iterator[tuple[int, list[int], int]]:

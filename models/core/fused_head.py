@@ -2,7 +2,7 @@
 
 Written by hand, since autograd would keep several [n, V] tensors for the backward pass.
 
-Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked for at each position.
+Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens of a position.
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from bench.models.functional.row_parts import row_parts
 LOWEST = -1e9
 """Stands for the logarithm of an exponential that is 0: finite, so that their product is 0."""
 
+AddGradient = Callable[[Tensor, Tensor], Tensor]
+"""Adds the gradient of a leaf [n] to that of the logits [n, V], in place."""
+
 
 class FusedHead(Head):
     """A head over logits outside the graph, in one [n, V] buffer.
 
-    What a loss asks for, such as the log-sum-exp and some columns, are leaves of the graph. The caller differentiates
-    the loss by these leaves and hands their gradients to `gradient`, which makes of them the gradient of the logits.
+    What a loss reads, such as the log-sum-exp and some columns, are leaves of the graph. The caller differentiates the
+    loss by these leaves, and `gradient` turns their gradients into that of the logits.
 
     A log-sum-exp and an expected value leave exponentials in the buffer. Columns or a mean that are taken only after it
-    cost the logits once more. Weights have a buffer of their own, [n, V], which becomes the gradient.
+    cost the logits once more. Weights have a buffer of their own, [n, V].
 
     Args:
         compute: writes the logits into the buffer and returns it, [n, V].
@@ -45,8 +48,7 @@ class FusedHead(Head):
         self._lse: Tensor | None = None  # leaf [n]
         self._expected: Tensor | None = None  # leaf [n]
         self._values: list[tuple[Tensor, Tensor]] = []  # [n, V] and the leaf [n] that holds their expected value
-        self._weighted: list[tuple[Tensor, Tensor]] = []  # weights [n, V] and the leaf [n] that holds their sum
-        self._means: list[tuple[Tensor | None, Tensor]] = []  # weights [V] and the leaf [n]
+        self._sums: list[tuple[AddGradient, Tensor]] = []  # what adds its gradient, and the leaf [n] of a weighted sum
         self._columns: list[tuple[Tensor, Tensor]] = []  # token ids [n, k] and the leaf [n, k] that holds their logits
 
     @property
@@ -87,17 +89,18 @@ class FusedHead(Head):
                 weights[rows] = of_part
                 sums.append(of_part.mul_(part).sum(1))
         leaf = torch.cat(sums).requires_grad_()
-        self._weighted.append((weights, leaf))
+        self._sums.append((lambda gradient, of_sum: gradient.add_(weights.mul_(of_sum[:, None])), leaf))
         return leaf
 
     def mean(self, weights: Tensor | None = None) -> Tensor:
         logits = self._logits()
         if weights is None:
             leaf = logits.mean(1).requires_grad_()
+            self._sums.append((lambda gradient, of_mean: gradient.add_((of_mean / logits.shape[1])[:, None]), leaf))
         else:
-            weights = weights.to(logits)
-            leaf = torch.cat([(part * weights).sum(1) for part in row_parts(logits)]).requires_grad_()
-        self._means.append((weights, leaf))
+            each = weights.to(logits)  # [V]
+            leaf = torch.cat([(part * each).sum(1) for part in row_parts(logits)]).requires_grad_()
+            self._sums.append((lambda gradient, of_mean: gradient.addr_(of_mean, each), leaf))
         return leaf
 
     def at(self, index: Tensor) -> Tensor:
@@ -118,7 +121,7 @@ class FusedHead(Head):
     @property
     def leaves(self) -> list[Tensor]:
         """All tensors of this head that the loss may depend on."""
-        listed = [leaf for _, leaf in (*self._values, *self._weighted, *self._means, *self._columns)]
+        listed = [leaf for _, leaf in (*self._values, *self._sums, *self._columns)]
         return [*(leaf for leaf in (self._lse, self._expected) if leaf is not None), *listed]
 
     def gradient(self, of_leaves: Sequence[Tensor | None]) -> Tensor:
@@ -135,39 +138,25 @@ class FusedHead(Head):
             of_leaves: gradient of each of `leaves`, None for a leaf that the loss does not depend on.
 
         Returns:
-            [n, V], the memory of the logits or of weights.
+            [n, V], the memory of the logits.
         """
         remaining = iter(of_leaves)
         of_lse = None if self._lse is None else next(remaining)
         of_expected = None if self._expected is None else next(remaining)
         of_values = [next(remaining) for _ in self._values]
-        is_used = any(found is not None for found in (of_lse, of_expected, *of_values))  # an exponential
-        gradient: Tensor | None = None
-        for weights, _ in self._weighted:
-            of_sum = next(remaining)
-            if of_sum is None:
-                continue
-            weights.mul_(of_sum[:, None])
-            gradient = weights if gradient is None else gradient.add_(weights)
-        if is_used:
+        if any(found is not None for found in (of_lse, of_expected, *of_values)):
             self._differentiate_exponentials(of_lse, of_expected, of_values)
-        if gradient is None:
-            gradient = self._buffer if is_used else self._buffer.zero_()
-        elif is_used:
-            gradient.add_(self._buffer)
-        for weights_of_mean, _ in self._means:
-            of_mean = next(remaining)
-            if of_mean is None:
-                continue
-            if weights_of_mean is None:
-                gradient.add_((of_mean / gradient.shape[1])[:, None])
-            else:
-                gradient.addr_(of_mean, weights_of_mean)
+        else:
+            self._buffer.zero_()
+        for add, _ in self._sums:
+            of_sum = next(remaining)
+            if of_sum is not None:
+                add(self._buffer, of_sum)
         for columns, _ in self._columns:
             of_columns = next(remaining)
             if of_columns is not None:
-                gradient.scatter_add_(1, columns, of_columns)
-        return gradient
+                self._buffer.scatter_add_(1, columns, of_columns)
+        return self._buffer
 
     def _differentiate_exponentials(
         self, of_lse: Tensor | None, of_expected: Tensor | None, of_values: Sequence[Tensor | None]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -40,17 +40,6 @@ if TYPE_CHECKING:
 
 
 ROW_LOSS = "`row_loss` is now called `token_loss`; rename it, the next version does not know the old name"
-
-
-def _by_old_name(token_loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a `token_loss` that warns because it was called by its old name."""
-
-    @wraps(token_loss)
-    def row_loss(*arguments: Any, **named: Any) -> Tensor:
-        warnings.warn(ROW_LOSS, DeprecationWarning, stacklevel=2)
-        return token_loss(*arguments, **named)
-
-    return row_loss
 
 
 class Objective(RegistryEntry, Recipe, Trainable):
@@ -97,7 +86,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         if "second" in vars(cls):
             raise UsageError(f"{cls.__qualname__}.second is now called `reference`: rename the class attribute")
         if "token_loss" in vars(cls):
-            cls.row_loss = _by_old_name(cls.token_loss)
+            cls.row_loss = cls.token_loss
         elif "row_loss" in vars(cls):
             warnings.warn(f"in {cls.__qualname__}: {ROW_LOSS}", DeprecationWarning, stacklevel=2)
             cls.token_loss = vars(cls)["row_loss"]  # type: ignore[method-assign]
@@ -113,7 +102,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """Loss of each position in nats, [n]. Default: negative log-likelihood."""
         return -log_probs.gather(1, targets[:, None]).squeeze(1)
 
-    row_loss = _by_old_name(token_loss)
+    row_loss = token_loss  # its name until version 0.3
 
     def head_loss(self, tokens: TokenSlice, head: Head) -> Losses:
         """Loss of each position [n] from the head's log-sum-exp and columns, and named parts of it, [n] or summed."""

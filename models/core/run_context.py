@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from torch import Tensor, nn
 
 from bench.base.options import Amount, Range, Share, check_fields
 
-if TYPE_CHECKING:
-    from bench.models.backbones.backbone import Batch
-
-Continue = Callable[["Batch", int], list[list[int]]]
-"""Takes prompts, as `generate` of `bench.generation` does, and a limit of new tokens; gives each row's new tokens."""
-
-ContinueSampled = Callable[["Batch", int, str, Sequence[int]], list[list[int]]]
-"""The same by a decoding that draws, as typed after --decode, with a seed for each prompt."""
-
 Counts = Callable[[], Tensor]
 """How often each token is a training target, [V]; counted by the call."""
+
+ContinuePrompts = Callable[..., list[list[int]]]
+"""Continues prompts without gradient: (prompts, most new tokens) -> new tokens of each row, written greedily; or with
+(prompts, most new tokens, decoding as typed after --decode, a seed for each prompt)."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +48,8 @@ class RunContext:
         optimiser: what `configure_optimizers` makes.
         copies_of_step: ranks x micro-batches of an optimiser step: both average what must be a sum. 0 for what the
             trainer says, 1 without a trainer.
-        token_counts: counts training targets; decoupled decoding asks for it.
-        continue_greedily: continues prompts, without gradient; `predict` and losses that write their own texts ask for
-            it.
-        continue_sampled: continues prompts with a decoding and seeds, without gradient.
+        token_counts: counts training targets; decoupled decoding needs it.
+        continue_prompts: continues prompts; `predict` and losses on texts of the model itself need it.
         reference: the reference model of a method that names one; it is frozen.
         made_of: says what the objective is made of, as plain content; see `bench.models.core.rebuild`.
     """
@@ -66,8 +59,7 @@ class RunContext:
     optimiser: Optimiser = Optimiser()
     copies_of_step: int = 0
     token_counts: Counts | None = None
-    continue_greedily: Continue | None = None
-    continue_sampled: ContinueSampled | None = None
+    continue_prompts: ContinuePrompts | None = None
     reference: nn.Module | None = None
     made_of: Callable[[], Mapping[str, Any]] | None = None
 

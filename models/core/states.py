@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -265,30 +265,19 @@ class TokenSlice:
 
     def take(self, index: Tensor) -> TokenSlice:
         """Return only the positions at `index`, [k]."""
-        copying = self.copying
-        if copying is not None:
-            copying = copying.index_select(0, index)
-        reference_slice = None
-        if self.reference_slice is not None:
-            reference_slice = partial(_taken, self, index)
         return replace(
             self,
-            reference_slice=reference_slice,
+            reference_slice=None if self.reference_slice is None else lambda: self.reference.take(index),
             hidden=self.hidden.index_select(0, index),
             targets=self.targets.index_select(0, index),
             position=self.position.index_select(0, index),
             group=self.group.index_select(0, index),
             kept=self.kept.index_select(0, index),
-            copying=copying,
+            copying=None if self.copying is None else self.copying.index_select(0, index),
             memory_terms=tuple(term.index_select(0, index) for term in self.memory_terms),
             whole=False,
             index=None,
         )
-
-
-def _taken(tokens: TokenSlice, index: Tensor) -> TokenSlice:
-    """The positions at `index` in the reference model."""
-    return tokens.reference.take(index)
 
 
 @dataclass(frozen=True)
@@ -388,15 +377,8 @@ def slice_of(
         memory_terms: [n] each, for losses that ask for them.
         cpu: `states.on_cpu()`, where the caller has it.
     """
-    hidden, memory, *rest = leaves or leaves_of(states, index)
-    copying = copy_tokens = None
-    if rest:
-        copying = rest[0]
-    if states.copy_tokens is not None:
-        copy_tokens = states.copy_tokens[index.batch]
-    reference_slice = None
-    if states.reference is not None:
-        reference_slice = partial(_reference_slice, states.reference, index)
+    hidden, memory, *copying = leaves or leaves_of(states, index)
+    reference = states.reference
     return TokenSlice(
         hidden=hidden,
         targets=index.targets,
@@ -411,19 +393,14 @@ def slice_of(
         group_labelled=states.labelled[index.batch],
         group_targets=states.targets[index.batch],
         start=index.batch.start,
-        copying=copying,
-        group_copy_tokens=copy_tokens,
+        copying=copying[0] if copying else None,
+        group_copy_tokens=None if states.copy_tokens is None else states.copy_tokens[index.batch],
         memory_terms=memory_terms,
         index=index,
         cpu=cpu or states.on_cpu(),
         history=states.history,
-        reference_slice=reference_slice,
+        reference_slice=None if reference is None else lambda: slice_of(reference(), index),
     )
-
-
-def _reference_slice(reference: Callable[[], States], index: SliceIndex) -> TokenSlice:
-    """The same slice of the states of a reference model."""
-    return slice_of(reference(), index)
 
 
 def leaves_of(states: States, index: SliceIndex) -> list[Tensor]:

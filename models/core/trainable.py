@@ -86,7 +86,7 @@ class Trainable(LightningModule):
     # The run and its models -------------------------------------------------------------------------------------
 
     def setup_run(self, context: RunContext) -> None:
-        """Take over what the run knows, in place of what was known before."""
+        """Set the context of the run, in place of the one before."""
         self.run_context = context
         self.__dict__.pop("classes", None)  # `Objective.classes`, made of the counts of the context before
         self.__dict__.pop("_reference", None)
@@ -242,26 +242,17 @@ class Trainable(LightningModule):
         self._sums += torch.stack([loss.total.double(), nll, loss.n_target_tokens.double()])
 
     def on_validation_epoch_end(self) -> None:
-        """Log loss, negative log-likelihood and perplexity of the split."""
-        self._log_sums("val")
-
-    def on_test_epoch_start(self) -> None:
-        """Begin the sums."""
-        self.on_validation_epoch_start()
-
-    def test_step(self, batch: Batch | None, batch_idx: int) -> None:
-        """Add a batch of true texts."""
-        self.validation_step(batch, batch_idx)
-
-    def on_test_epoch_end(self) -> None:
-        """Log loss, negative log-likelihood and perplexity of the split."""
-        self._log_sums("test")
-
-    def _log_sums(self, split: str) -> None:
-        """Log what has been summed, over all ranks."""
+        """Log loss, negative log-likelihood and perplexity of the split, over all ranks."""
         loss, nll, tokens = self.trainer.strategy.reduce(self._sums, reduce_op="sum").unbind()
         means = {"loss": loss / tokens, "nll": nll / tokens, "ppl": torch.exp(nll / tokens)}
+        split = "test" if self.trainer.testing else "val"
         self.log_dict({f"{split}/{name}": mean for name, mean in means.items()}, rank_zero_only=False)
+
+    on_test_epoch_start, test_step, on_test_epoch_end = (
+        on_validation_epoch_start,
+        validation_step,
+        on_validation_epoch_end,
+    )
 
     def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
         """Continue prompts greedily; return id, text and token ids of each row.
@@ -271,12 +262,12 @@ class Trainable(LightningModule):
         """
         if batch is None:
             return []
-        if self.run_context.continue_greedily is None:
+        if self.run_context.continue_prompts is None:
             raise UsageError(
                 "prediction continues prompts: make the objective with bench.make, or call "
-                "objective.setup_run(RunContext(continue_greedily=...))"
+                "objective.setup_run(RunContext(continue_prompts=...))"
             )
-        written = self.run_context.continue_greedily(batch, self.run_context.max_target)
+        written = self.run_context.continue_prompts(batch, self.run_context.max_target)
         decode = self.backbone.tokenizer.decode
         return [
             {"id": name, "text": decode(ids, skip_special_tokens=True).strip(), "token_ids": ids}

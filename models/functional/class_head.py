@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from bench.models.core.head import product_dtype, sum_dtype
+
 SLICE = 256
 """The buffer of logits has room for at most so many rows of the whole vocabulary."""
 
@@ -180,8 +182,8 @@ def _sums(
     classes = head.classes(ranks)  # [n]
     order = classes.argsort(stable=True)
     classes, ranks = classes[order], ranks[order]
-    states = hidden.index_select(0, order).to(_product_dtype(head.token_weight))  # [n, D]
-    buffer = states.new_empty(_buffer_size(counts, head), dtype=_sum_dtype(states))
+    states = hidden.index_select(0, order).to(product_dtype(head.token_weight))  # [n, D]
+    buffer = states.new_empty(_buffer_size(counts, head), dtype=sum_dtype(states))
     of_states = None
     if grads[0] is not None:
         of_states = torch.empty_like(states, dtype=buffer.dtype)
@@ -260,18 +262,3 @@ def _product(out: Tensor, left: Tensor, right: Tensor, add: bool = False) -> Non
         out.copy_(left @ right + out)
     else:
         out.copy_(left @ right + 0.0)
-
-
-def _product_dtype(weight: Tensor) -> torch.dtype:
-    """The type of the matrix products: autocast's, or that of the weights."""
-    kind = weight.device.type
-    if torch.is_autocast_enabled(kind) and weight.dtype != torch.float64:
-        return torch.get_autocast_dtype(kind)
-    return weight.dtype
-
-
-def _sum_dtype(states: Tensor) -> torch.dtype:
-    """The type of logits, sums and gradients of states: float64 for float64 states, else float32."""
-    if states.dtype == torch.float64:
-        return torch.float64
-    return torch.float32

@@ -1,4 +1,4 @@
-"""`row_loss`, the name of `token_loss` until version 0.3, still trains and is still answered, with a warning."""
+"""`row_loss`, the name of `token_loss` until version 0.3, still trains, with a warning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import torch
 from torch import Tensor
 
 from bench.errors import UsageError
-from bench.models.core.objective import Objective
-from bench.models.core.states import slices
 from bench.models.mle import MLE
 from tests.models import still
 
@@ -28,22 +26,8 @@ def test_row_loss_trains_as_token_loss_and_warns() -> None:
 
     old, new = Old(still.backbone("gpt2")), New(still.backbone("gpt2"))
     assert not old.has_fast_form
-    with pytest.warns(DeprecationWarning, match="rename it"):  # by super().row_loss
-        total = old.loss(old.states(still.batch("gpt2"))).total
+    total = old.loss(old.states(still.batch("gpt2"))).total
     assert torch.equal(total, new.loss(new.states(still.batch("gpt2"))).total)
-
-
-def test_row_loss_can_be_called() -> None:
-    class Halved(Objective):
-        def token_loss(self, log_probs: Tensor, tokens: Any, targets: Tensor) -> Tensor:
-            return super().token_loss(log_probs, tokens, targets) / 2
-
-    objective = Halved(still.backbone("gpt2"))
-    (tokens, *_) = slices(objective.states(still.batch("gpt2")))
-    log_probs = objective.log_probs(tokens)
-    with pytest.warns(DeprecationWarning, match="rename it"):
-        halved = objective.row_loss(log_probs, tokens, tokens.targets)
-    assert torch.equal(halved, objective.token_loss(log_probs, tokens, tokens.targets))
 
 
 def test_a_reference_model_by_its_old_name_is_refused() -> None:

@@ -17,7 +17,7 @@ from bench.cells.build import continue_with
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import draw, write
 from bench.models.core.objective import Objective
-from bench.models.core.run_context import Continue, RunContext
+from bench.models.core.run_context import ContinuePrompts, RunContext
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
@@ -39,13 +39,13 @@ def made(kind: str, method: Any = ULSeq, *, mix: float = 1.0, ngram: int = 2, **
     names = ("seed", *still.STILL[kind])
     backbone = still.backbone(kind, **{name: options.pop(name) for name in names if name in options})
     objective: Objective = method(backbone, mix=mix, ngram=ngram, **options)
-    objective.setup_run(RunContext(continue_greedily=continue_with(objective), max_target=MOST))
+    objective.setup_run(RunContext(continue_prompts=continue_with(objective), max_target=MOST))
     return objective
 
 
-def continues_so(objective: Objective, continued: Continue) -> None:
+def continues_so(objective: Objective, continued: ContinuePrompts) -> None:
     """Let an objective continue prompts in this way."""
-    objective.setup_run(replace(objective.run_context, continue_greedily=continued))
+    objective.setup_run(replace(objective.run_context, continue_prompts=continued))
 
 
 def running(rows: slice = slice(None)) -> Batch:

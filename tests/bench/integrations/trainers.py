@@ -73,10 +73,9 @@ def in_the_suite(method: str, backbone: Any) -> Objective:
     """Return a method over a backbone without `attach`, with the weights of its own that `attach` gives it."""
     objective = find_method(method).objective(backbone)
     reference = MLE(Causal(llama(), None)) if "reference" in needs(method) else None
-    writes = continue_with(objective)
     context = RunContext(
-        seed=0, max_target=64, token_counts=lambda: COUNTS, reference=reference, continue_greedily=writes,
-        continue_sampled=writes,
+        seed=0, max_target=64, token_counts=lambda: COUNTS, reference=reference,
+        continue_prompts=continue_with(objective),
     )  # fmt: skip
     objective.setup_run(context)
     if objective.uses_token_counts:

@@ -37,7 +37,7 @@ class Recorded:
 
 def objective(kind: str, tokens: list[int] | None = None) -> tuple[MLE, Recorded]:
     made, recorded = MLE(still.backbone(kind)), Recorded(tokens or list(range(5, 60)))
-    made.setup_run(RunContext(continue_greedily=recorded, max_target=7))
+    made.setup_run(RunContext(continue_prompts=recorded, max_target=7))
     return made, recorded
 
 
@@ -132,7 +132,7 @@ class TestDraws:
         self, kind: str, rows: slice = slice(None), *, seed: int = 0, step: int = 3, sample: int = 0
     ) -> list[int]:
         made, drawn = MLE(still.backbone(kind)), Drawn()
-        made.setup_run(RunContext(seed=seed, continue_sampled=drawn, max_target=7))
+        made.setup_run(RunContext(seed=seed, continue_prompts=drawn, max_target=7))
         batch: Any = {**still.batch(kind, rows), "step": step}
         texts = write(made, batch, decoding="topk=3", sample=sample)
         assert drawn.asked == [(7, "topk=3")]
