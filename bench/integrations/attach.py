@@ -36,7 +36,7 @@ from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
 from bench.models.backbones.cache_keyword import library_keyword
 from bench.models.backbones.causal import Causal, positions
-from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
@@ -331,8 +331,6 @@ def backbone_of(model: Any, tokenizer: Any) -> Backbone:
         raise UsageError(f"expected a language model of transformers with a head, got {type(model).__name__}")
     if not config.is_encoder_decoder:
         return WholeCausal(model, tokenizer)
-    if type(model.base_model) is type(model):
-        return WholeT5(model, tokenizer)
     return WholeEncoderDecoder(model, tokenizer)
 
 
@@ -364,10 +362,6 @@ class WholeCausal(WholeHead, Causal):
 
 class WholeEncoderDecoder(WholeHead, EncoderDecoder):
     """An encoder-decoder, perhaps split."""
-
-
-class WholeT5(WholeHead, T5):
-    """T5 and its like, perhaps split."""
 
 
 # The forward ----------------------------------------------------------------------------------------------------------

@@ -119,14 +119,25 @@ class Backbone(nn.Module, ABC):
         return max_positions_of(self.model)
 
     def head(self, hidden: Tensor) -> Tensor:
-        """Logits of the softmax head, [..., D] -> [..., V]."""
-        return self.logit_rule.capped(self.model.get_output_embeddings()(hidden))
+        """Logits of the softmax head, with the fixed bias that BART and its like have, [..., D] -> [..., V]."""
+        logits = self.model.get_output_embeddings()(hidden)
+        if self.fixed_bias is not None:
+            logits = logits + self.fixed_bias.to(hidden.dtype)
+        return self.logit_rule.capped(logits)
+
+    @property
+    def fixed_bias(self) -> Tensor | None:
+        """A bias [1, V] of the logits that is not trained, or None."""
+        return getattr(self.model, "final_logits_bias", None)
 
     def linear_head(self) -> LinearHead | None:
         """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
-        if type(self).head is Backbone.head and self.logit_rule.soft_cap is None:
-            return output_embedding(self.model)
-        return None
+        output = self.model.get_output_embeddings()
+        is_linear = type(self).head is Backbone.head and type(output) is nn.Linear
+        if not is_linear or self.logit_rule.soft_cap is not None:
+            return None
+        offset = None if self.fixed_bias is None else self.fixed_bias.flatten()
+        return LinearHead(output.weight, output.bias, offset)
 
     def layers(self) -> list[nn.Module]:
         """The layers of the model as `transformers` names them; none where it is no model of `transformers`."""
@@ -155,14 +166,6 @@ class Backbone(nn.Module, ABC):
     def width(self) -> int:
         """Width D of the hidden states."""
         return int(self.model.get_output_embeddings().weight.shape[1])
-
-
-def output_embedding(model: Any) -> LinearHead | None:
-    """Return a model's output embedding as a head, or None where it is no plain linear layer."""
-    output = model.get_output_embeddings()
-    if type(output) is nn.Linear:
-        return LinearHead(output.weight, output.bias)
-    return None
 
 
 def source_on_cpu(batch: Batch) -> CpuTokens | None:

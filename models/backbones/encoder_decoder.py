@@ -5,24 +5,14 @@ Shapes: B rows, S source tokens, T target positions, N new tokens of a generatio
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import (
-    Backbone,
-    Batch,
-    LinearHead,
-    Step,
-    decoder_inputs,
-    output_embedding,
-    refuse_longer,
-    source_on_cpu,
-)
+from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, refuse_longer, source_on_cpu
 from bench.models.backbones.cache_keyword import cache_keyword
-from bench.models.backbones.masks import causal_mask, source_mask, takes_ready_masks
+from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.core.states import History, States, TokenSlice, last_slice
 
 
@@ -81,76 +71,22 @@ class EncoderDecoder(Backbone):
         Returns:
             States of the decoder, [B, T, D] or [B, N, D], and of the encoder, [B, S, D].
         """
-        masks = {"attention_mask": mask}
-        if takes_ready_masks(self.model.config):
-            masks = ready_masks(ids, mask, cache)
-        body = self.model.base_model
-        out = body(
-            input_ids=source,
-            decoder_input_ids=ids,
-            encoder_outputs=encoded,
-            use_cache=cache is not None,
-            **{cache_keyword(body): cache},
-            **masks,
-        )
-        return out.last_hidden_state, out.encoder_last_hidden_state
-
-    def head(self, hidden: Tensor) -> Tensor:
-        """Logits of the softmax head, with the fixed bias that BART and its like have."""
-        logits = self.model.get_output_embeddings()(hidden)
-        if self.fixed_bias is not None:
-            logits = logits + self.fixed_bias.to(hidden.dtype)
-        return self.logit_rule.capped(logits)
-
-    def linear_head(self) -> LinearHead | None:
-        """The head as one matrix product, with the fixed bias as its offset; None under a soft cap."""
-        if self.logit_rule.soft_cap is not None:
-            return None
-        head = output_embedding(self.model)
-        if head is None or self.fixed_bias is None:
-            return head
-        return replace(head, offset=self.fixed_bias.flatten())
-
-    @property
-    def fixed_bias(self) -> Tensor | None:
-        """A bias [1, V] that is not trained, or None."""
-        return getattr(self.model, "final_logits_bias", None)
-
-
-class T5(EncoderDecoder):
-    """T5 and its like, whose model with a head holds encoder and decoder itself, with no model without a head inside.
-
-    Source: Raffel et al. 2020; states are scaled by width^-0.5 where input and output embeddings are one matrix.
-    """
-
-    def body(
-        self, ids: Tensor, mask: Tensor, *, source: Tensor | None = None, encoded: Any = None, cache: Any = None
-    ) -> tuple[Tensor, Tensor]:
-        """Run encoder and decoder one after the other."""
-        if encoded is None:
-            encoded = self.model.get_encoder()(input_ids=source, attention_mask=mask)
-        memory = encoded.last_hidden_state
         decoder = self.model.get_decoder()
+        attention, given = mask, {cache_keyword(decoder): cache}
+        if takes_ready_masks(self.model.config):
+            steps = ids.shape[1] + (0 if cache is None else cache.get_seq_length())
+            attention = (mask > 0)[:, None, None, :]
+            given["attention_mask"] = causal_mask(ids.new_ones(1, steps), ids.shape[1])
+        if encoded is None:
+            encoded = self.model.get_encoder()(input_ids=source, attention_mask=attention)
         out = decoder(
             input_ids=ids,
-            encoder_hidden_states=memory,
-            encoder_attention_mask=mask,
+            encoder_hidden_states=encoded.last_hidden_state,
+            encoder_attention_mask=attention,
             use_cache=cache is not None,
-            **{cache_keyword(decoder): cache},
+            **given,
         )
-        return out.last_hidden_state, memory
-
-
-def ready_masks(ids: Tensor, mask: Tensor, cache: Any) -> dict[str, Tensor]:
-    """Return the masks of encoder and decoder that the model takes as they are; arguments as for `body`."""
-    new = ids.shape[1]
-    steps = new
-    if cache is not None:
-        steps += cache.get_seq_length()
-    return {
-        "attention_mask": source_mask(mask),
-        "decoder_attention_mask": causal_mask(ids.new_ones(1, steps), new),
-    }
+        return out.last_hidden_state, encoded.last_hidden_state
 
 
 def start_token(model: Any) -> int | None:

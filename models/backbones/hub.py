@@ -17,7 +17,7 @@ from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
 from bench.models.backbones.pretrained import Pretrained, resolved, tensors_sha256
 from bench.models.backbones.scratch import PUBLISHED, published_config
@@ -198,11 +198,7 @@ def _over(model: Any, tokenizer: Any, lora: Lora) -> Backbone:
 
 def adapter_of(model: Any) -> type[Backbone]:
     """Return the class of backbone for a language model of `transformers`."""
-    if not model.config.is_encoder_decoder:
-        return Causal
-    if model.base_model is model:  # no model without a head inside
-        return T5
-    return EncoderDecoder
+    return EncoderDecoder if model.config.is_encoder_decoder else Causal
 
 
 def architecture(name: str, path: str = "") -> str:

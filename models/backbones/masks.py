@@ -4,7 +4,7 @@ The library tests whether a mask [B, T] is all ones, to leave it out; on a GPU e
 takes a mask of four dimensions as it is. Not every family may be given one: some derive more from a mask [B, T] than
 which tokens may be attended to, such as windows or biases by distance.
 
-Shapes: B rows, T positions, N new tokens of a generation step, S source tokens.
+Shapes: B rows, T positions, N new tokens of a generation step.
 """
 
 from __future__ import annotations
@@ -35,8 +35,3 @@ def causal_mask(mask: Tensor, new: int = 0) -> Tensor:
     new = new or steps
     past = torch.ones(new, steps, dtype=torch.bool, device=mask.device).tril(steps - new)
     return past & (mask > 0)[:, None, None, :]
-
-
-def source_mask(mask: Tensor) -> Tensor:
-    """Which source tokens every position may attend to, [B, S] -> [B, 1, 1, S] bool."""
-    return (mask > 0)[:, None, None, :]

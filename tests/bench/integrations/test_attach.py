@@ -21,7 +21,7 @@ from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.integrations.attach import STATE, attach, attached_objective, detach
 from bench.models.backbones.causal import Causal
-from bench.models.backbones.encoder_decoder import T5, EncoderDecoder
+from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice
 from tests.bench.integrations.trainers import COUNTS, VOCABULARY, attached, batch, in_the_suite, llama
@@ -50,7 +50,7 @@ def t5() -> T5ForConditionalGeneration:
     return T5ForConditionalGeneration(config).train()
 
 
-BACKBONES = {llama: Causal, bart: EncoderDecoder, t5: T5}
+BACKBONES = {llama: Causal, bart: EncoderDecoder, t5: EncoderDecoder}
 
 
 @pytest.mark.parametrize(
