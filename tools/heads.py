@@ -149,7 +149,7 @@ def forms(objective: Objective) -> dict[str, Run]:
     def plain(states: States) -> Tensor:
         if objective.two_passes:
             return unfused(states)
-        (index,) = slice_indices(states.targets, limit=states.targets.numel())
+        (index,) = slice_indices(states, limit=states.targets.numel())
         total = objective.position_loss(slice_of(states, index))[0].sum()
         return total + sum(objective.batch_terms(states).values())
 

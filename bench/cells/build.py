@@ -21,7 +21,7 @@ from bench.models import EXTERNAL
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
-from bench.models.core.rebuild import made_of
+from bench.models.core.rebuild import check_tokens, made_of
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
 from bench.tasks.core.task import LoaderConfig
@@ -62,7 +62,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
     if objective.backbone.pretrained is not None:
         check_exact(objective.backbone, config.backbone)
     if reference is not None:
-        check_vocabulary(cell, objective, reference)
+        check_tokens(objective, reference)
     objective.setup_run(replace(context_of(cell, objective, codec), reference=reference))
     if objective.uses_token_counts:
         objective.prepare(counts_of(cell, codec, backbone.vocabulary_size))
@@ -99,16 +99,6 @@ def trained_model(cell: Cell) -> Objective:
     objective, _ = build(cell)
     load_checkpoint(objective, load_verified(cell.folder, content), cell.folder.path)
     return objective.eval()
-
-
-def check_vocabulary(cell: Cell, objective: Objective, reference: Objective) -> None:
-    """Refuse a reference model that has other tokens."""
-    sizes = objective.backbone.vocabulary_size, reference.backbone.vocabulary_size
-    if sizes[0] != sizes[1] or tokenizer_hash(objective.tokenizer) != tokenizer_hash(reference.tokenizer):
-        raise UsageError(
-            f"{cell.label}: a reference model should have the tokens of the first; got {sizes[0]} and {sizes[1]} "
-            f"tokens of two tokenizers; give both backbones one vocabulary"
-        )
 
 
 def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:

@@ -116,7 +116,28 @@ class Backbone(nn.Module, ABC):
     @cached_property
     def max_positions(self) -> int | None:
         """How many tokens of a row have a position embedding; None where positions are computed."""
-        return max_positions_of(self.model)
+        for name, module in self.model.named_modules():
+            last = name.rpartition(".")[2]
+            if isinstance(module, nn.Embedding) and (last == "wpe" or "position" in last):
+                return getattr(getattr(self.model, "config", None), "max_position_embeddings", None)
+        return None
+
+    def refuse_longer(self, length: int, what: str) -> None:
+        """Refuse a batch with more columns than the model has positions.
+
+        Args:
+            length: columns of the batch.
+            what: they are, for the message.
+
+        Raises:
+            UsageError: naming both numbers and the options that change them.
+        """
+        if self.max_positions is not None and length > self.max_positions:
+            raise UsageError(
+                f"a batch has {what} of {length} tokens, and the backbone has positions for {self.max_positions}; "
+                f"lower trainer.max_source or trainer.max_target, or give a backbone from scratch a larger "
+                f"backbone.context"
+            )
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of the softmax head, with the fixed bias that BART and its like have, [..., D] -> [..., V]."""
@@ -132,9 +153,10 @@ class Backbone(nn.Module, ABC):
 
     def linear_head(self) -> LinearHead | None:
         """Return the head as one matrix product, or None where `head` is anything else, such as one with a soft cap."""
+        if type(self).head is not Backbone.head or self.logit_rule.soft_cap is not None:
+            return None
         output = self.model.get_output_embeddings()
-        is_linear = type(self).head is Backbone.head and type(output) is nn.Linear
-        if not is_linear or self.logit_rule.soft_cap is not None:
+        if type(output) is not nn.Linear:
             return None
         offset = None if self.fixed_bias is None else self.fixed_bias.flatten()
         return LinearHead(output.weight, output.bias, offset)
@@ -191,31 +213,3 @@ def decoder_inputs(labels: Tensor, config: Any) -> Tensor:
     start = labels.new_full((labels.shape[0], 1), config.decoder_start_token_id)
     earlier = labels[:, :-1]
     return torch.cat([start, earlier.masked_fill(earlier == IGNORED, config.pad_token_id)], dim=1)
-
-
-def max_positions_of(model: Any) -> int | None:
-    """Return how many tokens of a row have a position embedding; None for a model that computes its positions."""
-    max_positions: int | None = getattr(getattr(model, "config", None), "max_position_embeddings", None)
-    for name, module in model.named_modules():
-        last = name.rpartition(".")[2]
-        if isinstance(module, nn.Embedding) and (last == "wpe" or "position" in last):
-            return max_positions
-    return None
-
-
-def refuse_longer(max_positions: int | None, length: int, what: str) -> None:
-    """Refuse a batch with more columns than a model has positions.
-
-    Args:
-        max_positions: from `max_positions_of`.
-        length: columns of the batch.
-        what: they are, for the message.
-
-    Raises:
-        UsageError: naming both numbers and the options that change them.
-    """
-    if max_positions is not None and length > max_positions:
-        raise UsageError(
-            f"a batch has {what} of {length} tokens, and the backbone has positions for {max_positions}; lower "
-            f"trainer.max_source or trainer.max_target, or give a backbone from scratch a larger backbone.context"
-        )

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, Step, refuse_longer
+from bench.models.backbones.backbone import Backbone, Batch, Step
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.core.cpu_copy import Array, CpuTokens, kept_arrays
@@ -35,7 +35,7 @@ class Causal(Backbone):
     def hidden(self, batch: Batch) -> Tensor:
         """State behind every token, [B, T, D]."""
         ids, mask = batch["input_ids"], batch["attention_mask"]
-        refuse_longer(self.max_positions, ids.shape[1], "rows")
+        self.refuse_longer(ids.shape[1], "rows")
         attention = mask
         if takes_ready_masks(self.model.config):
             attention = causal_mask(mask)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, refuse_longer, source_on_cpu
+from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, source_on_cpu
 from bench.models.backbones.cache_keyword import cache_keyword
 from bench.models.backbones.masks import causal_mask, takes_ready_masks
 from bench.models.core.states import History, States, TokenSlice, last_slice
@@ -32,8 +32,8 @@ class EncoderDecoder(Backbone):
     def states(self, batch: Batch) -> States:
         """Position t predicts labels[:, t]; every real source token is readable at every position."""
         labels, mask = batch["labels"], batch["attention_mask"]
-        refuse_longer(self.max_positions, mask.shape[1], "sources")
-        refuse_longer(self.max_positions, labels.shape[1], "targets")
+        self.refuse_longer(mask.shape[1], "sources")
+        self.refuse_longer(labels.shape[1], "targets")
         inputs = decoder_inputs(labels, self.model.config)
         hidden, memory = self.body(inputs, mask, source=batch["input_ids"])  # [B, T, D], [B, S, D]
         return States(

@@ -22,7 +22,7 @@ from torch.autograd.function import once_differentiable
 from bench.models.backbones.backbone import LinearHead
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import Head, budget, positions_in, sum_dtype
-from bench.models.core.states import SliceIndex, States, TokenSlice, at_positions, slice_indices_of, slice_of
+from bench.models.core.states import SliceIndex, States, TokenSlice, at_positions, slice_indices, slice_of
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 """The loss of each position [n], and named parts of it for the log: [n], or a sum."""
@@ -147,8 +147,7 @@ def _derivatives(losses: Tensor, inputs: Sequence[Tensor]) -> Sequence[Tensor | 
 
 def _summed(states: States, loss: _InGraph, limit: int, extra: tuple[Tensor, ...] = ()) -> LossSum:
     """Sum over all slices, with gradients where they are enabled; `extra` are memory terms, [N] each."""
-    cpu = states.on_cpu()
-    cut = cpu.once(slice_indices_of, limit)
+    cut = slice_indices(states, limit)
     sums = _Sums(sum_dtype(states.hidden), states.hidden.device)
     if torch.is_grad_enabled():
         inputs = [*states.differentiable, *extra, *loss.parameters, *loss.head_parameters]
@@ -156,7 +155,7 @@ def _summed(states: States, loss: _InGraph, limit: int, extra: tuple[Tensor, ...
     else:
         for index in cut:
             terms = tuple(term[index.span] for term in extra)
-            sums.add(loss.losses(slice_of(states, index, None, terms, cpu)))
+            sums.add(loss.losses(slice_of(states, index, None, terms)))
         total = sums.total()
     n_tokens = sum(len(index) for index in cut)
     count = torch.full((), n_tokens, dtype=torch.int64, device=states.hidden.device)
@@ -198,14 +197,14 @@ class _InForward(torch.autograd.Function):
     def forward(
         ctx: Any, states: States, cut: list[SliceIndex], loss: _InGraph, sums: _Sums, n_terms: int, *inputs: Tensor
     ) -> Tensor:
-        detached, cpu = states.detached(), states.on_cpu()
+        detached = states.detached()
         n_states = len(states.differentiable)
         terms = [term.detach() for term in inputs[n_states : n_states + n_terms]]
         gradients = _Gradients(detached, cut, terms, len(loss.parameters))
         for index in cut:
             with torch.enable_grad():
                 leaves = gradients.leaves(index)
-                tokens = slice_of(detached, index, leaves[:n_states], tuple(leaves[n_states:]), cpu)
+                tokens = slice_of(detached, index, leaves[:n_states], tuple(leaves[n_states:]))
                 sums.add(loss.differentiate(tokens, leaves, gradients))
         ctx.gradients = [*gradients.whole(), *loss.head_gradients()]
         return sums.total()
@@ -318,13 +317,9 @@ def memory_terms_of(states: States, memory_terms: MemoryTerms) -> tuple[Tensor, 
         states: a batch after the backbone; gradients flow to `hidden` and `memory`.
         memory_terms: of a slice; it may depend on no parameter.
     """
-    cpu = states.on_cpu()
-    cut = cpu.once(slice_indices_of, memory_slice_size(states))
+    cut = slice_indices(states, memory_slice_size(states))
     if not cut:
         return ()
     hidden = at_positions(states.hidden, torch.cat([index.flat for index in cut]))  # [N, D]
-    found = [
-        memory_terms(slice_of(states, index, [hidden[index.span], states.memory[index.batch]], (), cpu))
-        for index in cut
-    ]
+    found = [memory_terms(slice_of(states, index, [hidden[index.span], states.memory[index.batch]])) for index in cut]
     return tuple(torch.cat(parts) for parts in zip(*found, strict=True))

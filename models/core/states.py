@@ -97,7 +97,7 @@ class States:
 
     def having(self, hidden: Tensor, memory: Tensor, copying: Tensor | None = None) -> States:
         """Return the same states with these tensors in place of those of `differentiable`."""
-        return replace(self, hidden=hidden, memory=memory, copying=copying)
+        return replace(self, hidden=hidden, memory=memory, copying=copying, cpu=self.on_cpu())
 
     def detached(self) -> States:
         """Return the same states outside the graph."""
@@ -301,19 +301,18 @@ class SliceIndex:
         return self.span.stop - self.span.start
 
 
-def slice_indices(targets: Tensor, limit: int = 256, known: Array | None = None) -> list[SliceIndex]:
-    """Cut the positions that carry a target into slices of at most `limit`.
+def slice_indices(states: States, limit: int = 256) -> list[SliceIndex]:
+    """Cut the positions that carry a target into slices of at most `limit`, once for a batch.
 
     Neighbouring batch rows share a slice while their rectangle fits; a longer row is cut in time. This is worked out on
     the CPU, and copied to the device in one go.
-
-    Args:
-        targets: [B, T], IGNORED where there is no loss.
-        limit: most positions in a slice.
-        known: the targets as an array, where the caller has them.
     """
-    if known is None:
-        known = targets.cpu().numpy()
+    return states.on_cpu().once(_slice_indices, limit)
+
+
+def _slice_indices(cpu: CpuTokens, limit: int) -> list[SliceIndex]:
+    """`slice_indices` from the tokens of a batch."""
+    known = cpu.targets
     row, position = np.nonzero(known != IGNORED)  # [N], row after row
     starts = np.searchsorted(row, np.arange(len(known) + 1))  # [B+1] number of the first position of each row
     rectangles = list(_rectangles(np.diff(starts).tolist(), starts.tolist(), limit))
@@ -329,17 +328,12 @@ def slice_indices(targets: Tensor, limit: int = 256, known: Array | None = None)
         "group": group,
         "kept": kept,
     }
-    copied = to_device(columns, targets.device)
+    copied = to_device(columns, cpu.device)
     cut = []
     for batch, span, width in rectangles:
         views = {name: column[span] for name, column in copied.items()}
         cut.append(SliceIndex(batch, span, width, **views, places=columns["flat"][span]))
     return cut
-
-
-def slice_indices_of(cpu: CpuTokens, limit: int) -> list[SliceIndex]:
-    """`slice_indices` of the targets of a batch, for `CpuTokens.once`."""
-    return slice_indices(cpu.source, limit, cpu.targets)
 
 
 def _rectangles(counts: list[int], starts: list[int], limit: int) -> Iterator[tuple[slice, slice, int]]:
@@ -366,7 +360,6 @@ def slice_of(
     index: SliceIndex,
     leaves: Sequence[Tensor] | None = None,
     memory_terms: tuple[Tensor, ...] = (),
-    cpu: CpuTokens | None = None,
 ) -> TokenSlice:
     """Return the slice of `states` that `index` names.
 
@@ -374,8 +367,7 @@ def slice_of(
         states: a batch after the backbone.
         index: which positions.
         leaves: the tensors of `leaves_of` for this slice, when the caller wants gradients of them.
-        memory_terms: [n] each, for losses that ask for them.
-        cpu: `states.on_cpu()`, where the caller has it.
+        memory_terms: [n] each, for losses that read them.
     """
     hidden, memory, *copying = leaves or leaves_of(states, index)
     reference = states.reference
@@ -397,7 +389,7 @@ def slice_of(
         group_copy_tokens=None if states.copy_tokens is None else states.copy_tokens[index.batch],
         memory_terms=memory_terms,
         index=index,
-        cpu=cpu or states.on_cpu(),
+        cpu=states.on_cpu(),
         history=states.history,
         reference_slice=None if reference is None else lambda: slice_of(reference(), index),
     )
@@ -418,9 +410,8 @@ def at_positions(values: Tensor, index: Tensor) -> Tensor:
 
 def slices(states: States, limit: int = 256) -> Iterator[TokenSlice]:
     """Yield the positions that carry a target, at most `limit` at a time."""
-    cpu = states.on_cpu()
-    for index in cpu.once(slice_indices_of, limit):
-        yield slice_of(states, index, cpu=cpu)
+    for index in slice_indices(states, limit):
+        yield slice_of(states, index)
 
 
 def last_slice(

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
+from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from tests.bench.generation import tiny_decoders as tiny
 
@@ -27,10 +28,26 @@ def backbone(kind: str, seed: int = 0, dtype: torch.dtype = torch.float64, **opt
 
 def batch(kind: str, rows: slice = slice(None), count: int = 5) -> Batch:
     """Rows with targets of uneven length behind sources, padded at the right."""
-    sources, targets = tiny.texts(count, 0)[rows], tiny.texts(count, 1, longest=14)[rows]
-    whole = sources if kind == "bart" else [s + t for s, t in zip(sources, targets, strict=True)]
-    labels = targets if kind == "bart" else [[IGNORED] * len(s) + t for s, t in zip(sources, targets, strict=True)]
-    return rows_of(whole, labels)
+    return with_sources(kind, tiny.texts(count, 0)[rows], tiny.texts(count, 1, longest=14)[rows])
+
+
+def with_sources(kind: str, sources: list[list[int]], targets: list[list[int]]) -> Batch:
+    """Targets and their sources, in one row unless the model is an encoder-decoder."""
+    if kind in ("bart", "bilstm"):
+        return rows_of(sources, targets)
+    pairs = [*zip(sources, targets, strict=True)]
+    return rows_of([s + t for s, t in pairs], [[IGNORED] * len(s) + t for s, t in pairs])
+
+
+def running(rows: list[list[int]]) -> Batch:
+    """Running text: each row begins with a start token, and all that follows is a target."""
+    return rows_of(rows, [[IGNORED, *row[1:]] for row in rows])
+
+
+def stepped(objective: Objective, given: Batch, *, step: int = 3) -> LossSum:
+    """The loss of a step that has one micro-batch."""
+    tokens = int((given["labels"] != IGNORED).sum())
+    return objective.step_loss({**given, "step": step, "step_rows": len(given["labels"]), "step_tokens": tokens})
 
 
 def rows_of(ids: list[list[int]], labels: list[list[int]]) -> Batch:

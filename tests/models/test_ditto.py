@@ -12,7 +12,6 @@ from torch import Tensor
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written, draw, scoring_batch
 from bench.models.core.run_context import RunContext
-from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.ditto import Ditto, RepeatedSpan, lags_of, repeated_spans
 from tests.models import still
@@ -31,25 +30,17 @@ def made(kind: str, *, mix: float = 1.0, span: int = 3, **options: Any) -> Ditto
     return objective
 
 
-def running(rows: slice = slice(None)) -> Batch:
+def running() -> Batch:
     """Running text behind a start token, 9 to 13 tokens."""
-    given = [[1, *range(5 + row, 14 + 2 * row)] for row in range(4)][rows]
-    return still.rows_of(given, [[IGNORED, *row[1:]] for row in given])
+    return still.running([[1, *range(5 + row, 14 + 2 * row)] for row in range(4)])
 
 
-def batches(what: str, rows: slice = slice(None)) -> Batch:
-    return running(rows) if what == "running" else still.batch(what, rows)
+def batches(what: str) -> Batch:
+    return running() if what == "running" else still.batch(what)
 
 
 def backbone_of(what: str) -> str:
     return "gpt2" if what == "running" else what
-
-
-def stepped(objective: Ditto, batch: Batch, *, step: int = 3, whole: Batch | None = None) -> LossSum:
-    """The loss of a micro-batch of a step."""
-    of = batch if whole is None else whole
-    tokens = int((of["labels"] != IGNORED).sum())
-    return objective.step_loss({**batch, "step": step, "step_rows": len(of["labels"]), "step_tokens": tokens})
 
 
 def golden_lags(case: ModernCase, variant: str) -> Tensor:
@@ -90,8 +81,7 @@ class TestTexts:
 
     def test_short_text(self) -> None:
         """It is repeated at least once, or left alone."""
-        given = [[1, 5, 6, 7], [1, 5, 6]]
-        (span,) = repeated_spans(made("gpt2"), still.rows_of(given, [[IGNORED, *row[1:]] for row in given]), 3, 0.0)
+        (span,) = repeated_spans(made("gpt2"), still.running([[1, 5, 6, 7], [1, 5, 6]]), 3, 0.0)
         assert span == RepeatedSpan(Written(0, [1, 5], [6, 6]), 1)
 
     def test_behind_a_source(self) -> None:
@@ -115,13 +105,13 @@ class TestSteps:
     def test_by_hand(self, what: str, variant: Any) -> None:
         """Value and every gradient are those of a loop over texts, one forward pass each."""
         objective = made(backbone_of(what), variant=variant)
-        found = stepped(objective, batches(what))
+        found = still.stepped(objective, batches(what))
         still.assert_same_gradients(objective, found.total, by_hand(objective, batches(what), variant))
 
     def test_nothing_to_repeat(self) -> None:
         """A zero, whose gradients are zeros."""
-        objective, given = made("gpt2"), still.rows_of([[1, 5, 6]], [[IGNORED, 5, 6]])
-        found = stepped(objective, given)
+        objective = made("gpt2")
+        found = still.stepped(objective, still.running([[1, 5, 6]]))
         assert found.total == 0
         assert not any(gradient.any() for gradient in still.gradients(objective, found.total))
 

@@ -18,7 +18,6 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import draw, write
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import ContinuePrompts, RunContext
-from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED
 from bench.models.mle import MLE
 from bench.models.ul_seq import ULSeq, ULTokenSeq
@@ -48,14 +47,11 @@ def continues_so(objective: Objective, continued: ContinuePrompts) -> None:
     objective.setup_run(replace(objective.run_context, continue_prompts=continued))
 
 
-def running(rows: slice = slice(None)) -> Batch:
-    """Running text behind a start token, 24 to 40 tokens."""
-    given = [[1, *text] for text in tiny.texts(5, 4, longest=39) if len(text) > 8][rows]
-    return still.rows_of(given, [[IGNORED, *row[1:]] for row in given])
-
-
-def batches(kind: str, rows: slice = slice(None)) -> Batch:
-    return running(rows) if kind == "running" else still.batch(kind, rows)
+def batches(what: str) -> Batch:
+    """Running text of 24 to 40 tokens, or rows with a source."""
+    if what == "running":
+        return still.running([[1, *text] for text in tiny.texts(5, 4, longest=39) if len(text) > 8])
+    return still.batch(what)
 
 
 def backbone_of(what: str) -> str:
@@ -63,13 +59,6 @@ def backbone_of(what: str) -> str:
 
 
 WHAT = ["running", "gpt2", "bart"]
-
-
-def stepped(objective: Objective, batch: Batch, *, step: int = 3, whole: Batch | None = None) -> LossSum:
-    """The loss of a micro-batch of a step."""
-    of = batch if whole is None else whole
-    tokens = int((of["labels"] != IGNORED).sum())
-    return objective.step_loss({**batch, "step": step, "step_rows": len(of["labels"]), "step_tokens": tokens})
 
 
 def plain(objective: Objective, batch: Batch, *, step: int = 3, n: int = 2, variant: str = "paper") -> Tensor:
@@ -117,7 +106,7 @@ class TestEqualsPlain:
         batch = batches(what)
         expected = plain(objective, batch, variant=variant)
         assert expected > 0.01
-        found = stepped(objective, batch)
+        found = still.stepped(objective, batch)
         n_tokens = int((batch["labels"] != IGNORED).sum())
         still.assert_same_gradients(objective, found.total / n_tokens, expected)
         torch.testing.assert_close(found.terms["repetition"], found.total.detach(), **EXACT)
@@ -136,7 +125,7 @@ class TestGolden:
         text = torch.zeros(1, 3 * len(tokens) // 2 + 1, dtype=torch.long)
         wanted = expected["loss_paper" if variant == "paper" else "loss_code"]
         if wanted:
-            found = stepped(objective, batch_of(text))
+            found = still.stepped(objective, batch_of(text))
             torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
 
 
@@ -149,7 +138,7 @@ class TestNothingRepeats:
         seen = []
         original = objective.backbone.states
         objective.backbone.states = lambda batch: seen.append(len(batch["labels"])) or original(batch)  # type: ignore
-        found = stepped(objective, still.batch("gpt2"))
+        found = still.stepped(objective, still.batch("gpt2"))
         assert seen == [2]
         assert found.n_target_tokens == 4, "nor is a token that is no repetition"
 
@@ -165,7 +154,7 @@ class TestCoin:
             turn = draw(0, "coin", step) < 0.5
             for rows in (slice(0, 2), slice(2, 5)):
                 batch = still.batch("gpt2", rows)
-                found = stepped(objective, batch, step=step)
+                found = still.stepped(objective, batch, step=step)
                 if not turn:
                     torch.testing.assert_close(found.total, token.step_loss(batch).total, **EXACT)
                 assert ("repetition" in found.terms) == turn
@@ -180,8 +169,8 @@ class TestModes:
         rates = dict.fromkeys(still.STILL[what], 0.5)
         objective = made(what, **rates)
         before, state = [part.training for part in objective.modules()], torch.get_rng_state()
-        found = stepped(objective, still.batch(what)).total
+        found = still.stepped(objective, still.batch(what)).total
         assert [part.training for part in objective.modules()] == before
         assert all(before)
         assert torch.equal(torch.get_rng_state(), state)
-        torch.testing.assert_close(found, stepped(made(what), still.batch(what)).total, **EXACT)
+        torch.testing.assert_close(found, still.stepped(made(what), still.batch(what)).total, **EXACT)

@@ -15,6 +15,8 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
 )
 
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
@@ -23,7 +25,7 @@ TEXTS = ("I went to Athens and Iraq before, and I love one of the places more, w
 
 
 class Texts:
-    """What a backbone asks of a task."""
+    """What a backbone needs of a task."""
 
     def __init__(self, *markers: str, lines: Sequence[str] = TEXTS) -> None:
         self.markers, self.lines = markers, list(lines)
@@ -39,7 +41,7 @@ class Texts:
 
 
 def save_model(kind: str, folder: Path, texts: tuple[str, ...] = TEXTS, dtype: torch.dtype = torch.float32) -> Path:
-    """Save a model of a kind: `gpt2`, `llama` or `bart`."""
+    """Save a model of a kind: `gpt2`, `llama`, `mamba` or `bart`."""
     tokenizer = train_bpe(list(texts) * 4, 300)
     ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, "vocab_size": len(tokenizer)}
     torch.manual_seed(0)
@@ -59,6 +61,8 @@ def model(kind: str, ids: dict[str, int]) -> Any:
                 max_position_embeddings=128, tie_word_embeddings=False, **ids,
             )
         )  # fmt: skip
+    if kind == "mamba":
+        return MambaForCausalLM(MambaConfig(hidden_size=16, num_hidden_layers=1, initializer_range=0.5, **ids))
     return BartForConditionalGeneration(
         BartConfig(
             d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from bench.errors import UsageError
 from bench.generation.row_cache import new_cache
 from bench.models.backbones import causal, encoder_decoder
-from bench.models.backbones.backbone import Backbone, Step, decoder_inputs, refuse_longer
+from bench.models.backbones.backbone import Backbone, Step, decoder_inputs
 from bench.models.backbones.cache_keyword import NEW, OLD, cache_keyword, library_keyword
 from bench.models.backbones.causal import positions
 from bench.models.backbones.masks import takes_ready_masks
@@ -95,5 +95,6 @@ def test_a_long_row_is_refused(kind: str, what: str) -> None:
 
 
 def test_positions_that_are_computed_have_no_end() -> None:
-    assert tiny.backbone("llama", 0).max_positions is None
-    refuse_longer(None, 10**6, "rows")
+    llama = tiny.backbone("llama", 0)
+    assert llama.max_positions is None
+    llama.refuse_longer(10**6, "rows")

@@ -9,21 +9,14 @@ from typing import Any
 
 import huggingface_hub
 import pytest
-import torch
-from transformers import (
-    GPT2Config,
-    GPT2LMHeadModel,
-    MambaConfig,
-    MambaForCausalLM,
-)
 
 from bench.cells.make import make
 from bench.errors import UsageError
 from bench.models.backbones import BACKBONES, BackboneEntry, hub, pretrained
 from bench.models.backbones.pretrained import Pretrained, resolved
 from bench.models.core.objective import Objective
-from bench.tasks.encode.tokenizers import train_bpe
 from tests.conftest import call
+from tests.models.backbones.folders import save_model
 
 COMMIT, LATER = "a" * 40, "b" * 40
 ASKED = ("run", "--task", "ambiguous_template", "--method", "mle", "--limit", "8")
@@ -33,26 +26,11 @@ SHORT = ("--set", "trainer.steps=1", "trainer.batch_size=4", "trainer.max_source
 pytestmark = pytest.mark.usefixtures("sample_data")
 
 
-def save(kind: str, folder: Path) -> Path:
-    """Save a tiny model with a tokenizer, as a publisher would."""
-    tokenizer = train_bpe(["the cat sat on the mat"] * 4, 300)
-    ids = {"vocab_size": len(tokenizer), "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-    torch.manual_seed(0)
-    model: Any
-    if kind == "gpt2":
-        model = GPT2LMHeadModel(GPT2Config(n_positions=64, n_embd=16, n_layer=1, n_head=2, **ids))
-    else:
-        model = MambaForCausalLM(MambaConfig(hidden_size=16, num_hidden_layers=1, initializer_range=0.5, **ids))
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A hub cache with one commit of someone/tiny, which `main` names; the hub is out of reach."""
     folder = tmp_path / "hub" / "models--someone--tiny"
-    save("gpt2", folder / "snapshots" / COMMIT)
+    save_model("gpt2", folder / "snapshots" / COMMIT)
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text(COMMIT)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -126,6 +104,6 @@ def made(backbone: str) -> Objective:
 
 
 def test_a_family_whose_cache_is_not_ours_is_refused_by_name(tmp_path: Path) -> None:
-    folder = save("mamba", tmp_path / "mamba")
+    folder = save_model("mamba", tmp_path / "mamba")
     with pytest.raises(UsageError, match=r"\(family mamba, MambaForCausalLM\) is refused: generation with its cache"):
         made(str(folder))

@@ -24,20 +24,19 @@ from tests.models import still
 
 
 class Recorded:
-    """Continues every prompt with the same tokens, and remembers what it was asked."""
+    """Continues every prompt with the same tokens, or with its seed, and keeps the arguments."""
 
-    def __init__(self, tokens: list[int]) -> None:
-        self.tokens = tokens
-        self.asked: list[tuple[Any, int]] = []
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
 
-    def __call__(self, batch: Batch, most: int) -> list[list[int]]:
-        self.asked.append((batch, most))
-        return [self.tokens[:most] for _ in batch["input_ids"]]
+    def __call__(self, batch: Batch, most: int, decoding: str = "", seeds: Sequence[int] = ()) -> list[list[int]]:
+        self.calls.append((batch, most, decoding))
+        return [[seed] for seed in seeds] or [list(range(5, 60))[:most] for _ in batch["input_ids"]]
 
 
-def objective(kind: str, tokens: list[int] | None = None) -> tuple[MLE, Recorded]:
-    made, recorded = MLE(still.backbone(kind)), Recorded(tokens or list(range(5, 60)))
-    made.setup_run(RunContext(continue_prompts=recorded, max_target=7))
+def objective(kind: str, seed: int = 0) -> tuple[MLE, Recorded]:
+    made, recorded = MLE(still.backbone(kind)), Recorded()
+    made.setup_run(RunContext(seed=seed, continue_prompts=recorded, max_target=7))
     return made, recorded
 
 
@@ -61,12 +60,12 @@ class TestWrite:
         """The row's start token, then a third of its tokens from the drawn place; two thirds are written."""
         made, recorded = objective("gpt2")
         rows = [[1, *range(10, 22)], [1, *range(30, 36)]]
-        found = write(made, still.rows_of(rows, [[IGNORED, *row[1:]] for row in rows]), Cut(), 0.5)
+        found = write(made, still.running(rows), Cut(), 0.5)
         assert [(one.row, one.prompt, len(one.tokens)) for one in found] == [
             (0, [1, 14, 15, 16, 17], 8),
             (1, [1, 32, 33], 4),
         ]
-        ((batch, most),) = recorded.asked
+        ((batch, most, _),) = recorded.calls
         assert most == 8
         assert batch["input_ids"].tolist() == [[1, 14, 15, 16, 17], [0, 0, 1, 32, 33]]
         assert batch["attention_mask"].tolist() == [[1] * 5, [0, 0, 1, 1, 1]]
@@ -74,7 +73,7 @@ class TestWrite:
     def test_several_pieces(self) -> None:
         made, _ = objective("gpt2")
         row = [1, *range(10, 40)]
-        found = write(made, still.rows_of([row], [[IGNORED, *row[1:]]]), Cut(3, 6, "all"), 0.5)
+        found = write(made, still.running([row]), Cut(3, 6, "all"), 0.5)
         assert [one.prompt for one in found] == [[1, 10, 11, 12], [1, 13, 14, 15], [1, 16, 17, 18]]
         assert [(one.row, one.tokens) for one in found] == [(0, list(range(5, 11)))] * 3
 
@@ -83,7 +82,7 @@ class TestWrite:
         made, recorded = objective("gpt2")
         (found,) = write(made, still.rows_of([[1, 8, 9, 20, 21]], [[IGNORED, IGNORED, IGNORED, 20, 21]]), Cut(), 0.5)
         assert found == Written(0, [1, 8, 9], list(range(5, 12)))
-        assert recorded.asked[0][1] == 7
+        assert recorded.calls[0][1] == 7
 
     def test_encoder_decoder(self) -> None:
         """It gets the batch without its labels."""
@@ -91,14 +90,14 @@ class TestWrite:
         batch = {**still.batch("bart"), "step": 3, "exemplar_ids": torch.ones(5, 2)}
         found = write(made, batch, Cut(), 0.5)  # type: ignore[arg-type]
         assert found == [Written(row, [], list(range(5, 12))) for row in range(5)]
-        assert set(recorded.asked[0][0]) == {"input_ids", "attention_mask", "exemplar_ids"}
+        assert set(recorded.calls[0][0]) == {"input_ids", "attention_mask", "exemplar_ids"}
 
     def test_nothing_to_continue(self) -> None:
         """Rows too short to be cut ask for nothing."""
         made, recorded = objective("gpt2")
         assert write(made, still.rows_of([[5]], [[5]]), Cut(), 0.5) == []
         assert write(made, still.rows_of([[1, 5]], [[IGNORED, IGNORED]]), Cut(), 0.5) == []
-        assert recorded.asked == []
+        assert recorded.calls == []
 
     @pytest.mark.parametrize("kind", still.KINDS)
     def test_a_step_without_anything_to_score_is_a_zero_for_every_parameter(self, kind: str) -> None:
@@ -114,28 +113,16 @@ class TestWrite:
         assert without == never
 
 
-class Drawn:
-    """Gives each prompt its seed for a text, and remembers how it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[int, str]] = []
-
-    def __call__(self, batch: Batch, most: int, decoding: str, seeds: Sequence[int]) -> list[list[int]]:
-        self.asked.append((most, decoding))
-        return [[seed] for seed in seeds]
-
-
 class TestDraws:
     """What is drawn is a function of run, step, prompt and number of the sample, and of nothing else."""
 
     def seeds(
         self, kind: str, rows: slice = slice(None), *, seed: int = 0, step: int = 3, sample: int = 0
     ) -> list[int]:
-        made, drawn = MLE(still.backbone(kind)), Drawn()
-        made.setup_run(RunContext(seed=seed, continue_prompts=drawn, max_target=7))
+        made, recorded = objective(kind, seed)
         batch: Any = {**still.batch(kind, rows), "step": step}
         texts = write(made, batch, decoding="topk=3", sample=sample)
-        assert drawn.asked == [(7, "topk=3")]
+        assert recorded.calls[0][1:] == (7, "topk=3")
         return [text.tokens[0] for text in texts]
 
     @pytest.mark.parametrize("kind", still.KINDS)

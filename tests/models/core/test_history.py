@@ -13,7 +13,7 @@ from bench.decodings.core.decoding import Decoding
 from bench.decodings.searches import Beam, Greedy
 from bench.errors import UsageError
 from bench.generation.generation import generate
-from bench.models.backbones.backbone import Backbone, Batch
+from bench.models.backbones.backbone import Backbone
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.models.core.target_lookup import earlier_targets, preceding_targets
 from bench.models.mle import MLE
@@ -31,14 +31,6 @@ def backbone(kind: str) -> Backbone:
     return tiny.backbone(kind, dtype=torch.float64)
 
 
-def batch_of(model: Backbone, sources: list[list[int]], targets: list[list[int]]) -> Batch:
-    if model.architecture == "encoder-decoder":
-        return still.rows_of(sources, targets)
-    whole = [source + target for source, target in zip(sources, targets, strict=True)]
-    labels = [[IGNORED] * len(source) + target for source, target in zip(sources, targets, strict=True)]
-    return still.rows_of(whole, labels)
-
-
 def known(tokens: Tensor) -> list[int]:
     return [token for token in tokens.tolist() if token != IGNORED]
 
@@ -47,7 +39,7 @@ def known(tokens: Tensor) -> list[int]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_slices_hold_the_true_tokens_before_each_position(kind: str, limit: int) -> None:
     model = backbone(kind)
-    states = model.states(batch_of(model, SOURCES, TARGETS))
+    states = model.states(still.with_sources(kind, SOURCES, TARGETS))
     seen = 0
     for rows in slices(states, limit):
         assert rows.written.shape == rows.prompt.shape == (len(rows), states.history.tokens.shape[1])  # type: ignore[union-attr]
@@ -64,11 +56,11 @@ def test_training_slices_hold_the_true_tokens_before_each_position(kind: str, li
 def test_targets_without_a_loss_do_not_change_it(kind: str) -> None:
     """A hole behind the first target is read on a decoder-only model; a loss on some positions changes nothing."""
     model = backbone(kind)
-    states = model.states(batch_of(model, SOURCES, TARGETS))
+    states = model.states(still.with_sources(kind, SOURCES, TARGETS))
     only = states.targets.masked_fill(states.targets != 22, IGNORED)
     (rows,) = slices(replace(states, targets=only))
     assert known(rows.written[0]) == [20, 21, 20]
-    batch = batch_of(model, SOURCES, TARGETS)
+    batch = still.with_sources(kind, SOURCES, TARGETS)
     batch["labels"] = batch["labels"].masked_fill(batch["labels"] == 21, IGNORED)
     rows = next(slices(model.states(batch)))
     kept = [20, 21, 20] if kind == "gpt2" else [20, 20]  # an encoder-decoder reads padding in place of the label
@@ -77,7 +69,7 @@ def test_targets_without_a_loss_do_not_change_it(kind: str) -> None:
 
 def test_padding_on_the_left_is_no_prompt() -> None:
     model = backbone("gpt2")
-    plain = batch_of(model, SOURCES[:1], TARGETS[:1])
+    plain = still.with_sources("gpt2", SOURCES[:1], TARGETS[:1])
     fill: dict[str, int] = {"input_ids": 0, "attention_mask": 0, "labels": IGNORED}
     shifted: Any = {name: torch.nn.functional.pad(plain[name], (3, 2), value=value) for name, value in fill.items()}  # type: ignore[literal-required]
     for first, second in zip(slices(model.states(plain)), slices(model.states(shifted)), strict=True):
@@ -122,7 +114,7 @@ def test_generation_is_told_what_it_has_written(kind: str, decoding: str) -> Non
 
 def test_a_backbone_that_does_not_say_is_named() -> None:
     model = backbone("gpt2")
-    states = replace(model.states(batch_of(model, SOURCES, TARGETS)), history=None)
+    states = replace(model.states(still.with_sources("gpt2", SOURCES, TARGETS)), history=None)
     with pytest.raises(UsageError, match="tokens.written needs a backbone that says what its decoder reads"):
         _ = next(slices(states)).written
 
@@ -137,10 +129,8 @@ ROWS = [
 
 def states(kind: str) -> States:
     """Rows that repeat tokens; the first token of a decoder-only row is a prompt."""
-    labels = ROWS
-    if kind == "gpt2":
-        labels = [[IGNORED, *row[1:]] for row in ROWS]
-    return still.backbone(kind).states(still.rows_of(ROWS, labels))
+    batch = still.running(ROWS) if kind == "gpt2" else still.rows_of(ROWS, ROWS)
+    return still.backbone(kind).states(batch)
 
 
 def by_hand(kind: str) -> list[list[int]]:

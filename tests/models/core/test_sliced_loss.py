@@ -40,10 +40,7 @@ def batch_of(kind: str, counts: list[int], seed: int = 0) -> Batch:
     sources = tiny.texts(len(counts), seed)
     generator = torch.Generator().manual_seed(seed + 1)
     targets = [torch.randint(5, 40, (count,), generator=generator).tolist() for count in counts]
-    if kind == "bart":
-        return still.rows_of(sources, targets)
-    pairs = [*zip(sources, targets, strict=True)]
-    return still.rows_of([s + t for s, t in pairs], [[IGNORED] * len(s) + t for s, t in pairs])
+    return still.with_sources(kind, sources, targets)
 
 
 UNEVEN = [5, 1, 0, 9, 2]
@@ -51,7 +48,7 @@ UNEVEN = [5, 1, 0, 9, 2]
 
 def all_at_once(objective: Objective, states: States) -> Tensor:
     """The loss of one slice that holds everything, through plain autograd."""
-    (index,) = slice_indices(states.targets, states.targets.numel())
+    (index,) = slice_indices(states, states.targets.numel())
     return objective.position_loss(slice_of(states, index))[0].sum()
 
 
@@ -209,7 +206,7 @@ class TestBlocks:
             places = torch.randperm(longest, generator=generator)[:count].sort().values
             targets[row, places] = torch.randint(9, (count,), generator=generator)
         seen = []
-        for index in slice_indices(targets, limit):
+        for index in slice_indices(States(*[targets] * 6), limit):
             n_rows = index.batch.stop - index.batch.start
             assert n_rows * index.width <= max(limit, 1)
             assert index.kept.unique(return_counts=True)[1].tolist() == [1] * len(index)
