@@ -21,10 +21,9 @@ from typing import Any
 
 import torch
 
-from bench.base.cache import cache_root
 from bench.base.files import write_atomic
 from bench.base.keys import canonical, key_of
-from bench.base.sizes import amount
+from bench.base.machine import cache_root
 from bench.cells.cell import Cell, trained_key_of
 from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments
@@ -276,3 +275,16 @@ def lines_of(cost: Cost) -> list[str]:
         whole = "" if cost.steps is None else f", {cost.seconds_per_step * cost.steps:,.0f} s in all"
         found.append(f"{cost.seconds_per_step:.3g} s a step{whole} · {amount(cost.peak_memory, 'B')} peak memory")
     return found
+
+
+def amount(number: float, unit: str = "") -> str:
+    """Return a number with three digits and a prefix for a power of 1000.
+
+    >>> amount(124_439_808), amount(2.5e9, "B"), amount(0, "FLOP"), amount(999_999, "B")
+    ('124 M', '2.5 GB', '0 FLOP', '1 MB')
+    """
+    prefixes = iter("kMGTPE")
+    prefix = ""
+    while number >= 999.5:  # three digits would be 1000
+        number, prefix = number / 1000, next(prefixes)
+    return f"{number:.3g} {prefix}{unit}".rstrip()

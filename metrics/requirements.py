@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-from bench.base.cache import cache_root
+from bench.base.machine import cache_root
 
 __all__ = [
     "Checkpoint",

@@ -16,8 +16,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.base.cache import cache_root
 from bench.base.files import write_atomic
+from bench.base.machine import cache_root
 from bench.cli import main as bench
 from bench.errors import BenchError, MissingError
 from bench.tasks.ambiguous_template import sample_templates

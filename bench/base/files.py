@@ -1,4 +1,4 @@
-"""Files: written whole or not at all."""
+"""Files that are complete or not there, scratch folders, and what processes that have ended left behind."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from bench.base.parents import is_alive
+from bench.base.machine import is_alive
 from bench.errors import StoreError
 
 DAY_S = 86_400
@@ -82,27 +82,24 @@ def scratch_path(results: Path, name: str) -> Path:
     return results / ".work" / f"{name}.{signature()}"
 
 
-def make_scratch(folder: Path) -> None:
-    """Make an empty scratch folder.
+@contextlib.contextmanager
+def scratch_folder(folder: Path) -> Iterator[None]:
+    """Make an empty folder for the code inside, and remove it afterwards, with its parent where that is empty then.
 
     Raises:
-        StoreError: the disk refuses.
+        StoreError: the folder cannot be made.
     """
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise StoreError(explain(folder, error)) from error
-
-
-def remove_scratch(folder: Path) -> None:
-    """Remove a folder of a run with all that is in it, and the folder it is in where that is empty then.
-
-    What cannot be removed stays: another run may be using the outer folder, or removing it too.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        folder.parent.rmdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another run uses the parent, or removes it too
+            folder.parent.rmdir()
 
 
 def hash_of(path: Path) -> str:
@@ -116,15 +113,15 @@ def hash_of(path: Path) -> str:
 
 
 def signature() -> str:
-    """Return this process in a name: `<where>-<process id>`; `abandoned` reads it."""
+    """Return the name of this process, `<where>-<process id>`, which `abandoned` reads."""
     return f"{_where()}-{os.getpid()}"
 
 
 @lru_cache(maxsize=1)
 def _where() -> str:
-    """Return where process ids mean what they mean here: a hash of the host, its start and the namespace of ids.
+    """Return a hash of the host, the time of its start and the namespace of its process ids.
 
-    Containers may share a host name and count their processes apart, so an id that is free here may be busy there.
+    Containers may share a host name and number their processes separately, so an id alone means nothing.
     """
     parts = [platform.node()]
     with contextlib.suppress(OSError):
@@ -135,33 +132,19 @@ def _where() -> str:
 
 
 def abandoned(path: Path) -> bool:
-    """Return whether the process that signed a name (`.<anything>.<signature>.tmp`) has ended, so that the file can go.
+    """Return whether the process named in a file name (`.<anything>.<signature>.tmp`) has ended: the file can go.
 
-    Processes of another host, container or start of the machine cannot be asked: a file of theirs counts as abandoned
-    when it was not touched for a day; a folder, which a long training may leave alone, when nothing in it was for ten.
+    Whether a process of another host or container has ended is unknown. Its file counts as abandoned one day after the
+    last change. A folder, which a long training may not change for some time, counts as abandoned after ten days.
     """
     where, _, process = path.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
     if where == _where() and process.isdigit():
         return int(process) == os.getpid() or not is_alive(int(process))
     try:
-        days = 1
-        if path.is_dir():
-            days = FOLDER_DAYS
-        return time.time() - _last_touched(path) > days * DAY_S
+        last_change = max(part.stat().st_mtime for part in [path, *path.rglob("*")])
+        return time.time() - last_change > (FOLDER_DAYS if path.is_dir() else 1) * DAY_S
     except OSError:
         return False
-
-
-def _last_touched(path: Path) -> float:
-    """Return when a file, or anything in a folder, last changed, in seconds.
-
-    Raises:
-        OSError: it cannot be looked at.
-    """
-    inside = []
-    if path.is_dir():
-        inside = list(path.rglob("*"))
-    return max(part.stat().st_mtime for part in [path, *inside])
 
 
 def _publish(temporary: Path, path: Path, replace: bool) -> bool:

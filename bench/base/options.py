@@ -85,14 +85,11 @@ class Range:
         return core_schema.no_info_after_validator_function(check, handler(source))
 
 
-class OmitIfDefault:
-    """In an annotation: the option is newer than stored results, so it is written down only where it is used.
+OMIT_IF_DEFAULT = object()
+"""In an annotation: the option is newer than stored results, so it is recorded only where it is used.
 
-    The keys of runs that do not use it stay what they were: `rank: Annotated[int, OMIT_IF_DEFAULT] = 0`.
-    """
-
-
-OMIT_IF_DEFAULT = OmitIfDefault()
+The keys of runs that do not use it stay what they were: `rank: Annotated[int, OMIT_IF_DEFAULT] = 0`.
+"""
 
 Positive = Annotated[int, Range(1)]
 Amount = Annotated[float, Range(0)]
@@ -131,13 +128,12 @@ def _annotation(parameter: inspect.Parameter, function: Any) -> Any:
 
 def omit_defaults(make: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values without those that are omitted where they are the default."""
-    newer = {n: default for n, (type_, default) in options_of(make).items() if is_omitted_by_default(type_)}
-    return {name: value for name, value in values.items() if name not in newer or value != newer[name]}
-
-
-def is_omitted_by_default(annotation: Any) -> bool:
-    """Return whether an option is written down only where it is used."""
-    return OMIT_IF_DEFAULT in getattr(annotation, "__metadata__", ())
+    omitted = {
+        name: default
+        for name, (annotation, default) in options_of(make).items()
+        if OMIT_IF_DEFAULT in getattr(annotation, "__metadata__", ())
+    }
+    return {name: value for name, value in values.items() if name not in omitted or value != omitted[name]}
 
 
 def read_options(

@@ -1,7 +1,7 @@
 """Registries: tables of methods, tasks, backbones and metrics that name their classes and import none of them.
 
-A plug-in is found by the same functions: a user's module or file by what was typed, or an entry point of an installed
-package. Keys contain the hash of its source.
+The same functions find plug-ins: `module:Name`, `file.py:Name`, or the entry point of an installed package. Keys
+contain the hash of their source.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """A name that is also the name of a folder in a store."""
 
 Check = Callable[[str, Any], None]
-"""Refuses a plug-in that is not of a kind, given what was typed and the value."""
+"""Raises UsageError if a plug-in is not of a kind, given its name on the command line and the class or function."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Entry:
         target: `package.module:Name`, imported only when used.
         summary: one line for `bench list`.
         paper: where it comes from.
-        needs: what it needs besides the suite, in words.
+        needs: what it needs that is not installed with the suite, in words.
         variants: named settings (`section.name` to value) of the same class, usable as `name.variant`.
     """
 
@@ -89,10 +89,10 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
     if name in all_names(table):
         return Resolved(name, table[name if name in table else name.partition(".")[0]].load(), name, {})
     if ":" in name:
-        return _own(name, table, kind, check)
+        return _plugin(name, table, kind, check)
     points = installed(kind, table)
     if name in points:
-        loaded = _own(points[name].value, table, kind, check)
+        loaded = _plugin(points[name].value, table, kind, check)
         if loaded.name != name:
             raise UsageError(
                 f"{kind} '{name}' of {package_of(points[name])} names itself '{loaded.name}'; expected one name"
@@ -101,7 +101,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
     raise unknown(name, [*all_names(table), *points], kind, also)
 
 
-def _own(spec: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
+def _plugin(spec: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
     """Return the plug-in `module:Name` or `file.py:Name`."""
     value = load(spec)
     if check is not None:
@@ -176,7 +176,7 @@ def expand(
     table: Mapping[str, Entry],
     kind: str,
     *,
-    own: bool = False,
+    plugins: bool = False,
     groups: Mapping[str, Sequence[str]] | None = None,
     stored: Collection[str] = (),
 ) -> list[str]:
@@ -186,7 +186,7 @@ def expand(
         wanted: as typed.
         table: the built-in names.
         kind: for messages.
-        own: whether `module:Name`, `file.py:Name` and entry points of packages pass through.
+        plugins: whether `module:Name`, `file.py:Name` and entry points of packages pass through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
         stored: further names, of a store, for messages.
 
@@ -200,16 +200,16 @@ def expand(
     for name in wanted:
         if name in groups:
             chosen |= dict.fromkeys(groups[name])
-        elif own and name.endswith("]") and name.partition("[")[0] in known:  # a metric by a named model
+        elif plugins and name.endswith("]") and name.partition("[")[0] in known:  # a metric by a named model
             chosen[name] = None
         elif any(c in name for c in "*?[") and ":" not in name:
             matching = fnmatch.filter(known, name)
             if not matching:
                 raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, known)}")
             chosen |= dict.fromkeys(matching)
-        elif name in known or (own and (":" in name or name in installed(kind, table))):
+        elif name in known or (plugins and (":" in name or name in installed(kind, table))):
             chosen[name] = None
-        elif own:
+        elif plugins:
             raise unknown(name, [*known, *groups, *installed(kind, table), *stored], kind)
         else:
             raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")

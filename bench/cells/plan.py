@@ -136,7 +136,7 @@ class PlanBuilder:
         self.tasks: dict[str, Task] = {}
         self.without_data: dict[str, str] = {}
         check_loggers(arguments.loggers)
-        tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", own=True)]
+        tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", plugins=True)]
         with_recipe = [task for task in tasks if self.preset in task.value.recipes]
         for task in tasks:
             if with_recipe and task not in with_recipe:

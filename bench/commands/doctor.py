@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
-from bench.base.cores import cores
+from bench.base.machine import cores
 from bench.cli_options import json_option
 from bench.errors import MissingError
 from bench.metrics import METRICS

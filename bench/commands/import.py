@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
     store = Store(Path(given.results))
     asked = asked_of(given)
     store.files.check_writable()
-    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", own=True)]
+    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
     folder, stored = store_import(store, asked)
     families = {family.name: family for family in [*map(find_metric, asked.task.info.metrics), *wanted]}
     values: dict[str, Any] = {}

@@ -200,7 +200,7 @@ def list_data(given: argparse.Namespace) -> int:
         list_places(given)
         return 0
     found = {}
-    for name in expand_names(names, TASKS, "task", own=True):
+    for name in expand_names(names, TASKS, "task", plugins=True):
         kind: type[Task] = find_task(name).value
         task = opened(kind, parse_sets(set_texts(given)), data_dir_of(given), fetch=given.fetch)
         found[kind.name] = data_of(task, given.fetch)

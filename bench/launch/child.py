@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import make_scratch, remove_scratch
+from bench.base.files import scratch_folder
 from bench.base.registry import importable
 from bench.cells.job import cell_of
 from bench.cells.loggers import logs_of
@@ -37,12 +37,9 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
         `killed` (these three with an `error`), or `stopped` (by a signal, with the exit `code`).
     """
     scratch = Path(job["scratch"])
-    make_scratch(scratch)
-    try:
+    with scratch_folder(scratch):
         target, processes = "bench.launch.child:be_run", job["processes"]
         ended = run_processes(target, job, processes, scratch, job["threads"], job["environment"])
-    finally:
-        remove_scratch(scratch)
     found: dict[str, Any] = ended["result"] if ended["status"] == "done" else ended
     return found
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.base.cores import cores
 from bench.base.files import scratch_path
+from bench.base.machine import cores
 from bench.cells.job import job_of
 from bench.cells.loggers import logs_of
 from bench.cells.plan import Plan

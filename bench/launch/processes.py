@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from bench.base.parents import end_with_parent
+from bench.base.machine import end_with_parent
 from bench.base.redaction import guard_process
 from bench.base.registry import load
 from bench.errors import BenchError

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bench.base.cache import cache_root
+from bench.base.machine import cache_root
 from bench.errors import UsageError, did_you_mean
 from bench.models.backbones import BACKBONES
 

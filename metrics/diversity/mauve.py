@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.base.cache import cache_root
 from bench.base.files import write_atomic
+from bench.base.machine import cache_root
 from bench.errors import StoreError
 from bench.metrics.faithfulness.checkpoints import NotApplicable, find, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import torch
 
-from bench.base.cache import cache_root
+from bench.base.machine import cache_root
 from bench.base.network import hub_reachable, within
 from bench.base.options import OMIT_IF_DEFAULT, Range, checked
 from bench.base.seeds import seed_of, seed_torch

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.base.cores import cores
 from bench.base.files import write_atomic
 from bench.base.keys import key_of
+from bench.base.machine import cores
 from bench.base.seeds import seed_of
 from bench.errors import DataError
 from bench.tasks.exemplars.bag_of_words import bags_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.base import files
-from bench.base.files import DAY_S, FOLDER_DAYS, abandoned, remove_scratch, signature, write_atomic
+from bench.base.files import DAY_S, FOLDER_DAYS, abandoned, scratch_folder, signature, write_atomic
 from bench.cells.run import clean
 from bench.errors import StoreError
 from tests.bench.forks import full_disk, in_child
@@ -209,11 +209,9 @@ def test_what_a_stranger_left_counts_by_its_age(tmp_path):
 
 
 def test_scratch_goes_with_the_folder_it_was_alone_in(tmp_path):
-    for name in ("one", "other"):
-        (tmp_path / ".work" / name).mkdir(parents=True)
-        (tmp_path / ".work" / name / "file").touch()
-    remove_scratch(tmp_path / ".work" / "one")
-    assert names(tmp_path / ".work") == ["other"], "of another run"
-    remove_scratch(tmp_path / ".work" / "other")
+    work = tmp_path / ".work"
+    with scratch_folder(work / "one"):
+        with scratch_folder(work / "other"):
+            (work / "other" / "file").touch()
+        assert names(work) == ["one"]
     assert names(tmp_path) == []
-    remove_scratch(tmp_path / ".work" / "other")

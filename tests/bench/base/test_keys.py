@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.base.cores import cores
 from bench.base.keys import canonical, key_of, sha256
+from bench.base.machine import cores
 from bench.base.seeds import seed_of, seed_torch
 
 KNOWN = {"b": [1, 2.5, None, True], "a": "é\n", "c": {"y": 1, "x": "\ud800"}}

@@ -47,7 +47,7 @@ def test_groups_and_a_users_own_class():
     assert expand(["mle", "both", "all"], TABLE, "method", groups=groups) == ["mle", "histalign", "trime"]
     with pytest.raises(UsageError, match="^no method 'bth'; did you mean 'both'\\?$"):
         expand(["bth"], TABLE, "method", groups=groups)
-    assert expand(["a.b:C", "mle"], TABLE, "method", own=True) == ["a.b:C", "mle"]
+    assert expand(["a.b:C", "mle"], TABLE, "method", plugins=True) == ["a.b:C", "mle"]
     assert all_names(TABLE) == ["mle", "trime", "trime.released", "trime.other", "histalign", "histalign.released"]
 
 

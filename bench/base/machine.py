@@ -1,4 +1,4 @@
-"""Parents: a process that ends with the one that started it, and whether a process is there."""
+"""Machine: its processors, its processes, and the folder for what can be made again at any time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,26 @@ import platform
 import signal
 import threading
 import time
-
-__all__ = ["end_with_parent", "is_alive"]
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 """The option of Linux's `prctl` (linux/prctl.h) for a signal at the parent's death."""
+
+
+def cache_root() -> Path:
+    """Return the folder of the cache: `BENCH_CACHE`, or `~/.cache/objective-bench`."""
+    return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
+
+
+def cores() -> int:
+    """Return how many cores this process may use: those it is bound to where the system says so, else all, at least 1.
+
+    >>> cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
