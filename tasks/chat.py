@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
-from bench.tasks.core.recipes import MID, SMALL
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.token_store import TokenStore
@@ -51,17 +51,12 @@ class Chat(Pairs):
 
     name: str = "chat"
     places: ClassVar[frozenset[str]] = frozenset({"path", "valid_path", "test_path", "title"})
-    info: ClassVar[TaskInfo] = TaskInfo(
-        source="",
-        licence="your own",
-        sizes={},
-        evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "exact_match", "rouge", "overlap"),
-        fields=frozenset({"messages"}),
+    info: ClassVar[TaskInfo] = replace(
+        Pairs.info, metrics=("perplexity", "exact_match", "rouge", "overlap"), fields=frozenset({"messages"})
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "small": {**SMALL, "trainer.max_source": 96, "trainer.max_target": 48, "evaluation.rows": 100},
-        "mid": {**MID, "trainer.steps": 150, "trainer.max_source": 192, "trainer.max_target": 64, "decode": "greedy"},
+        "small": {**Pairs.recipes["small"], "evaluation.rows": 100},
+        "mid": Pairs.recipes["mid"],
     }
 
     def __init__(self, *, path: str = "", valid_path: str = "", test_path: str = "", title: str = "") -> None:

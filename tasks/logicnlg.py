@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
-from bench.tasks.core.recipes import BART, MID
+from bench.tasks.core.recipes import BART, MID, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.files.logicnlg import Train, has_only_the_proxy, read_split
@@ -44,23 +44,13 @@ class LogicNLG(Task):
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {
-            "backbone": "small-encdec",
-            "decode": "greedy",
+            **SMALL,
             "task.style": "compact",
-            "backbone.vocabulary": 4000,
             "trainer.steps": 300,
-            "trainer.batch_size": 16,
-            "trainer.lr": 1e-3,
-            "trainer.warmup": 0.1,
-            "trainer.weight_decay": 0.01,
             "trainer.max_source": 96,
-            "trainer.max_target": 40,
             "evaluation.rows": 1000,
-            "evaluation.batch_size": 50,
             "histalign:method.alpha": 0.5,
             "finetuned:trainer.steps": 100,
-            "finetuned:trainer.lr": 3e-4,
-            "bilstm:trainer.lr": 3e-3,
         },
         "mid": {
             **MID,

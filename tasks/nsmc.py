@@ -12,6 +12,7 @@ separated by spaces (eojeol).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -62,15 +63,8 @@ class NSMC(Lyrics):
     """
 
     name: str = "nsmc"
-    info: ClassVar[TaskInfo] = TaskInfo(
-        source="https://github.com/e9t/nsmc",
-        licence="CC0 1.0",
-        sizes={},
-        evaluations=("likelihood", "generation"),
-        metrics=("perplexity", "diversity", "frequency_groups"),
-        language="ko",
-        open_ended=True,
-        folders=("korean/nsmc_raw",),
+    info: ClassVar[TaskInfo] = replace(
+        Lyrics.info, source="https://github.com/e9t/nsmc", licence="CC0 1.0", sizes={}, folders=("korean/nsmc_raw",)
     )
 
     def read(self, folder: Path, split: str) -> Split:

@@ -18,7 +18,7 @@ from bench.errors import DataError, UsageError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank, longest_word, pieces
-from bench.tasks.core.recipes import SMALL_OPEN_ENDED
+from bench.tasks.core.recipes import F2_ENGLISH, SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
 from bench.tasks.files.bad_rows import BadRows
@@ -97,26 +97,8 @@ class Text(Task):
             "trainer.max_target": 320,
             "evaluation.rows": 480,
         },
-        # F2-Softmax section 4 and Tables 6 and 7; its epochs are not given. 700 words are about 820 tokens of a BPE of
-        # 30,000, and prompt and target together stay below the 1,024 positions.
-        "paper": {
-            "backbone": "f2-decoder",
-            "decode": "topk=3+max_new_tokens=100,greedy+max_new_tokens=100",
-            "task.words": 700,
-            "task.prompt_words": 40,
-            "backbone.vocabulary": 30000,
-            "trainer.epochs": 10,
-            "trainer.batch_size": 8,
-            "trainer.lr": 1e-4,
-            "trainer.warmup": 0.0,
-            "trainer.weight_decay": 0.001,
-            "trainer.clip": 0.25,
-            "trainer.max_source": 100,
-            "trainer.max_target": 920,
-            "finetuned:trainer.steps": 1500,
-            "finetuned:trainer.lr": 1e-5,
-            "evaluation.batch_size": 20,
-        },
+        # 700 words are about 820 tokens of a BPE of 30,000; prompt and target stay below the 1,024 positions.
+        "paper": {**F2_ENGLISH, "task.words": 700, "task.prompt_words": 40, "trainer.max_target": 920},
     }
 
     def __init__(

@@ -21,7 +21,7 @@ from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.core.recipes import F2_METHODS, MID, SMALL_STREAM
+from bench.tasks.core.recipes import F2_ENGLISH, F2_METHODS, MID, SMALL_STREAM
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
 from bench.tasks.files.bad_rows import BadRows
@@ -79,24 +79,8 @@ class WikiText103(Task):
             "trainer.max_source": 100,
             "trainer.max_target": 128,
         },
-        # F2-Softmax Tables 6 and 7; its epochs are not given.
-        "paper": {
-            "backbone": "f2-decoder",
-            "methods": F2_METHODS,
-            "decode": "topk=3+max_new_tokens=100,greedy+max_new_tokens=100",
-            "backbone.vocabulary": 30000,
-            "trainer.epochs": 10,
-            "trainer.batch_size": 8,
-            "trainer.lr": 1e-4,
-            "trainer.warmup": 0.0,
-            "trainer.weight_decay": 0.001,
-            "trainer.clip": 0.25,
-            "trainer.max_source": 100,
-            "trainer.max_target": 1023,  # 1,024 positions with the token that every block begins with
-            "finetuned:trainer.steps": 1500,
-            "finetuned:trainer.lr": 1e-5,
-            "evaluation.batch_size": 20,
-        },
+        # 1,024 positions with the token that every block begins with
+        "paper": {**F2_ENGLISH, "methods": F2_METHODS, "trainer.max_target": 1023},
     }
 
     def __init__(

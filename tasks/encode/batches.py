@@ -52,7 +52,7 @@ class Order:
         if epoch not in self._epochs:
             if len(self._epochs) > 1:
                 self._epochs.clear()
-            order = permutation(self.rows, self.seed, epoch)
+            order = np.random.default_rng(seed_of(self.seed, "order", epoch)).permutation(self.rows)
             begun = -epoch * self.rows % self.batch  # rows that fill the batch the epoch before has begun
             if self.lengths is not None:
                 order = self._bucketed(order, begun, self.lengths, epoch)
@@ -68,11 +68,6 @@ class Order:
         generator = np.random.default_rng(seed_of(self.seed, "batches", epoch))
         mixed = [generator.permutation(batches[at : at + POOL]).ravel() for at in range(0, len(batches), POOL)]
         return np.concatenate((head, *mixed, tail))
-
-
-def permutation(rows: int, seed: int, epoch: int) -> Array:
-    """Return an order of rows that depends on seed and epoch alone, [rows]."""
-    return np.random.default_rng(seed_of(seed, "order", epoch)).permutation(rows)
 
 
 def share(rows: Many, part: int, parts: int) -> Many:

@@ -136,8 +136,12 @@ class Codec:
             labels, _ = rows.matrix(numbers, "target", IGNORED)  # [B, T]
         else:
             ids, lengths = rows.matrix(numbers, "both", self.pad)  # [B, T], [B]
-            batch = tensors(ids, lengths)
-            labels = target_labels(ids, lengths, rows.n_source(numbers))
+            batch, labels = tensors(ids, lengths), ids.copy()
+            before, sizes = rows.n_source(numbers), lengths.tolist()  # source tokens of each row, and all its tokens
+            labels[:, : before.min()] = IGNORED
+            if before.min() < before.max() or min(sizes) < ids.shape[1]:
+                at = np.arange(ids.shape[1])  # [T]
+                labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
         return {**batch, "labels": torch.from_numpy(labels), **self._exemplars(rows, numbers)}
 
     def prompt_batch(self, rows: Sequence[Encoded]) -> dict[str, Tensor]:
@@ -160,25 +164,6 @@ class Codec:
 
     def _padded(self, rows: TokenStore, numbers: Array, part: Part) -> dict[str, Tensor]:
         return tensors(*rows.matrix(numbers, part, self.pad))
-
-
-def target_labels(ids: Array, lengths: Array, before: Array) -> Array:
-    """Return the labels of rows that hold source and target: the target's ids, `IGNORED` elsewhere.
-
-    Args:
-        ids: rows padded at the right, [B, T].
-        lengths: of the rows, [B].
-        before: how many source tokens stand before each target, [B].
-
-    >>> target_labels(np.array([[5, 6, 7], [5, 8, 0]]), np.array([3, 2]), np.array([1, 1])).tolist()
-    [[-100, 6, 7], [-100, 8, -100]]
-    """
-    labels, sizes = ids.copy(), before.tolist()  # a few numbers: Python is faster at them than numpy
-    labels[:, : min(sizes)] = IGNORED
-    if min(sizes) < max(sizes) or min(lengths.tolist()) < ids.shape[1]:
-        at = np.arange(ids.shape[1])  # [T]
-        labels[(at < before[:, None]) | (at >= lengths[:, None])] = IGNORED
-    return labels
 
 
 def tensors(ids: Array, lengths: Array) -> dict[str, Tensor]:

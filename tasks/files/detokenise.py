@@ -49,15 +49,8 @@ def detokenise(text: str) -> str:
     text = " ".join(GLUED.sub(" ", text).split())
     text = QUOTE.sub(_Quotes(), text)
     text = OPENING.sub(r"\1", text)
-    text = JOINED.sub(_joint, text)
+    text = JOINED.sub(lambda match: "’" if "’" in match[0] else "", text)  # an apostrophe stays, a space goes
     return HALVES.sub(lambda match: match[0].replace(" ", ""), text)
-
-
-def _joint(match: re.Match[str]) -> str:
-    """Return what stays where two tokens are joined: an apostrophe that stood apart, or nothing."""
-    if "’" in match[0]:
-        return "’"
-    return ""
 
 
 class _Quotes:

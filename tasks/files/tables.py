@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -209,7 +209,8 @@ def linearise(
     """
     linked = tuple(columns or range(len(table.header)))
     names = tuple(_clean(table.header[column]) or f"column {column + 1}" for column in linked)
-    page = _Page(table, title, linked, names, style)
+    facts = [column_facts([row[column] for row in table.rows]) for column in linked] if style == "plog" else []
+    page = _Page(table, title, linked, names, style, facts)
     if budget is None or cost is None:
         return page.whole()
     if len(linked) * len(table.rows) <= budget:  # a cell costs a token or more: with more cells it cannot all fit
@@ -227,29 +228,29 @@ class _Piece(NamedTuple):
 
 @dataclass(slots=True)
 class _Page:
-    """One table being written; computes a column's facts when they are first asked for."""
+    """One table being written; the facts of its linked columns are empty for `compact`, which does not write them."""
 
     table: Table
     title: str
     linked: tuple[int, ...]
     names: tuple[str, ...]
     style: Style
-    facts: dict[int, ColumnFacts] = field(default_factory=dict)
+    facts: Sequence[ColumnFacts]
 
     def aggregates(self) -> Iterator[_Piece]:
         """Yield sum and average of each linked column that has numbers."""
-        if self.style != "plog":
-            return
-        for place, column in enumerate(self.linked):
-            text = _aggregates(self._facts(column), self.names[place])
-            if text:
+        for place, facts in enumerate(self.facts):
+            if facts.total is not None and facts.average is not None:
+                head = f"<col_header> {self.names[place]} </col_header>"
+                total, average = _rounded(facts.total), _rounded(facts.average)
+                text = f"<sum_cell> {total} {head} </sum_cell> <avg_cell> {average} {head} </avg_cell>"
                 yield _Piece(-1, place, text)
 
     def cells(self) -> Iterator[_Piece]:
         """Yield the linked cells, one at a time, because most may never be needed."""
         for row in range(len(self.table.rows)):
-            for place, column in enumerate(self.linked):
-                yield _Piece(row, place, self._cell(row, column, self.names[place]))
+            for place in range(len(self.linked)):
+                yield _Piece(row, place, self._cell(row, place))
 
     def whole(self) -> Linearised:
         """Return everything."""
@@ -271,20 +272,15 @@ class _Page:
             rows.setdefault(piece.row, []).append(piece.text)
         return f"{title} : " + " | ".join(" ; ".join(cells) for cells in rows.values())
 
-    def _cell(self, row: int, column: int, name: str) -> str:
-        text = _clean(self.table.rows[row][column])
+    def _cell(self, row: int, place: int) -> str:
+        text, name = _clean(self.table.rows[row][self.linked[place]]), self.names[place]
         if self.style == "compact":
             return f"{name} is {text}"
         words = " ".join(word.capitalize() for word in text.split(" "))
-        rank, facts = "", self._facts(column)
+        rank, facts = "", self.facts[place]
         if facts.max_ranks and facts.min_ranks:
             rank = f" <max_rank> {facts.max_ranks[row]} </max_rank> <min_rank> {facts.min_ranks[row]} </min_rank>"
         return f"<cell> {words} <col_header> {name} </col_header> <row_idx> {row} </row_idx>{rank} </cell>"
-
-    def _facts(self, column: int) -> ColumnFacts:
-        if column not in self.facts:
-            self.facts[column] = column_facts([row[column] for row in self.table.rows])
-        return self.facts[column]
 
 
 def _fit(page: _Page, cost: Callable[[str], int], budget: int) -> Linearised:
@@ -325,14 +321,6 @@ def _shorten_title(page: _Page, cost: Callable[[str], int], budget: int) -> bool
         words.pop()
         page.title = " ".join(words)
     return len(words) < n_words
-
-
-def _aggregates(facts: ColumnFacts, name: str) -> str:
-    if facts.total is None or facts.average is None:
-        return ""
-    head = f"<col_header> {name} </col_header>"
-    total, average = _rounded(facts.total), _rounded(facts.average)
-    return f"<sum_cell> {total} {head} </sum_cell> <avg_cell> {average} {head} </avg_cell>"
 
 
 def _rounded(value: float) -> str:

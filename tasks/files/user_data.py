@@ -168,21 +168,14 @@ def held_out(
             f"{where}: expected at least {len(splits) + 1} different rows, to hold out one for "
             f"{' and one for '.join(splits)}; found {len(numbers)}{remedy}"
         )
-    split_of = {at: _split_at(at, splits) for at in numbers}
+    split_of = {
+        at: next((split for split in splits if RANGES[split][0] <= at < RANGES[split][1]), "train") for at in numbers
+    }
     for split in (*splits, "train"):
         if split not in split_of.values():
             largest = Counter(split_of.values()).most_common(1)[0][0]
             split_of[min(at for at in split_of if split_of[at] == largest)] = split
     return {number: split for at, split in split_of.items() if split != "train" for number in numbers[at]}
-
-
-def _split_at(at: float, splits: Sequence[str]) -> str:
-    """Return which of some splits, or of them and training, a place falls to."""
-    for split in splits:
-        low, high = RANGES[split]
-        if low <= at < high:
-            return split
-    return "train"
 
 
 def place(text: str) -> float:
