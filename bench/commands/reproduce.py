@@ -1,4 +1,4 @@
-"""`bench reproduce`: a paper's table from our cells, made where they are missing, with a verdict on every number."""
+"""`bench reproduce`: a paper's table from our runs, executed where they are missing, with a verdict on every number."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bench.leaderboards.published.papers import (
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
-    from bench.leaderboards.published.paper_files import PublishedCell, PublishedTable
+    from bench.leaderboards.published.paper_files import PublishedCell
     from bench.leaderboards.published.reproduction import Plan
     from bench.leaderboards.row import TableRow
     from bench.tasks.core.stated import Deviation
@@ -61,7 +61,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the tables that were asked for, or the list of them; return the exit code."""
+    """Print the chosen tables, or the list of all; return the exit code."""
     if not given.tables:
         every = listed()
         if given.json:
@@ -69,47 +69,38 @@ def run(given: argparse.Namespace) -> int:
         else:
             print("\n".join([*(line for table in every for line in lines_of(table)), "", *how_to_read()]))
         return 0
-    from bench.leaderboards.published.reproduction import STRICT_EXIT
-
-    tables = chosen(given.tables)
-    made = Made(given)
-    for need in needs(tables, given.preset):
-        made.make(need)
-    if given.dry_run:
-        print(json.dumps(made.contents, indent=1) if given.json else made.text())
-        return 0
-    sys.stdout.write(rendered(tables, made, given))
-    return STRICT_EXIT if given.strict and made.short_of else made.code
-
-
-def rendered(tables: Sequence[PublishedTable], made: Made, given: argparse.Namespace) -> str:
-    """Return tables compared with the numbers of the store, as text."""
     from bench.leaderboards import table as ours
-    from bench.leaderboards.published.reproduction import reproduce
+    from bench.leaderboards.published.reproduction import STRICT_EXIT, reproduce
     from bench.leaderboards.render.reproduction import content, markdown, terminal
     from bench.store.store import Store
 
-    tasks = sorted({need.task for need in needs(tables, given.preset)})
-    store = Store(Path(given.results))
-    held = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
-    made.code = max(made.code, say_damaged(store))
-    found = [reproduce(table, held, given.preset, made.plans) for table in tables]
-    made.short_of = sum(one.short_of for one in found)
+    tables, made = chosen(given.tables), Made(given)
+    needed = needs(tables, given.preset)
+    for need in needed:
+        made.make(need)
+    if given.dry_run:
+        print(json.dumps(made.contents, indent=1) if given.json else plans_text(made.contents))
+        return 0
+    tasks, store = sorted({need.task for need in needed}), Store(Path(given.results))
+    stored = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
+    code = max(made.code, say_damaged(store))
+    found = [reproduce(table, stored, given.preset, made.plans) for table in tables]
     if given.json:
-        return json.dumps({"tables": [content(one) for one in found], "exit_code": made.code}, indent=1) + "\n"
-    return markdown(found) if given.markdown else terminal(found)
+        print(json.dumps({"tables": [content(one) for one in found], "exit_code": code}, indent=1))
+    else:
+        sys.stdout.write(markdown(found) if given.markdown else terminal(found))
+    return STRICT_EXIT if given.strict and any(one.short_of for one in found) else code
 
 
 @dataclass
 class Made:
-    """The runs behind some tables, which are planned and made one need after another, and the exit code.
+    """The runs behind some tables, which are planned and executed one need after another, and the exit code.
 
     Args:
         given: the command line.
-        plans: of the runs behind published numbers.
-        contents: of the plans, for people and programs.
+        plans: what is known of the runs behind published numbers.
+        contents: of the plans, for `--dry-run`.
         limited: whether runs are limited to some rows.
-        short_of: how many numbers are off or missing.
         code: exit code.
     """
 
@@ -117,72 +108,41 @@ class Made:
     plans: dict[Key, Plan] = field(default_factory=dict)
     contents: list[dict[str, Any]] = field(default_factory=list)
     limited: bool = False
-    short_of: int = 0
     code: int = 0
 
     def make(self, need: Need) -> None:
-        """Plan the runs of one need and, if asked, make those that are missing."""
+        """Plan the runs of one need and, unless `--no-run` or `--dry-run` was given, execute those that are missing."""
         from bench.cells.plan import make_plan
         from bench.cells.progress import Progress
         from bench.cells.run import execute
 
-        running = self.given.run and not self.given.dry_run
-        arguments = self.arguments(need)
+        given, running = self.given, self.given.run and not self.given.dry_run
+        sets = sets_of(given.sets, need)
+        if need.sampling_seeds:
+            sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
+        arguments = RunArguments(
+            tasks=(need.task,), methods=need.methods, seeds=given.seeds,
+            backbone=need.backbone or None, preset=given.preset, sets=tuple(sets),
+            decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir or "",
+            results=given.results,
+        )  # fmt: skip
         self.limited = self.limited or arguments.limit is not None
-        with Progress(self.given.quiet or not running) as progress:
+        with Progress(given.quiet or not running) as progress:
             try:
                 plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
             except MissingError as error:
-                self.note_missing(need, str(error), running)
+                for key in need.keys:
+                    self.plan(key).reason = str(error)
+                self.contents.append({**vars(need), "why": str(error)})
+                if running:
+                    print(f"bench: {need.task} · {', '.join(need.methods)}: {error}", file=sys.stderr)
+                    self.code = max(self.code, MissingError.exit_code)
                 return
             if running and plan.cells:
                 outcome = execute(plan, arguments, progress)
                 for label, why in outcome.failed.items():
                     print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
                 self.code = max(self.code, outcome.exit_code)
-        self.note(need, plan)
-
-    def arguments(self, need: Need) -> RunArguments:
-        """Return the arguments of `bench run` for a need."""
-        given, sets = self.given, sets_of(self.given.sets, need)
-        if need.sampling_seeds:
-            sets = [f"evaluation.sampling_seeds={','.join(map(str, need.sampling_seeds))}", *sets]
-        return RunArguments(
-            tasks=(need.task,), methods=need.methods, seeds=given.seeds,
-            backbone=need.backbone or None, preset=given.preset, sets=tuple(sets),
-            decode=",".join(need.decodings) or None, limit=given.limit, data_dir=given.data_dir or "",
-            results=given.results,
-        )  # fmt: skip
-
-    def plan(self, key: Key) -> Plan:
-        """Return what is known of the planned run of a task, method and backbone."""
-        from bench.leaderboards.published.reproduction import Plan
-
-        return self.plans.setdefault(key, Plan())
-
-    def note_missing(self, need: Need, why: str, running: bool) -> None:
-        """Note why a need cannot be planned here."""
-        for key in need.keys:
-            self.plan(key).reason = why
-        self.contents.append({**about(need), "why": why})
-        if running:
-            print(f"bench: {need.task} · {', '.join(need.methods)}: {why}", file=sys.stderr)
-            self.code = max(self.code, MissingError.exit_code)
-
-    def note(self, need: Need, plan: Any) -> None:
-        """Note the keys and the costs of a plan, and the reasons of runs without a number."""
-        from bench.commands.run import plan_content, plan_text
-
-        cost: dict[str, Any] = {}
-        texts = [*data_lines(plan), plan_text(plan)]
-        if self.given.dry_run:
-            from bench.cost import cost_content, cost_text, costs_of_plan
-
-            found = costs_of_plan(plan)
-            cost = {"cost": cost_content(found)}
-            if found:
-                texts.append(cost_text(found))
-                texts += dict.fromkeys(filter(None, map(missing_weights, plan.cells)))
         for skip in plan.skips:
             self.plan((need.task, skip.method, need.backbone)).reason = skip.reason
         for cell in plan.cells:
@@ -191,19 +151,38 @@ class Made:
             known.options, known.deviations = cell.config.method_options, deviations_from(cell)
             known.keys = {cell.key, *(known.keys or ())}
             known.reason = why_none(cell) or known.reason
-        text = "\n".join(texts)
-        self.contents.append({**about(need), "data": plan.data, "text": text, **plan_content(plan), **cost})
+        if given.dry_run:
+            self.contents.append({**vars(need), **dry_content(plan)})
 
-    def text(self) -> str:
-        """Return all plans for people."""
-        texts = []
-        for plan in self.contents:
-            parts = [plan["task"], ", ".join(plan["methods"]), plan["backbone"] or "the recipe's backbone"]
-            parts += filter(None, [", ".join(plan["decodings"])])
-            if seeds := plan.get("sampling_seeds"):
-                parts.append(f"sampling seeds {', '.join(map(str, seeds))}")
-            texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
-        return "\n".join(texts or ["nothing to run: no number of these tables comes from a run"])
+    def plan(self, key: Key) -> Plan:
+        """Return what is known of the planned run of a task, method and backbone."""
+        from bench.leaderboards.published.reproduction import Plan
+
+        return self.plans.setdefault(key, Plan())
+
+
+def dry_content(plan: Any) -> dict[str, Any]:
+    """Return a plan with its data and its costs, as plain content and as text."""
+    from bench.commands.run import plan_content, plan_text
+    from bench.cost import cost_content, cost_text, costs_of_plan
+
+    costs = costs_of_plan(plan)
+    texts = [*data_lines(plan), plan_text(plan)]
+    if costs:
+        texts += [cost_text(costs), *dict.fromkeys(filter(None, map(missing_weights, plan.cells)))]
+    return {"data": plan.data, "text": "\n".join(texts), **plan_content(plan), "cost": cost_content(costs)}
+
+
+def plans_text(plans: Sequence[dict[str, Any]]) -> str:
+    """Return the plans of several needs for people."""
+    texts = []
+    for plan in plans:
+        parts = [plan["task"], ", ".join(plan["methods"]), plan["backbone"] or "the recipe's backbone"]
+        parts += filter(None, [", ".join(plan["decodings"])])
+        if plan["sampling_seeds"]:
+            parts.append(f"sampling seeds {', '.join(map(str, plan['sampling_seeds']))}")
+        texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
+    return "\n".join(texts or ["nothing to run: no number of these tables comes from a run"])
 
 
 def deviations_from(planned: Cell) -> Callable[[PublishedCell, TableRow | None], Sequence[Deviation]]:
@@ -222,12 +201,6 @@ def deviations_from(planned: Cell) -> Callable[[PublishedCell, TableRow | None],
         return deviations_of(as_stored(config, row), method, decoding=decoding, backbone=cell.backbone)
 
     return deviations
-
-
-def about(need: Need) -> dict[str, Any]:
-    """Return a need as plain content."""
-    content = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(need).items()}
-    return {name: value for name, value in content.items() if value or name != "sampling_seeds"}
 
 
 def as_stored(planned: CellConfig, row: TableRow) -> CellConfig:
@@ -278,15 +251,15 @@ def why_none(cell: Any) -> str:
 
 
 def sets_of(given: Sequence[Sequence[str]], need: Need) -> list[str]:
-    """Return the settings that are for this need: those of another task or method, which others take, are left out."""
+    """Return the settings for a need: those whose scope is another task or method are left out."""
     from bench.config.config import override
     from bench.models import METHODS
     from bench.tasks import TASKS
 
-    mine, found = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}, []
+    scopes, found = {need.task, *need.methods, *(method.partition(".")[0] for method in need.methods)}, []
     for text in (text for texts in given for text in texts):
         scope = override(text.partition("=")[0].strip(), "").scope if "=" in text else None
-        if scope is None or scope in mine or (scope not in TASKS and scope.partition(".")[0] not in METHODS):
+        if scope is None or scope in scopes or (scope not in TASKS and scope.partition(".")[0] not in METHODS):
             found.append(text)
     return found
 

@@ -7,34 +7,39 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load
+from safetensors.torch import load, save
 from torch import Tensor
 
 from bench.base.options import options_of
+from bench.base.redaction import one_line
 from bench.base.seeds import seed_of, seed_torch
+from bench.cells.build import optimiser_of, training_loader
 from bench.cells.make import name_of
 from bench.config.config import parse_sets
 from bench.config.decoding import parse
 from bench.config.resolve import check_overrides, find_method, reference_of
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation
+from bench.launch.processes import run_processes
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
 from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.logicnlg import LogicNLG
-from bench.testing.ranks import ranks
 from bench.testing.report import (
     TOLERANCE,
     Check,
+    Failed,
     NotApplicable,
     OnResult,
     Report,
@@ -46,6 +51,8 @@ from bench.testing.report import (
     silent,
 )
 from bench.testing.subject import SLICE, Subject
+from bench.training.execution import Execution
+from bench.training.training import train
 
 __all__ = ["BACKBONES", "CHECKS", "check_objective"]
 
@@ -428,6 +435,65 @@ def overfit(subject: Subject) -> str:
     return came
 
 
+# Several processes -------------------------------------------------------------------------------------------------
+
+WORLD, STEPS, BATCH = 2, 4, 5
+"""Processes, steps, and rows of a step: not a multiple of two, so that each has rows and tokens of another number."""
+CURVE = "the training curve"
+
+
+def ranks(subject: Subject) -> str:
+    """Two processes that share each step's rows end with the weights, buffers and losses of one, without dropout."""
+    if not subject.objective().batch_invariant:
+        raise NotApplicable("it says batch_invariant = False")
+    if torch.backends.mps.is_available():
+        raise NotApplicable("training would run on this machine's accelerator, which has no float64")
+    if subject.method.spec.startswith("__main__"):
+        raise NotApplicable("other processes cannot import a class of this program: put it in a file of its own")
+    sets = [*subject.sets, "backbone.dropout=0.0"]  # its masks are of each process; every other draw is compared
+    with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
+        scratch = Path(folder)
+        job = {"method": subject.method.spec, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
+        job["folder"], without_gpu = folder, {"CUDA_VISIBLE_DEVICES": ""}
+        ended = run_processes("bench.testing.objective:train_both", job, WORLD, scratch, 1, without_gpu)
+        if ended["status"] != "done":
+            raise Failed(
+                f"expected {WORLD} processes to end well; got: {one_line(ended.get('error', 'a signal'))}; let every "
+                f"parameter and every process take part in each step"
+            )
+        alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
+    for rank, shared in enumerate(together):
+        for name, tensor in alone.items():
+            tolerance = TOLERANCE
+            if name == CURVE:  # it is stored with six decimals
+                tolerance = 2e-6 * max(1.0, float(tensor.abs().max()))
+            remedy = "sum counts over ranks with `reduce` in end_of_step, and rows in step_loss"
+            expected = f"{name} of process {rank} to be that of one process alone"
+            near(difference(tensor, shared[name]), expected, remedy, tolerance)
+    return f"{STEPS} steps of {BATCH} rows"
+
+
+def train_both(job: Mapping[str, Any]) -> None:
+    """Train in one of the processes; the first also trains alone, for comparison."""
+    subject = Subject(find_method(job["method"]), job["backbone"], job["seed"], tuple(job["sets"]))
+    folder, rank = Path(job["folder"]), os.environ["RANK"]
+    if rank == "0":
+        (folder / "alone").write_bytes(trained(replace(subject), 1))
+    (folder / rank).write_bytes(trained(subject, WORLD))
+
+
+def trained(subject: Subject, world: int) -> bytes:
+    """Train as the program does; return the checkpoint and the curve."""
+    objective = subject.objective(fresh=True)
+    config = replace(subject.config.trainer, steps=STEPS, batch_size=BATCH, lr=1e-3)
+    objective.setup_run(replace(objective.run_context, optimiser=optimiser_of(config)))
+    cell = replace(subject.cell, config=replace(subject.config, trainer=config))
+    cell.task.setup_run(training_loader(cell, subject.codec))
+    record = train(objective, cell.task, config, Execution(world=world))
+    curve = torch.tensor([loss for _, loss in record["curve"]], dtype=torch.float64)
+    return save({**load(save_checkpoint(objective)), CURVE: curve})
+
+
 # All checks --------------------------------------------------------------------------------------------------------
 
 DISTRIBUTION: list[Check] = [builds, sums_to_one, no_future, padding, bf16, cache]
@@ -440,7 +506,6 @@ def check_objective(
     what: type[Objective] | str,
     *,
     backbones: Sequence[str] = BACKBONES,
-    seed: int = 0,
     quick: bool = False,
     sets: Sequence[str] = (),
     on_result: OnResult = silent,
@@ -450,7 +515,6 @@ def check_objective(
     Args:
         what: a class at the top level of a file, or as typed after --method: `histalign.released`, `file.py:Class`.
         backbones: where; a method with a backbone of its own is checked on that one.
-        seed: of weights.
         quick: leave out `ranks`, which starts other processes.
         sets: options as typed after --set, e.g. `method.gamma=1`.
         on_result: called with each result as soon as it is there.
@@ -466,7 +530,7 @@ def check_objective(
         backbone_factory(name)
     methods = [method, *filter(None, [reference_of(method)])]
     check_overrides(parse_sets(sets), [LogicNLG], methods, chosen)
-    subjects = [Subject(method, name, seed, tuple(sets)) for name in chosen]
+    subjects = [Subject(method, name, sets=tuple(sets)) for name in chosen]
     _ = [subject.config for subject in subjects]  # refuses a value that an option does not take
     results: list[Result] = []
     with torch.random.fork_rng(devices=[]):

@@ -15,7 +15,7 @@ from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.tasks.encode.codec import Codec
 from bench.testing import BACKBONES, CHECKS, Report, check_objective
-from bench.testing.ranks import ranks
+from bench.testing.objective import ranks
 from bench.testing.report import run_checks, silent
 from bench.testing.subject import Subject
 from tests.bench import mutations
