@@ -139,8 +139,8 @@ def hub() -> Iterator[Finding]:
 def metrics() -> Iterator[Finding]:
     """Check the models and packages that metrics need; nothing is loaded, which `bench check` does."""
     for name, metric in METRICS.items():
-        if lacks := missing(metric.requires):
-            yield Finding("optional", f"metric {name}", f"needs {lacks}")
+        if needed := missing(metric.requires):
+            yield Finding("optional", f"metric {name}", f"needs {needed}")
         elif metric.requires:
             yield Finding("ok", f"metric {name}", describe(metric.requires))
 

@@ -35,44 +35,36 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Store the texts and score them; return 0."""
-    from bench.cells.score import score_rows
-    from bench.imported import store_import
+    """Store the texts and score them; return 0.
 
-    store = Store(Path(given.results))
-    asked = asked_of(given)
+    Raises:
+        UsageError: the system has no name or that of a method, or the task has no such option.
+    """
+    from bench.cells.score import score_rows
+    from bench.imported import Import, store_import
+    from bench.tasks.fetch.sources import resolve
+
+    store, kind = Store(Path(given.results)), find_task(given.task)
+    overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
+    task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
+    task = kind.value(**task_options)
+    task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
+    texts = Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
     store.files.check_writable()
-    wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
-    folder, stored = store_import(store, asked)
-    families = {family.name: family for family in [*map(find_metric, asked.task.info.metrics), *wanted]}
+    added = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
+    folder, stored = store_import(store, texts)
+    families = {family.name: family for family in [*map(find_metric, task.info.metrics), *added]}
     values: dict[str, Any] = {}
     for family in families.values():
         if family.value.kind == stored.content["kind"]:
-            content, _ = score_rows(folder, asked.task, family, stored)
+            content, _ = score_rows(folder, task, family, stored)
             values |= {value["name"]: value["value"] for value in content["values"]}
     if given.json:
         about = {"cell": str(folder.path), "rows": len(stored.rows), "values": values}
         print(json.dumps(about, indent=1))
     else:
-        print(text_of(asked, len(stored.rows), values, str(folder.path)))
+        print(text_of(texts, len(stored.rows), values, str(folder.path)))
     return 0
-
-
-def asked_of(given: argparse.Namespace) -> Import:
-    """Return the import that the options describe.
-
-    Raises:
-        UsageError: the system has no name or that of a method, or the task has no such option.
-    """
-    from bench.imported import Import
-    from bench.tasks.fetch.sources import resolve
-
-    kind = find_task(given.task)
-    overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
-    task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
-    task = kind.value(**task_options)
-    task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
-    return Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
 
 
 def checked_name(system: str) -> str:
@@ -85,13 +77,13 @@ def checked_name(system: str) -> str:
         raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
     if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
         other = f"{system.replace('.', '-')}-published"
-        raise UsageError(f"'{system}' is a method of this program; name the system otherwise, e.g. {other}")
+        raise UsageError(f"'{system}' is a method of this program; give the system another name, e.g. {other}")
     return system
 
 
-def text_of(asked: Import, n: int, values: dict[str, Any], folder: str) -> str:
+def text_of(texts: Import, n: int, values: dict[str, Any], folder: str) -> str:
     """Return the number of imported texts and their values as text."""
-    lines = [f"{asked.kind.name} · test split · {asked.system}: {n:,} texts of {asked.path.name} in {folder}"]
+    lines = [f"{texts.kind.name} · test split · {texts.system}: {n:,} texts of {texts.path.name} in {folder}"]
     for name, value in values.items():
         if value is not None:
             lines.append(f"  {name}  {value:.2f}")

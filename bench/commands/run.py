@@ -164,7 +164,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Run what was asked for, alone or as one of the processes that torchrun has started; return the exit code."""
+    """Execute the runs, alone or as one of the processes that torchrun has started; return the exit code."""
     from bench.cells.progress import Progress
     from bench.launch.jobs import launch
 
@@ -292,7 +292,7 @@ def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> in
         page_code = show(plan, arguments)
         code = code or page_code
     sys.stdout.flush()
-    say_failed(outcome)  # last: nobody looks for it above a table
+    say_failed(outcome)  # last, where it is seen
     return code
 
 

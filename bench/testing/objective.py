@@ -48,7 +48,6 @@ from bench.testing.report import (
     near,
     need,
     run_checks,
-    silent,
 )
 from bench.testing.subject import SLICE, Subject
 from bench.training.execution import Execution
@@ -57,7 +56,7 @@ from bench.training.training import train
 __all__ = ["BACKBONES", "CHECKS", "check_objective"]
 
 BACKBONES = ("small-causal", "small-encdec")
-"""Backbones on which a method without one of its own is checked."""
+"""Backbones that a method is checked on, unless it always has the same one."""
 NEW_TOKENS = 5
 SHIFTS = {"decoder-only": ((0, 5), (5, 0), (3, 4)), "encoder-decoder": ((0, 5),)}
 """Padding columns on the left and right; rows of an encoder-decoder are padded on the right only."""
@@ -70,28 +69,33 @@ Hook = Callable[[TokenSlice], Tensor]
 
 
 def builds(subject: Subject) -> str:
-    """It fits the backbone, and its constructor takes what the program gives it."""
+    """It fits the backbone, and its constructor accepts its options."""
     if reason := subject.why_not():
         raise NotApplicable(reason)
-    options = options_of(subject.plugin)
+    options = options_of(subject.method.kind)
     size = sum(parameter.numel() for parameter in subject.objective().parameters())
     return f"{size:,} parameters; options: {', '.join(options) or 'none'}"
+
+
+def hooks_of(objective: Objective, decodings: str) -> dict[str, Hook]:
+    """Return the functions of an objective that give log-probabilities [n, V], by name."""
+    hooks: dict[str, Hook] = {"log_probs": objective.log_probs}
+    for decoding in parse(decodings):
+        hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
+    return hooks
 
 
 @torch.no_grad()
 def sums_to_one(subject: Subject) -> str:
     """Log-probabilities sum to one, also those that decoding sees, where tokens that are cut away are -inf."""
-    objective = subject.objective().eval()
-    hooks: dict[str, Hook] = {"log_probs": objective.log_probs}
-    for decoding in parse("greedy,topk=3,nucleus=0.9,beam=3"):
-        hooks[f"decode_log_probs for {decoding.text}"] = partial(objective.decode_log_probs, decoding=decoding)
-    worst = 0.0
+    objective, worst = subject.objective().eval(), 0.0
+    hooks = hooks_of(objective, "greedy,topk=3,nucleus=0.9,beam=3")
     for tokens in subject.slices(objective):
         expected = [len(tokens), objective.backbone.vocabulary_size]
         for name, hook in hooks.items():
             log_probs = hook(tokens)
-            came = list(log_probs.shape)
-            need(came == expected, f"{name} of shape [n, V] = {expected}", came, "give every token a column")
+            actual = list(log_probs.shape)
+            need(actual == expected, f"{name} of shape [n, V] = {expected}", actual, "give every token a column")
             bad = bool(log_probs.isnan().any() or (log_probs == torch.inf).any())
             need(not bad, f"{name} without NaN and +inf", "some", "look for 0 * inf, inf - inf and log(-x)")
             off = float((log_probs.double().logsumexp(1).exp() - 1).abs().max())
@@ -128,10 +132,7 @@ def cache(subject: Subject) -> str:
     prompts: Any = subject.codec.prompt_batch(rows)
     reference = objective.reference_model if objective.has_reference else None
     for decoding in parse("greedy,beam=3"):
-        hooks: dict[str, Hook] = {
-            "log_probs": objective.log_probs,
-            f"decode_log_probs for {decoding.text}": partial(objective.decode_log_probs, decoding=decoding),
-        }
+        hooks = hooks_of(objective, decoding.text)
         texts = Continuation(objective, decoding, prompts, reference=reference)
         for at in range(NEW_TOKENS):
             full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
@@ -200,8 +201,8 @@ def no_target(subject: Subject) -> str:
 def finite(loss: float, objective: Objective, remedy: str) -> None:
     """Fail the check unless the loss and all gradients are finite."""
     bad = [name for name, gradient in gradients_of(objective).items() if not gradient.isfinite().all()]
-    came = f"a loss of {loss:.4g} and NaN or inf in the gradient of {', '.join(bad) or 'nothing'}"
-    need(abs(loss) < torch.inf and not bad, "a finite loss and finite gradients", came, remedy)
+    actual = f"a loss of {loss:.4g} and NaN or inf in the gradient of {', '.join(bad) or 'nothing'}"
+    need(abs(loss) < torch.inf and not bad, "a finite loss and finite gradients", actual, remedy)
 
 
 def padding(subject: Subject) -> str:
@@ -216,24 +217,24 @@ def padding(subject: Subject) -> str:
 
     remedy = "mask padding (`readable`, IGNORED targets) and count positions from the first real token"
     for one, expected in zip(subject.rows, together, strict=True):
-        apart = difference(alone(subject.states(objective, [one])), expected)
-        near(apart, "a row to have alone the likelihood it has in a batch", remedy)
+        gap = difference(alone(subject.states(objective, [one])), expected)
+        near(gap, "a row to have alone the likelihood it has in a batch", remedy)
     bare = subject.comparable().step_loss(subject.batch([row])).total.detach()
     for left, right in SHIFTS[objective.backbone.architecture]:
         batch = subject.padded(row, left, right)
         where = f"with {left} padding columns on the left and {right} on the right"
-        apart = difference(alone(objective.states(batch)), together[-1])
-        near(apart, f"a row to keep its likelihood {where}", remedy)
+        gap = difference(alone(objective.states(batch)), together[-1])
+        near(gap, f"a row to keep its likelihood {where}", remedy)
         if objective.batch_invariant:
             loss = subject.comparable().step_loss(batch).total.detach()
             near(relative(loss, bare), f"a row to keep its loss {where}", "let no term depend on padding")
-    return "likelihood and loss" if objective.batch_invariant else "likelihood; it says batch_invariant = False"
+    return "likelihood and loss" if objective.batch_invariant else "likelihood; the class sets batch_invariant = False"
 
 
 def batches(subject: Subject) -> str:
     """Order and micro-batches change nothing: each term of the loss is a sum over rows."""
     if not subject.objective().batch_invariant:
-        raise NotApplicable("it says batch_invariant = False")
+        raise NotApplicable("the class sets batch_invariant = False")
     rows = subject.rows[::2]
     ways: dict[str, Sequence[Sequence[Encoded]]] = {
         "in two micro-batches": [rows[:1], rows[1:]],
@@ -267,11 +268,11 @@ def terms_of(subject: Subject, parts: Sequence[Sequence[Encoded]], step: int) ->
 def fast_form(subject: Subject) -> str:
     """The loss that is trained, by slices or by head_loss, has the value and gradients of its plain form."""
     hooks = ("token_loss", "head_loss", "position_loss", "loss")
-    own = [name for name in hooks if getattr(subject.plugin, name) is not getattr(Objective, name)]
+    defined = [name for name in hooks if getattr(subject.method.kind, name) is not getattr(Objective, name)]
     fast, plain = subject.comparable(), subject.comparable()
-    if own == ["loss"]:
+    if defined == ["loss"]:
         raise NotApplicable("its `loss` is its only form")
-    if "loss" in own and not fast.batch_invariant:
+    if "loss" in defined and not fast.batch_invariant:
         raise NotApplicable("its `loss` adds what is no sum over positions")
     trained, expected = fast.loss(subject.states(fast)).total, plain_loss(plain, subject)
     trained.backward()
@@ -280,16 +281,16 @@ def fast_form(subject: Subject) -> str:
     first, second, none = gradients_of(fast), gradients_of(plain), torch.zeros(())
     scale = max(1.0, *(float(gradient.abs().max()) for gradient in second.values()))
     for name in {**first, **second}:
-        apart = difference(first.get(name, none), second.get(name, none)) / scale
+        gap = difference(first.get(name, none), second.get(name, none)) / scale
         remedy = "reach the head through `head` alone, and list every parameter in own_parameters"
-        near(apart, f"the loss to give '{name}' the gradient that its plain form does", remedy)
+        near(gap, f"the loss to give '{name}' the gradient that its plain form does", remedy)
     if not plain.has_fast_form:
         return "slice by slice"
-    for tokens in subject.slices(plain) if "token_loss" in own else ():
+    for tokens in subject.slices(plain) if "token_loss" in defined else ():
         by_token = plain.token_loss(plain.log_probs(tokens), tokens, tokens.targets)
-        apart = difference(plain.position_loss(tokens)[0], by_token)
+        gap = difference(plain.position_loss(tokens)[0], by_token)
         remedy = "make them one loss, or remove token_loss, which is not trained"
-        near(apart, "head_loss to have the value of token_loss at each position", remedy)
+        near(gap, "head_loss to have the value of token_loss at each position", remedy)
     return "head_loss"
 
 
@@ -425,14 +426,15 @@ def overfit(subject: Subject) -> str:
         now = trainee.likelihood(rows), loss
         known = now[0] < LEARNED_SHARE * start[0]
         low = any_loss or now[1] < LEARNED_SHARE * start[1]
-    came = f"{start[0]:.3g} -> {now[0]:.3g} nats a token, loss {start[1]:.3g} -> {now[1]:.3g} in {trainee.taken} steps"
+    nll_text, loss_text = (f"{first:.3g} -> {last:.3g}" for first, last in zip(start, now, strict=True))
+    actual = f"{nll_text} nats a token, loss {loss_text} in {trainee.taken} steps"
     need(
         low and (known or (not any_loss and now[0] < start[0])),
         f"loss and likelihood of two rows to fall below {LEARNED_SHARE:.0%} of their start",
-        came,
+        actual,
         "look at the sign of each term and at what is detached",
     )
-    return came
+    return actual
 
 
 # Several processes -------------------------------------------------------------------------------------------------
@@ -445,7 +447,7 @@ CURVE = "the training curve"
 def ranks(subject: Subject) -> str:
     """Two processes that share each step's rows end with the weights, buffers and losses of one, without dropout."""
     if not subject.objective().batch_invariant:
-        raise NotApplicable("it says batch_invariant = False")
+        raise NotApplicable("the class sets batch_invariant = False")
     if torch.backends.mps.is_available():
         raise NotApplicable("training would run on this machine's accelerator, which has no float64")
     if subject.method.spec.startswith("__main__"):
@@ -508,13 +510,13 @@ def check_objective(
     backbones: Sequence[str] = BACKBONES,
     quick: bool = False,
     sets: Sequence[str] = (),
-    on_result: OnResult = silent,
+    on_result: OnResult | None = None,
 ) -> Report:
     """Check an objective on small models in float64, with rows of the built-in sample.
 
     Args:
         what: a class at the top level of a file, or as typed after --method: `histalign.released`, `file.py:Class`.
-        backbones: where; a method with a backbone of its own is checked on that one.
+        backbones: names; a method that always has the same backbone is checked on that one.
         quick: leave out `ranks`, which starts other processes.
         sets: options as typed after --set, e.g. `method.gamma=1`.
         on_result: called with each result as soon as it is there.
@@ -537,9 +539,10 @@ def check_objective(
         for subject in subjects:
             checks = DISTRIBUTION if method.untrained or method.only_reads else CHECKS
             checks = [check for check in checks if not (quick and check is ranks)]
-            results += run_checks(checks, subject, on_result, subject.backbone)
+            results += run_checks(checks, subject, method.kind, on_result, subject.backbone)
     if all(result.state == "not applicable" for result in results):
         reason = f"expected a backbone it works on; got none among {', '.join(chosen)}; choose another"
         results.append(Result("fits", "", "failed", reason))
-        on_result(results[-1])
+        if on_result is not None:
+            on_result(results[-1])
     return Report(method.name, tuple(results))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import Encoded
 from bench.tasks.fetch.sources import Source
 from bench.testing.objective import BACKBONES, check_objective
-from bench.testing.report import NotApplicable, OnResult, Report, near, need, run_checks, silent
+from bench.testing.report import NotApplicable, OnResult, Report, near, need, run_checks
 from bench.testing.subject import Subject
 
 # Tasks --------------------------------------------------------------------------------------------------------------
@@ -43,23 +43,15 @@ LEAK = 0.1
 """Share of test rows that may be training rows: published data sets have a few."""
 
 
-@dataclass
 class TaskSubject:
-    """A task, where its rows come from, and its options."""
+    """A task over its data."""
 
-    plugin: type[Task]
-    source: Source
-    sets: Mapping[str, Any]
-
-    def read(self) -> Task:
-        """Make the task and read its rows."""
-        made = self.plugin(**read_options(self.plugin, self.sets, f"task '{self.plugin.name}'"))
-        made.load(self.source, None)
-        return made
+    def __init__(self, read: Callable[[], Task]) -> None:
+        self.read = read
 
     @cached_property
     def task(self) -> Task:
-        """The task, read once."""
+        """The task with its rows, read once."""
         return self.read()
 
 
@@ -91,41 +83,33 @@ def hashed(subject: TaskSubject) -> str:
     return subject.task.manifest("test").sha256[:12]
 
 
-def check_task(kind: type[Task], source: Source, sets: Mapping[str, Any], on_result: OnResult = silent) -> Report:
+def check_task(kind: type[Task], source: Source, sets: Mapping[str, Any], on_result: OnResult | None = None) -> Report:
     """Check a task on data, or on its built-in rows; `sets` are options that override its defaults."""
-    subject = TaskSubject(kind, source, sets)
-    return Report(kind.name, tuple(run_checks([rows, hashed], subject, on_result)))
+
+    def read() -> Task:
+        task = kind(**read_options(kind, sets, f"task '{kind.name}'"))
+        task.load(source, None)
+        return task
+
+    return Report(kind.name, tuple(run_checks([rows, hashed], TaskSubject(read), kind, on_result)))
 
 
 # Metrics ------------------------------------------------------------------------------------------------------------
 
-Scores = dict[str, Score]
 
-
-@dataclass
 class MetricSubject:
     """A metric family and example rows of its kind, three times, so that there are ties."""
 
-    name: str
-    entry: MetricEntry
+    def __init__(self, entry: MetricEntry) -> None:
+        self.entry = entry
+        few, gold = example_rows(entry.kind)
+        copies = 1 if len(few) == 1 else 3  # the only row stands for a whole split
+        self.rows = [{**row, "id": f"{row['id']}/{copy}"} for copy in range(copies) for row in few]
+        self.gold = {row["id"]: gold[row["id"].rpartition("/")[0]] for row in self.rows}
 
-    def __post_init__(self) -> None:
-        few, gold = example_rows(self.entry.kind)
-        if len(few) == 1:  # one row in place of a whole split
-            self.rows, self.gold = few, gold
-            return
-        copies = [(f"{row['id']}/{copy}", row) for copy in range(3) for row in few]
-        self.rows = [{**row, "id": name} for name, row in copies]
-        self.gold = {name: gold[row["id"]] for name, row in copies}
-
-    @property
-    def plugin(self) -> Any:
-        """The function of the family."""
-        return self.entry.load()
-
-    def scores(self, given: Sequence[Mapping[str, Any]]) -> Scores:
+    def scores(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Score]:
         """Score rows; return the scores by name."""
-        return {score.name: score for score in self.plugin(given, self.gold)}
+        return {score.name: score for score in self.entry.load()(rows, self.gold)}
 
 
 def columns(subject: MetricSubject) -> str:
@@ -139,8 +123,8 @@ def columns(subject: MetricSubject) -> str:
             direction = direction_of(score.name, subject.entry.columns)
         except KeyError:
             need(False, "a column that the entry names", f"'{score.name}'", "add it to `columns`")
-        came = str(score.higher_is_better)
-        need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", came, "correct either")
+        actual = str(score.higher_is_better)
+        need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", actual, "correct either")
         valid = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
         need(valid, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
     return ", ".join(found)
@@ -148,9 +132,13 @@ def columns(subject: MetricSubject) -> str:
 
 def every_row(subject: MetricSubject) -> str:
     """Order changes no bit, and rows that are missing or repeated are refused."""
-    given = subject.rows
+    given, expected = subject.rows, subject.scores(subject.rows)
     for seed in range(3):
-        same(subject.scores(given), subject.scores(random.Random(seed).sample(given, len(given))), "in any order")
+        found = subject.scores(random.Random(seed).sample(given, len(given)))
+        for name, score in expected.items():
+            equal = replace(score, sums=None) == replace(found[name], sums=None)
+            actual = f"{score.value!r} and {found[name].value!r}"
+            need(equal, f"the same '{name}' in any order", actual, "sort by id: `ordered`")
     for wrong, what in ((given[:-1], "missing"), ([*given, given[0]], "repeated")):
         try:
             subject.scores(wrong)
@@ -158,13 +146,6 @@ def every_row(subject: MetricSubject) -> str:
             continue
         need(len(given) == 1, f"a ValueError where a row is {what}", "a score", "begin with `ordered(rows, gold)`")
     return f"{len(given)} rows"
-
-
-def same(expected: Scores, came: Scores, what: str) -> None:
-    """Fail the check unless scores have the same bits."""
-    for name, score in expected.items():
-        equal = replace(score, sums=None) == replace(came[name], sums=None)
-        need(equal, f"the same '{name}' {what}", f"{score.value!r} and {came[name].value!r}", "sort by id: `ordered`")
 
 
 def sums(subject: MetricSubject) -> str:
@@ -183,25 +164,19 @@ def sums(subject: MetricSubject) -> str:
     return f"{len(found)} columns with intervals and paired tests"
 
 
-def check_metric(name: str, entry: MetricEntry, on_result: OnResult = silent) -> Report:
+def check_metric(name: str, entry: MetricEntry, on_result: OnResult | None = None) -> Report:
     """Check a metric family on example rows of its kind."""
-    return Report(name, tuple(run_checks([columns, every_row, sums], MetricSubject(name, entry), on_result)))
+    return Report(name, tuple(run_checks([columns, every_row, sums], MetricSubject(entry), entry.load(), on_result)))
 
 
 # Backbones ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class BackboneSubject:
     """A backbone, made small where it has options for it, over the built-in sample."""
 
-    loaded: Resolved
-    sets: tuple[str, ...]
-
-    @property
-    def plugin(self) -> Any:
-        """The function that makes it."""
-        return self.loaded.value.load()
+    def __init__(self, loaded: Resolved, sets: tuple[str, ...]) -> None:
+        self.loaded, self.sets = loaded, sets
 
     def objective(self, seed: int = 0) -> Objective:
         """Make MLE over it, in float32, with the weights it starts from."""
@@ -210,9 +185,9 @@ class BackboneSubject:
 
 def seeded(subject: BackboneSubject) -> str:
     """A factory (name, texts, seed, *, options) makes it, whose seed alone decides the weights."""
-    parameters = inspect.signature(subject.plugin).parameters.values()
-    came = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    need(came == ["name", "texts", "seed"], "(name, texts, seed, *, options)", came, "make options keyword-only")
+    parameters = inspect.signature(subject.loaded.value.load()).parameters.values()
+    actual = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    need(actual == ["name", "texts", "seed"], "(name, texts, seed, *, options)", actual, "make options keyword-only")
     first, again, other = (
         torch.cat([weight.detach().flatten() for weight in subject.objective(seed).backbone.parameters()])
         for seed in (0, 0, 1)
@@ -234,10 +209,10 @@ def exact(subject: BackboneSubject) -> str:
     return f"{max(worst, cached):.1e} nats"
 
 
-def check_backbone(loaded: Resolved, sets: tuple[str, ...], quick: bool, on_result: OnResult = silent) -> Report:
+def check_backbone(loaded: Resolved, sets: tuple[str, ...], quick: bool, on_result: OnResult | None = None) -> Report:
     """Check a backbone alone, and then as MLE's: it must see no future, mask padding and train on two ranks."""
     with torch.random.fork_rng(devices=[]):
-        results = run_checks([seeded, exact], BackboneSubject(loaded, sets), on_result)
+        results = run_checks([seeded, exact], BackboneSubject(loaded, sets), loaded.value.load(), on_result)
     if all(result.state == "passed" for result in results):
         report = check_objective("mle", backbones=[loaded.spec], quick=quick, sets=sets, on_result=on_result)
         results += report.results
@@ -252,7 +227,6 @@ class DecodingSubject:
 
     def __init__(self, decoding: Decoding, backbone: str) -> None:
         self.decoding = decoding
-        self.plugin: Any = type(decoding)
         self.method = Subject(find_method("mle"), backbone)
         self.objective = self.method.objective().eval()
 
@@ -267,7 +241,7 @@ class DecodingSubject:
 
 def kept(subject: DecodingSubject) -> str:
     """It keeps a token of every distribution, and none that is ruled out."""
-    if not isinstance(subject.decoding, Sampler) or subject.plugin.kept is Sampler.kept:
+    if not isinstance(subject.decoding, Sampler) or type(subject.decoding).kept is Sampler.kept:
         raise NotApplicable("it does not say which tokens it keeps")
     generator = torch.Generator().manual_seed(0)
     plain = torch.randn(6, 50, generator=generator, dtype=torch.float64).log_softmax(1)
@@ -282,7 +256,7 @@ def kept(subject: DecodingSubject) -> str:
     return "plain, peaked, flat and cut distributions"
 
 
-def apart(subject: DecodingSubject) -> str:
+def independent(subject: DecodingSubject) -> str:
     """A row's text depends on its seed and on no other row, and is the same when drawn again."""
     given, first = subject.method.rows, subject.texts()
     alone = {name: text for row in given for name, text in subject.texts([row]).items()}
@@ -306,10 +280,14 @@ def ends(subject: DecodingSubject) -> str:
     return "1 and 8 tokens"
 
 
-def check_decoding(decoding: Decoding, backbones: Sequence[str] = BACKBONES, on_result: OnResult = silent) -> Report:
+def check_decoding(
+    decoding: Decoding, backbones: Sequence[str] = BACKBONES, on_result: OnResult | None = None
+) -> Report:
     """Check a decoding with MLE on small models."""
     results = []
     with torch.random.fork_rng(devices=[]):
         for name in backbones:
-            results += run_checks([kept, apart, ends], DecodingSubject(decoding, name), on_result, name)
+            results += run_checks(
+                [kept, independent, ends], DecodingSubject(decoding, name), type(decoding), on_result, name
+            )
     return Report(decoding.text, tuple(results))

@@ -28,10 +28,10 @@ class NotApplicable(Exception):
     """A check has nothing to look at; the message says why."""
 
 
-def need(holds: bool, expected: str, came: object, remedy: str) -> None:
+def need(holds: bool, expected: str, actual: object, remedy: str) -> None:
     """Fail the check unless a condition holds."""
     if not holds:
-        raise Failed(f"expected {expected}; got {came}; {remedy}")
+        raise Failed(f"expected {expected}; got {actual}; {remedy}")
 
 
 def difference(first: Tensor, second: Tensor) -> float:
@@ -43,9 +43,9 @@ def difference(first: Tensor, second: Tensor) -> float:
     return float(torch.where(first == second, 0.0, first.double() - second.double()).abs().max())
 
 
-def near(apart: float, expected: str, remedy: str, tolerance: float = TOLERANCE) -> None:
+def near(gap: float, expected: str, remedy: str, tolerance: float = TOLERANCE) -> None:
     """Fail the check unless a difference is within a tolerance; NaN fails."""
-    need(apart <= tolerance, expected, f"a difference of {apart:.1e}", remedy)
+    need(gap <= tolerance, expected, f"a difference of {gap:.1e}", remedy)
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,15 @@ class Report:
 OnResult = Callable[[Result], None]
 
 
-def silent(result: Result) -> None:
-    """Print nothing."""
-
-
-def run_checks(checks: Sequence[Check], subject: Any, on_result: OnResult, backbone: str = "") -> list[Result]:
+def run_checks(
+    checks: Sequence[Check], subject: Any, plugin: Any, on_result: OnResult | None = None, backbone: str = ""
+) -> list[Result]:
     """Run checks in their order, but none after a first one that did not pass, since the others depend on it.
 
     Args:
         checks: functions of the subject, which the results are named after.
-        subject: its `plugin` is the class or function whose file errors are placed in.
+        subject: what they take.
+        plugin: the class or function that is checked; errors are reported with the line of its file.
         on_result: called with each result as soon as it is there.
         backbone: of the subject, for the results.
     """
@@ -121,16 +120,17 @@ def run_checks(checks: Sequence[Check], subject: Any, on_result: OnResult, backb
         except Failed as failure:
             state, detail = "failed", str(failure)
         except Exception as error:
-            state, detail = "failed", f"{type(error).__name__}{place_of(error, subject.plugin)}: {error}"
+            state, detail = "failed", f"{type(error).__name__}{place_of(error, plugin)}: {error}"
         results.append(Result(check.__name__.replace("_", "-"), backbone, state, " ".join(detail.split())))
-        on_result(results[-1])
+        if on_result is not None:
+            on_result(results[-1])
         if results[0].state != "passed":
             break
     return results
 
 
 def place_of(error: Exception, plugin: Any) -> str:
-    """Say where in the plug-in's file an error came up, or else where it was raised."""
+    """Return the line of the plug-in's file that led to an error, or else the line that raised it."""
     file = getattr(sys.modules.get(getattr(plugin, "__module__", "")), "__file__", None)
     frames = traceback.extract_tb(error.__traceback__)
     where = ([frame for frame in frames if frame.filename == file] or frames)[-1]

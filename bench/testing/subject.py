@@ -60,11 +60,6 @@ class Subject:
     seed: int = 0
     sets: tuple[str, ...] = ()
 
-    @property
-    def plugin(self) -> Any:
-        """The class of the method."""
-        return self.method.kind
-
     @cached_property
     def cell(self) -> Cell:
         """The run that `bench run` would make, but for sizes; nothing is stored."""
@@ -75,10 +70,10 @@ class Subject:
     @cached_property
     def config(self) -> CellConfig:
         """The configuration of the run."""
-        return cell_config(LogicNLG, self.method, self.backbone, self.seed, "small", self.given, None, EXAMPLES)
+        return cell_config(LogicNLG, self.method, self.backbone, self.seed, "small", self.overrides, None, EXAMPLES)
 
     @property
-    def given(self) -> list[Override]:
+    def overrides(self) -> list[Override]:
         """The overrides of the run; dropout is off unless the method asks for it."""
         small = {name: value for name, value in SMALL.items() if name != DROPOUT or name not in self.method.settings}
         return [*(override(name, value) for name, value in small.items()), *parse_sets(self.sets)]
@@ -103,7 +98,7 @@ class Subject:
         reference = reference_of(self.method)
         if reference is None:
             return build(self.cell)
-        config = reference_config(LogicNLG, self.method, reference, self.config, self.given, None)
+        config = reference_config(LogicNLG, self.method, reference, self.config, self.overrides, None)
         model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
         spread(model, self.seed + 1, config.spec("backbone"))
         return build(self.cell, model)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.bench.own_files import forget, write_all
+from tests.bench.plugin_files import forget, write_all
 
 
 @pytest.fixture

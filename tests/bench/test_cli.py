@@ -1,6 +1,7 @@
 """The command line: fast where it can be, one clear line where it must refuse, codes and JSON that scripts can use."""
 
 import gzip
+import importlib.metadata
 import json
 import os
 import resource
@@ -10,9 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import bench as package
-from bench.commands import store
+from bench.commands import doctor, store
 from bench.models import METHODS
 from bench.tasks import TASKS
 from tests.bench import logicnlg_folder
@@ -101,6 +103,17 @@ def test_doctor_names_a_data_folder_that_is_not_there(bench, monkeypatch):
     ended = bench("doctor")
     assert ended.code == 3
     assert "missing  BENCH_DATA                BENCH_DATA names '/no/such/folder'" in ended.out
+
+
+@pytest.mark.parametrize(("version", "state"), [("5.24.1+cpu", "ok"), ("4.57.0", "missing"), (None, "missing")])
+def test_doctor_reports_a_version_that_is_too_old(monkeypatch, version, state):
+    def installed(distribution):
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError(distribution)
+        return version
+
+    monkeypatch.setattr(importlib.metadata, "version", installed)
+    assert doctor.package(Requirement("transformers>=5,<6"), "missing", "").state == state
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"]], ids=" ".join)

@@ -16,7 +16,7 @@ from bench.models.core.objective import Objective
 from bench.tasks.encode.codec import Codec
 from bench.testing import BACKBONES, CHECKS, Report, check_objective
 from bench.testing.objective import ranks
-from bench.testing.report import run_checks, silent
+from bench.testing.report import run_checks
 from bench.testing.subject import Subject
 from tests.bench import mutations
 from tests.bench.own import FOCAL, Own
@@ -79,7 +79,7 @@ def test_two_processes_equal_one(name: str) -> None:
     """The objective that counts over processes is the one for every day."""
     method = find_method(name)
     for backbone in [method.own_backbone] if method.own_backbone else BACKBONES[: 1 + (name != "face")]:
-        (found,) = run_checks([ranks], Subject(method, backbone), silent)
+        (found,) = run_checks([ranks], Subject(method, backbone), Objective)
         assert found.state == ("passed" if found.detail.startswith("4 steps") else "not applicable"), found
 
 
@@ -122,7 +122,7 @@ def test_a_wrong_objective_is_caught_by_the_check_that_is_for_it(
 @pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("kind", [mutations.CountsOnOneRank, mutations.DrawsOnEachRank])
 def test_what_differs_between_processes_is_caught(kind: type[Objective]) -> None:
-    (found,) = run_checks([ranks], Subject(find_method(f"tests.bench.mutations:{kind.__name__}"), CAUSAL), silent)
+    (found,) = run_checks([ranks], Subject(find_method(f"tests.bench.mutations:{kind.__name__}"), CAUSAL), Objective)
     assert found.state == "failed"
     assert "sum counts over ranks with `reduce`" in found.detail
 
@@ -142,7 +142,7 @@ def test_exemplars_of_other_rows_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(Codec, "prompt_batch", rolled)
     cache = next(check for check in CHECKS if check.__name__ == "cache")
-    (found,) = run_checks([cache], Subject(find_method("adadec"), "bilstm"), silent)
+    (found,) = run_checks([cache], Subject(find_method("adadec"), "bilstm"), Objective)
     assert found.state == "failed"
 
 

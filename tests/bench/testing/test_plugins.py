@@ -22,7 +22,7 @@ from bench.models.backbones import find_backbone
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import Source
 from bench.testing import BACKBONES, Report, check_backbone, check_decoding, check_metric, check_task
-from tests.bench.own_files import FILES, write
+from tests.bench.plugin_files import FILES, write
 from tests.conftest import call
 
 SAMPLE = Source(None, "built-in sample")

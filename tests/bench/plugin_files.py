@@ -1,9 +1,14 @@
-"""Files of a user's own, written where a test may load them: one of everything that can be brought."""
+"""Plug-ins of a user, one of each kind, as files that tests write and load; and the run that uses all of them."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+
+from bench.cells.plan import make_plan
+from bench.config.arguments import RunArguments
+from tests.conftest import call
 
 TASK = '''
 """Towns: name the town of a land."""
@@ -145,3 +150,27 @@ def forget(*names: str) -> None:
     """Forget modules, as another process would not know them."""
     for name in names or FILES:
         sys.modules.pop(name, None)
+
+
+BUILT_IN = "pairs"
+RUN = ("run", "--task", f"towns.py:Towns,{BUILT_IN}", "--method", "mle,soft.py:Soft", "--backbone", "tiny.py:tiny",
+       "--metrics", "shouts.py:shouts", "--decode", "greedy,top_a.py:TopA=0.2",
+       "--preset", "small", "--seeds", "0,1", "--quiet", "--set", "trainer.steps=2",
+       "tiny:backbone.width=8", "towns:trainer.batch_size=4", f"{BUILT_IN}:trainer.batch_size=2",
+       "soft:trainer.lr=0.01", "evaluation.rows=4", "trainer.max_target=8")  # fmt: skip
+
+
+def arguments(**change):
+    given = {"tasks": ("towns.py:Towns",), "methods": ("soft.py:Soft",), "backbone": "tiny.py:tiny", "preset": "small"}
+    return RunArguments(**{**given, **change})
+
+
+def board(*arguments):
+    ended = call("report", "--json", *arguments)
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)
+
+
+def key(**change):
+    (cell,) = make_plan(arguments(**change)).cells
+    return cell.key

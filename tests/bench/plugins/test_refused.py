@@ -1,4 +1,4 @@
-"""What is not of its kind is refused in words, and what is of it is taken."""
+"""Files that are no plug-ins of their kind are refused with the reason, and others are taken."""
 
 import importlib
 import shutil
@@ -9,8 +9,7 @@ import pytest
 from bench import make
 from bench.cells.plan import make_plan
 from bench.errors import BenchError
-from tests.bench.own_entries.asked import RUN, arguments, board
-from tests.bench.own_files import FILES, METHOD, write
+from tests.bench.plugin_files import FILES, METHOD, RUN, arguments, board, write
 from tests.conftest import call
 
 

@@ -1,4 +1,4 @@
-"""One of everything of our own runs beside the built-ins and is found everywhere."""
+"""Plug-ins of each kind run with built-in parts, are found by every command, and their source is in the keys."""
 
 import importlib
 import json
@@ -11,8 +11,22 @@ from pathlib import Path
 import pytest
 
 import bench
-from tests.bench.own_entries.asked import BUILT_IN, RUN, board, key
-from tests.bench.own_files import FILES, METRIC, TASK, forget, write, write_all
+from bench.cells.job import cell_of, job_of
+from bench.cells.plan import make_plan
+from bench.errors import BenchError
+from tests.bench.plugin_files import (
+    BUILT_IN,
+    FILES,
+    METRIC,
+    RUN,
+    TASK,
+    arguments,
+    board,
+    forget,
+    key,
+    write,
+    write_all,
+)
 from tests.conftest import call, forget_data
 
 
@@ -245,3 +259,26 @@ def test_a_board_has_them_all(elsewhere):
     assert {"shouts", "ppl/token", "chrf"} <= {name.partition(" [")[0] for name in frame.metric}
     assert {"greedy", "top_a=0.2"} <= {name.partition(" [")[0] for name in frame.decoding}
     assert set(frame.backbone) == {"tiny"}
+
+
+# Keys ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["towns", "tiny", "soft"])
+def test_a_changed_source_is_another_cell(files, name):
+    before = key()
+    write(files, name, FILES[name] + "\n# changed\n")
+    assert key() != before
+    write(files, name, FILES[name])
+    assert key() == before
+
+
+def test_another_process_makes_the_same_cell(files, monkeypatch, tmp_path):
+    (cell,) = make_plan(arguments()).cells
+    job = job_of(cell, arguments())
+    forget()
+    monkeypatch.chdir(tmp_path)
+    assert cell_of(job).key == cell.key
+    write(files, "towns", TASK + "\n# changed since\n")
+    with pytest.raises(BenchError, match="code or data have changed"):
+        cell_of(job)
