@@ -98,14 +98,14 @@ def tasks_of(given: argparse.Namespace) -> Tasks:
     """Return the tasks of stored runs, with the data that `data_options` names."""
     from bench.cells.score import Tasks
 
-    own = split_names([getattr(given, "task", None) or ""])
-    return Tasks(data_dir_of(given), parse_sets(set_texts(given)), own)
+    named = split_names([getattr(given, "task", None) or ""])
+    return Tasks(data_dir_of(given), parse_sets(set_texts(given)), named)
 
 
 def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
-    """Split names with commas; None where nothing or everything was asked for.
+    """Return the names of tasks in options with commas and globs; None for all.
 
-    A task of the user's own is found by the name that it is stored under, whatever became of its code.
+    A stored task of a plug-in is found by its name, also if its code is gone.
     """
     names = split_names(given)
     if not names or "all" in names:
@@ -122,11 +122,9 @@ def task_names(given: Sequence[str] | None, store: Store) -> list[str] | None:
     return list(chosen)
 
 
-def task_name(asked: str) -> str:
+def task_name(name: str) -> str:
     """Return the name that the runs of a task are stored under; the code of `file.py:Name` has it."""
-    if ":" in asked:
-        return find_task(asked).name
-    return asked
+    return find_task(name).name if ":" in name else name
 
 
 def stored_names(store: Store, place: int) -> set[str]:
@@ -179,7 +177,7 @@ def whole(text: str, least: int = 0) -> int:
 
 
 def say_damaged(store: Store) -> int:
-    """List the damaged files that were met in a store; return the exit code: 1 where there are any."""
+    """Print the damaged files of a store that were read so far; return the exit code, 1 where there are any."""
     from bench.base.redaction import one_line
 
     for error in store.damaged.values():

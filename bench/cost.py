@@ -181,19 +181,19 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     Raises:
         MissingError: the sizes of a pretrained backbone are not known on this machine.
     """
-    config, markers, asked = cell.config, len(cell.task.markers), cell.config.spec("backbone")
+    config, markers, name = cell.config, len(cell.task.markers), cell.config.spec("backbone")
     options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
     glove = bool(config.backbone_options.get("glove"))
     texts = TEXTS
-    if type(cell.task).tokenizer is not Task.tokenizer:  # a vocabulary of the task's own, known without training one
+    if type(cell.task).tokenizer is not Task.tokenizer:  # the task has its vocabulary, known without training one
         texts = SimpleNamespace(**{**vars(TEXTS), "tokenizer": cell.task.tokenizer})
-    key = key_of([asked, config.plug_in_code().get("backbone", {}), options, markers, glove, cell.task.name])
-    entry = find_backbone(asked).value
+    key = key_of([name, config.plug_in_code().get("backbone", {}), options, markers, glove, cell.task.name])
+    entry = find_backbone(name).value
     with torch.device("meta"):
-        if key not in bodies and is_pretrained(asked):
+        if key not in bodies and is_pretrained(name):
             from bench.models.backbones.hub import without_weights
 
-            bodies[key] = without_weights(asked, tokenizer_of, markers, options)
+            bodies[key] = without_weights(name, tokenizer_of, markers, options)
         elif key not in bodies:
             bodies[key] = entry.load()(config.backbone, texts, config.seed, **options)
             if glove:

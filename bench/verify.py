@@ -34,7 +34,7 @@ Record = Mapping[str, Any]
 IN_NO_KEY = ("status", "split_sha256", "whole_split", "truncated", "broken", "trained")
 """Fields of a predictions file that are no settings of its evaluation."""
 DESCRIPTIVE = ("columns", "primary")
-"""Fields that a record adds to the code of a user's own task."""
+"""Fields that a record adds to the code of a task that is a plug-in."""
 
 
 def key_differences(folder: CellFolder, record: Record, rows: Sequence[StoredRows]) -> Iterator[str]:
@@ -78,13 +78,13 @@ def trained_keys(record: Record) -> list[str]:
         MissingError: the task or the weights are not on this machine.
     """
     config, trainer = record["config"], record["config"]["trainer"]
-    own = {
+    plugins = {
         part: {name: value for name, value in code.items() if name not in DESCRIPTIVE}
         for part, code in record.get("own", {}).items()
     }
     name = config["task"]
-    if "task" in own:
-        name = own["task"]["class"]
+    if "task" in plugins:
+        name = plugins["task"]["class"]
     task = {
         "name": config["task"],
         "version": find_task(name).value.version,
@@ -92,7 +92,7 @@ def trained_keys(record: Record) -> list[str]:
         "train": record["data"]["train"],
     }
     backbone = {"name": config["backbone"], "options": config["backbone_options"]}
-    if "backbone" not in own:
+    if "backbone" not in plugins:
         backbone |= pretrained_weights(config["backbone"], config["backbone_options"])
     parent = ""
     if record.get("start") and not trainer["init_from"]:
@@ -107,7 +107,7 @@ def trained_keys(record: Record) -> list[str]:
             backbone=backbone,
             trainer=trainer,
             seed=config["seed"],
-            own=own,
+            own=plugins,
             parent=parent,
             reference=(record.get("second") or {}).get("key", ""),
         )

@@ -43,8 +43,8 @@ def page_of(
         leaderboards: that are shown.
         store: of the leaderboards; damaged files are noted in it.
         path: the file.
-        task_of: returns the task of a record and its rows, or None to do without; by default it is read again, unless
-            it is the user's own: no report runs their code.
+        task_of: returns the task of a record with its rows, or None to leave out sources and references; by default
+            tasks are read again, except plug-ins, whose code no report executes.
         claims: of papers, with their verdicts.
     """
     found = leaderboards.for_readers()

@@ -186,7 +186,7 @@ def _points(table: Mapping[str, Any], names: tuple[str, str], rows: Sequence[Map
             mark = MARKERS[decodings.index(row["decoding"]) % len(MARKERS)]
             ax.errorbar(across["mean"], upwards["mean"], **ends, fmt=mark, color=style["color"], elinewidth=0.5)
     for place, decoding in enumerate(decodings if len(decodings) > 1 else ()):
-        ax.plot([], [], MARKERS[place % len(MARKERS)], color="#999999", label=one_line(decoding or "its own decoding"))
+        ax.plot([], [], MARKERS[place % len(MARKERS)], color="#999999", label=one_line(decoding or "of the method"))
     ax.set_title(_title(table))
     ax.set_xlabel(f"{_named(table, names[0])}; 95 % intervals over seeds")
     ax.set_ylabel(_named(table, names[1]))

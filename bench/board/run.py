@@ -55,9 +55,9 @@ def run(
         method: names, `papers`, `modern`, `all`, globs, `module:Class`, or classes that can be imported.
         seeds: one run each: 0, [0, 1], or as `--seeds` takes them, "0,1".
         preset: `small`, `mid` or `paper`.
-        backbone: name, hub id or folder; the task's own for None.
+        backbone: name, hub id or folder; that of the task for None.
         set: `section.name` to value, as `--set` takes them.
-        decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; the task's own for None.
+        decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; those of the task for None.
         limit: rows kept of each split, for debugging; the board then has such runs only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
@@ -75,7 +75,7 @@ def run(
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.
-        MissingError: data that was asked for is not there.
+        MissingError: the data of a task is not on this machine.
         RunError: runs failed, and `on_error` is `raise`; or no run has a number, because they failed or diverged.
     """
     import torch

@@ -75,8 +75,8 @@ class Held:
 
     def fits(self, methods: Sequence[str], decoding: str) -> bool:
         """Return whether these predictions are of given methods and decoding; empty ones fit all."""
-        asked = decoding.rpartition(":")[2]
-        of_decoding = self.is_imported or asked in ("", self.decoding, self.decoding.partition("+")[0])
+        wanted = decoding.rpartition(":")[2]
+        of_decoding = self.is_imported or wanted in ("", self.decoding, self.decoding.partition("+")[0])
         return of_decoding and (not methods or self.method in methods)
 
 

@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--draw", type=whole, default=0, metavar="SEED", help="of rows, order and sides; default 0")
     export.add_argument("--html", action="store_true", help="escape texts for tools that show HTML (Potato)")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where items.csv and key.json go")
-    for name in ("--preset", "--backbone", "--decode", "--split"):
+    for name in ("--preset", "--backbone", "--decode"):
         export.add_argument(name, metavar="NAME", help="needed where the store has several")
     export.add_argument("--seed", type=whole, metavar="N", help="of the runs; default the lowest that all have")
     data_options(export)
@@ -95,7 +95,7 @@ def export(given: argparse.Namespace, store: Store) -> None:
     """Write a study of the methods' texts of the same rows.
 
     Raises:
-        MissingError: there are no texts of all methods, or the sources that they were written from are not there.
+        MissingError: a method has no texts, or the sources of the texts are not on this machine.
         UsageError: several runs or settings fit, or the study cannot be made of these texts.
     """
     from bench.board.samples import read
@@ -127,23 +127,23 @@ def chosen_texts(given: argparse.Namespace, methods: list[str], store: Store) ->
     Texts of another system have no settings but the split; they go with any of ours of the same split.
 
     Raises:
-        MissingError: there are none for all methods.
-        UsageError: several fit.
+        MissingError: a method has no such texts.
+        UsageError: texts of several settings fit.
     """
     from bench.board.samples import holding
 
     groups: dict[tuple[tuple[str, ...], int], dict[str, Held]] = defaultdict(dict)
     for held in holding(store, [task_name(given.task)]):
         settings = settings_of(held)
-        asked = [given.split, None, given.preset, given.backbone, given.decode]
+        wanted = [None, None, given.preset, given.backbone, given.decode]
         wrong_seed = given.seed is not None and held.record["config"]["seed"] != given.seed and not held.is_imported
-        differs = any(name not in (None, setting) for name, setting in zip(asked, settings, strict=False))
+        differs = any(name not in (None, setting) for name, setting in zip(wanted, settings, strict=False))
         if held.method not in methods or held.of["kind"] != "generation" or differs or wrong_seed:
             continue
         group = groups[settings, int(held.record["config"]["seed"])]
         if held.method in group:
             places = f"{group[held.method].cell.path}, {held.cell.path}"
-            raise UsageError(f"several runs of {held.method} fit ({places}); keep one of them in a store of its own")
+            raise UsageError(f"several runs of {held.method} fit ({places}); put one of them in another store")
         group[held.method] = held
     joined = {(of, seed): {**groups.get((of[:2], 0), {}), **group} for (of, seed), group in groups.items()}
     complete = {place: group for place, group in joined.items() if len(group) == len(methods)}
@@ -155,7 +155,7 @@ def chosen_texts(given: argparse.Namespace, methods: list[str], store: Store) ->
         )
     if len(several := sorted({of for of, _ in complete})) > 1:
         names = "; ".join(" ".join((of[0], *of[2:])) for of in several)
-        raise UsageError(f"several settings fit ({names}); say which with --preset, --backbone, --decode or --split")
+        raise UsageError(f"several settings fit ({names}); say which with --preset, --backbone or --decode")
     group = complete[min(complete)]
     return {method: group[method] for method in methods}
 

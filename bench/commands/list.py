@@ -1,4 +1,4 @@
-"""`bench list`: the methods, tasks, backbones, metrics and decodings there are, and the data of tasks."""
+"""`bench list`: all methods, tasks, backbones, metrics and decodings, and the data of tasks."""
 
 from __future__ import annotations
 

@@ -44,16 +44,16 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def what_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that are in the keys of results."""
-    own = "module:Name or file.py:Name"
+    plugin = "module:Name or file.py:Name"
 
     def names(option: str, dest: str, help: str) -> None:
         group.add_argument(option, action="append", metavar="NAMES", dest=dest, help=help)
 
-    names("--task", "tasks", f"names with commas, 'all', globs, {own}")
+    names("--task", "tasks", f"names with commas, 'all', globs, {plugin}")
     names(
         "--method",
         "methods",
-        f"names with commas, 'all', 'modern', globs, {own}; default 'papers', those of the papers' tables",
+        f"names with commas, 'all', 'modern', globs, {plugin}; default 'papers', those of the papers' tables",
     )
     names("--metrics", "metrics", "in addition to those of each task")
     group.add_argument("--seeds", metavar="N,N", help="default 0")
@@ -62,7 +62,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         metavar="N,N",
         help="seeds that texts are sampled with, by each trained model once; default: the seed of its training",
     )
-    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {own}; default: the task's own")
+    group.add_argument("--backbone", metavar="NAME", help=f"name, hub id, folder, {plugin}; default: that of the task")
     group.add_argument(
         "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
     )

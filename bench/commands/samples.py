@@ -25,7 +25,7 @@ from bench.store.store import Store
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench samples`."""
     parser.add_argument("--task", metavar="NAME", help="of this task; default any")
-    parser.add_argument("--methods", action="append", metavar="NAMES", help="names with commas; default all there are")
+    parser.add_argument("--methods", action="append", metavar="NAMES", help="names with commas; default all")
     parser.add_argument("--decoding", metavar="D", help="e.g. greedy; default the one that most methods have")
     parser.add_argument("--n", type=positive, default=5, metavar="N", help="rows to show; default 5")
     parser.add_argument("--row", metavar="ID", help="this row only")
@@ -65,17 +65,17 @@ def run(given: argparse.Namespace) -> int:
     return say_damaged(store)
 
 
-def method_name(asked: str, store: Store) -> str:
-    """Return the name that a method is stored under: built in, of one that the store has, or as its class says it.
+def method_name(name: str, store: Store) -> str:
+    """Return the name that a method is stored under: of a plug-in that of its class, otherwise the same name.
 
     Raises:
         UsageError: there is no such method, here or in the store.
     """
     built_in, stored = all_names(METHODS), stored_names(store, METHOD)
-    if asked in built_in or asked in stored:
-        return asked
-    if ":" in asked:
+    if name in built_in or name in stored:
+        return name
+    if ":" in name:
         from bench.config.resolve import find_method
 
-        return find_method(asked).name
-    raise unknown(asked, [*built_in, *stored], "method")
+        return find_method(name).name
+    raise unknown(name, [*built_in, *stored], "method")

@@ -41,7 +41,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
     snapshot = actions.add_parser("snapshot", help="records and statistics as three small tables", allow_abbrev=False)
     snapshot.add_argument("folder", type=Path, metavar="FOLDER", help="new; every command that reads a store reads it")
-    snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown beside its rows (docs/submit.md)")
+    snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown with its rows (docs/submit.md)")
     results_option(snapshot)
     leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
     leave.add_argument("run", metavar="TASK/METHOD/KEY", help="or TASK/METHOD of one run, its key or its folder")

@@ -18,18 +18,18 @@ from bench.models.backbones import BACKBONES
 __all__ = ["UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
 
 UNKNOWN = "unknown"
-"""What stands where no reference states a fact."""
+"""The value of a fact that no reference states."""
 WEIGHTS = ("*.safetensors", "*.bin")
 
 
 @dataclass(frozen=True)
 class PretrainedModel:
-    """One pretrained model: a repository of the hub, an archive, wheels, or a package with a command of its own.
+    """One pretrained model: a repository of the hub, an archive, wheels, or a package that another command installs.
 
     Args:
         name: what `bench models get` calls it.
         uses: what needs it, such as `metric tapas`.
-        revision: the commit that was seen, whole or its first digits; for an archive that of the files beside it.
+        revision: the commit that was seen, whole or its first digits; for an archive that of `config_from`.
         licence: of the weights.
         size: of what is downloaded.
         seen: where these facts were seen.
@@ -42,10 +42,10 @@ class PretrainedModel:
         terms: address of its terms of use, which a user has to accept.
         page: where people find it.
         files: names of the files that its folder must have.
-        beside: hub id of the configuration and vocabulary that belong beside an archive's weights.
+        config_from: hub id of the configuration and vocabulary that an archive's weights need.
         command: what installs it, where that is neither the hub, an archive nor a wheel.
         variable: environment variable that names its folder.
-        then: what is typed once it is there; `{folder}` is its folder.
+        then: what to type once it is there; `{folder}` is its folder.
         sha256: of its files, where known; of wheels all, in the order of `packages`.
     """
 
@@ -64,7 +64,7 @@ class PretrainedModel:
     terms: str = ""
     page: str = ""
     files: Sequence[str] = ("config.json",)
-    beside: str = ""
+    config_from: str = ""
     command: str = ""
     variable: str = ""
     then: str = ""
@@ -118,7 +118,7 @@ class PretrainedModel:
 
     @property
     def fetch(self) -> str:
-        """What to do by hand where no download is possible; empty for what has a command of its own."""
+        """What to do by hand where no download is possible; empty for a package."""
         if self.repository:
             return f"hf download {self.repository}"
         if self.packages:
@@ -129,13 +129,13 @@ class PretrainedModel:
         step = f"mkdir -p '{self.folder}' && curl -L -C - -o '{place}' {self.archive}"
         if self.page:
             step = f"get '{self.archive}' of {self.page} with a browser and put it at '{place}'"
-        if self.beside:
-            step += f"; put {' and '.join(self.files[1:])} of https://huggingface.co/{self.beside} there too"
+        if self.config_from:
+            step += f"; put {' and '.join(self.files[1:])} of https://huggingface.co/{self.config_from} there too"
         return step
 
     @property
     def use(self) -> str:
-        """What is typed once it is there; empty where it is found by itself."""
+        """What to type once it is there; empty where nothing is needed."""
         if self.repository or self.command:
             return ""
         return (self.then or f"export {self.variable}={{folder}}").format(folder=self.folder)

