@@ -126,7 +126,7 @@ class ReachesBehindTheHead(Sound):
 
 
 class DropsItsLongestRow(Sound):
-    """Does it right: breaks nothing. A row longer than ten targets costs nothing."""
+    """Breaks nothing: a row longer than ten targets costs nothing."""
 
     two_passes: ClassVar[bool] = True
 
@@ -195,16 +195,12 @@ class CountsOnOneRank(Sound):
 
 
 class PunishesWritten(Sound):
-    """Does it right: breaks nothing."""
+    """Breaks nothing: takes 1 off the logit of a token for each time that it has been written."""
 
     def log_probs(self, rows: TokenSlice) -> Tensor:
-        return without(self.logits(rows), rows.written).log_softmax(1)
-
-
-def without(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Take 1 off the logit of each of some tokens, as often as it stands there, [n, V]; IGNORED is none."""
-    punished = (tokens != IGNORED).to(logits.dtype)
-    return logits.scatter_add(1, tokens.clamp_min(0), -punished)
+        logits = self.logits(rows)
+        is_token = (rows.written != IGNORED).to(logits.dtype)
+        return logits.scatter_add(1, rows.written.clamp_min(0), -is_token).log_softmax(1)
 
 
 class DrawsOnEachRank(Sound):

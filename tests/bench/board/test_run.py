@@ -116,16 +116,11 @@ def test_a_run_for_each_seed(tmp_path: Path, seeds: Any) -> None:
     assert {record["config"]["seed"] for record in records} == {2, 10}
 
 
-def test_a_logger_that_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no logger 'cvs'; did you mean 'csv'"):
-        bench.run("logicnlg", "lead", limit=4, results=tmp_path, logger="cvs")
-
-
 def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
     local = type("Local", (MLE,), {"name": "local", "__module__": "nowhere"})
     in_script = type("InScript", (MLE,), {"name": "in_script", "__module__": "__main__"})
-    for options, said in (
+    for options, message in (
         ({"method": local}, r"the class Local has no source file.*%%writefile"),
         ({"method": ["mle", in_script], "jobs": 2}, "the class InScript is in the script that is running"),
         ({"method": "mel"}, "no method 'mel'; did you mean 'mle'"),
@@ -138,14 +133,11 @@ def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ({"method": "mle", "decode": 3}, "decode is a text such as 'greedy,topk=3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
+        ({"method": "lead", "logger": "cvs"}, "no logger 'cvs'; did you mean 'csv'"),
+        ({"task": MLE, "method": "mle"}, "a task is a name or a class derived from bench.Task, not the class MLE"),
     ):
-        with pytest.raises(UsageError, match=said):
-            bench.run("logicnlg", results=results, **options)  # type: ignore[arg-type]
-
-
-def test_tasks_are_no_methods(results: Path) -> None:
-    with pytest.raises(UsageError, match="a task is a name or a class derived from bench.Task, not the class MLE"):
-        bench.run(MLE, "mle", results=results)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=message):
+            bench.run(**{"task": "logicnlg", "results": results, **options})  # type: ignore[arg-type]
 
 
 def test_decodings_are_texts_or_objects() -> None:

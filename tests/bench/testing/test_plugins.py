@@ -6,7 +6,6 @@ import itertools
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,10 @@ import pytest
 from bench.config.decoding import parse
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
-from bench.metrics import MetricEntry
-from bench.metrics.score import Gold, Row, Score, ordered, score_of_sums
-from bench.metrics.sums import mean
 from bench.models.backbones import find_backbone
 from bench.tasks import TASKS
 from bench.tasks.fetch.sources import Source
-from bench.testing import BACKBONES, Report, check_backbone, check_decoding, check_metric, check_task
+from bench.testing import BACKBONES, check_backbone, check_decoding, check_task
 from tests.bench.plugin_files import FILES, write
 from tests.conftest import call
 
@@ -66,7 +62,7 @@ def test_the_options_of_a_task_reach_it(tmp_path: Path) -> None:
     assert "60" not in report.results[0].detail  # its three splits have 60 rows together
 
 
-# Of the user's own, by the command --------------------------------------------------------------------------------
+# Plug-ins, by the command -----------------------------------------------------------------------------------------
 
 ALL = ("towns.py:Towns", "shouts.py:shouts", "tiny.py:tiny", "soft.py:Soft", "top_a.py:TopA=0.2")
 
@@ -85,6 +81,23 @@ def test_plug_ins_of_all_kinds_pass(files: Path) -> None:
     assert code == 0
 
 
+def scores_with(change: str) -> str:
+    """Return source that changes fields of the scores of `shouts`."""
+    return f"""
+import dataclasses
+right = shouts_scores
+
+
+def shouts_scores(rows, gold):
+    return [dataclasses.replace(score, {change}) for score in right(rows, gold)]
+
+
+{ENTRY}"""
+
+
+ENTRY = "shouts = Metric("
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "check", "says"),
     [
@@ -95,6 +108,10 @@ def test_plug_ins_of_all_kinds_pass(files: Path) -> None:
         ("shouts", "ordered(rows, gold)", "rows", "every-row", "a ValueError where a row is missing"),
         ("shouts", "higher_is_better=True", "higher_is_better=False", "columns", "the entry's direction of 'shouts'"),
         ("shouts", 'score_of_sums("shouts"', 'score_of_sums("shout"', "columns", "a column that the entry names"),
+        ("shouts", ENTRY, scores_with("value=len(rows[0]['text']), sums=None"), "every-row", "'shouts' in any order"),
+        ("shouts", ENTRY, scores_with("value=score.value + 1"), "sums", "the sums of 'shouts' to give"),
+        ("shouts", ENTRY, scores_with("value=1e999, sums=None"), "columns", "or None and a reason; got inf"),
+        ("shouts", ENTRY, scores_with("value=None, sums=None"), "columns", "or None and a reason; got None"),
         ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seeded", "other weights of another seed"),
         ("tiny", "seed, *, width", "seed, width", "seeded", "make options keyword-only"),
         ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
@@ -109,51 +126,3 @@ def test_a_wrong_plug_in_is_caught(files: Path, file: str, old: str, new: str, c
     failed = {result["check"]: result["detail"] for result in report["results"] if result["state"] == "failed"}
     assert (code, check in failed) == (1, True), report
     assert says in failed[check]
-
-
-# Metrics that are wrong in another way ----------------------------------------------------------------------------
-
-ENTRY = MetricEntry(f"{__name__}:good", "words a text", columns=("=words",), kind="generation", gold=("references",))
-
-
-def good(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    """Score the mean length in words."""
-    counts = [(len(str(row["text"]).split()), 1) for row in ordered(rows, gold)]
-    return [score_of_sums("words", mean(), counts, "words|version:1", unit="count")]
-
-
-def of_the_first(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    return [replace(good(rows, gold)[0], value=float(len(rows[0]["text"])), sums=None)]
-
-
-def other_sums(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    (score,) = good(rows, gold)
-    return [replace(score, value=(score.value or 0) + 1)]
-
-
-def infinite(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    (score,) = good(rows, gold)
-    return [score if any(row["text"] for row in rows) else replace(score, value=float("inf"), sums=None)]
-
-
-def unexplained(rows: Sequence[Row], gold: Gold) -> list[Score]:
-    return [replace(good(rows, gold)[0], value=None, sums=None)]
-
-
-@pytest.mark.parametrize(
-    ("target", "check", "says"),
-    [
-        ("of_the_first", "every-row", "the same 'words' in any order"),
-        ("other_sums", "sums", "the sums of 'words' to give"),
-        ("infinite", "columns", "a finite 'words', or None and a reason; got inf"),
-        ("unexplained", "columns", "a finite 'words', or None and a reason; got None"),
-    ],
-)
-def test_a_wrong_metric_is_caught(target: str, check: str, says: str) -> None:
-    assert check_metric("words", ENTRY).ok
-    failed = {result.check: result.detail for result in wrong(target).failed}
-    assert says in failed[check], failed
-
-
-def wrong(target: str) -> Report:
-    return check_metric("words", replace(ENTRY, target=f"{__name__}:{target}"))
