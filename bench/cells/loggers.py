@@ -66,15 +66,14 @@ class Logs:
     """The loggers of one `bench run`.
 
     Args:
-        names: of the loggers.
-        folder: of the loggers that write files.
+        arguments: of the command; `loggers` and `execution.log_dir` are read.
         warn: called with the warning when a logger fails.
     """
 
-    def __init__(self, names: Sequence[str], folder: Path, warn: Callable[[str], None]) -> None:
-        self.names = tuple(dict.fromkeys(names))
+    def __init__(self, arguments: RunArguments, warn: Callable[[str], None]) -> None:
+        self.names, self.folder = tuple(dict.fromkeys(arguments.loggers)), Path(arguments.execution.log_dir)
         self.off: set[str] = set()  # loggers that have failed
-        self.folder, self.warn = folder, warn
+        self.warn = warn
 
     @contextmanager
     def run(self, cell: Cell, events: Events = SILENT) -> Iterator[OpenRun]:
@@ -212,11 +211,6 @@ def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:
             lines.append([row["id"], *source, row["text"]])
         tables[stored.content["decoding"]["name"]] = lines
     return tables
-
-
-def logs_of(arguments: RunArguments, warn: Callable[[str], None]) -> Logs:
-    """Return the loggers of a run."""
-    return Logs(arguments.loggers, Path(arguments.execution.log_dir), warn)
 
 
 def first_line(error: BaseException) -> str:

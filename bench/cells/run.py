@@ -16,7 +16,7 @@ from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.completion import missing_evaluations
 from bench.cells.location import remember
-from bench.cells.loggers import Logs, OpenRun, logs_of
+from bench.cells.loggers import Logs, OpenRun
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
 from bench.cells.score import score_cell
@@ -119,7 +119,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         import torch
 
         torch.set_num_threads(threads)
-    outcome, logs = Outcome(), logs_of(arguments, progress.warn)
+    outcome, logs = Outcome(), Logs(arguments, progress.warn)
     schedule, told = Schedule(plan.cells), set[int]()
     while schedule.waiting:
         number = schedule.next()

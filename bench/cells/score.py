@@ -56,7 +56,8 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
     started, entry = time.monotonic(), metric.value
     gold = gold_of(task, stored, entry.gold)
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
-    key = key_of({**decides, **own_code(metric)})
+    code = {"code": dict(metric.code)} if metric.code else {}  # of a plug-in
+    key = key_of({**decides, **code})
     known = folder.scores(key)
     if known is not None and not is_incomplete(known) and is_whole(folder, known):
         return known, False
@@ -64,7 +65,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
     content = {
         "family": metric.name,
         "version": entry.version,
-        **own_code(metric),
+        **code,
         "rows": stored.key,
         "rows_sha256": stored.sha256,
         "of": stored.content,
@@ -79,16 +80,9 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
 
 
 def raised(error: Exception) -> str:
-    """Return what a metric or task of the user's own has raised, and where: their code may raise anything."""
+    """Return which error the code of a plug-in has raised, and where: it may raise anything."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
-
-
-def own_code(metric: Resolved) -> dict[str, Any]:
-    """Return what keys and records say of a metric of the user's own; nothing of one that is built in."""
-    if not metric.code:
-        return {}
-    return {"code": dict(metric.code)}
 
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
@@ -99,17 +93,7 @@ def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
 def is_incomplete(content: Mapping[str, Any]) -> bool:
     """Return whether a model or package was missing, which may be there now: such a score is no result to keep."""
     every = [*content["values"], *content.get("human", ())]
-    return any(map(is_missing, every))
-
-
-def is_missing(value: Mapping[str, Any]) -> bool:
-    """Return whether a stored value is none because something was missing on the machine that scored it."""
-    return value["value"] is None and NEEDS in value["signature"]
-
-
-def values_of(metric: MetricEntry, stored: StoredRows, gold: Gold) -> dict[str, list[dict[str, Any]]]:
-    """Compute the `values` of a family and, of what people wrote in place of the model, the `human` ones."""
-    return computed(metric, stored, gold)[0]
+    return any(value["value"] is None and NEEDS in value["signature"] for value in every)
 
 
 def computed(
@@ -119,7 +103,12 @@ def computed(
     task: Task | None = None,
     code: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Sums]]:
-    """Return `values_of` a family, and what the values are made of."""
+    """Compute a metric family over the rows of a file.
+
+    Returns:
+        The `values` and, of the texts that people wrote in place of the model, the `human` ones; and the sufficient
+        statistics of the values, by column.
+    """
     if needed := missing(metric.requires):  # without loading what could not be used
         column, higher_is_better = main_column(metric)
         if column:
@@ -142,7 +131,7 @@ def computed(
 
 
 def with_source(score: Score, code: Mapping[str, str] | None) -> Score:
-    """Return the score of a metric of the user's own with its source in the signature; any other as it is.
+    """Return the score of a plug-in with its source in the signature; any other as it is.
 
     So numbers of two sources never share a column.
     """
@@ -182,14 +171,14 @@ class Tasks:
     Args:
         data_dir: as given by `--data-dir`.
         sets: overrides for options that a record leaves out because they only say where data is.
-        own: how tasks of the user's own were asked for; by default they are looked for where their module was.
-        import_own: whether the code of a task of the user's own may be imported.
+        specs: `module:Name` or `file.py:Name` of tasks; others are imported from the module that their record names.
+        import_plug_ins: whether the code of a task that is a plug-in may be imported.
     """
 
     data_dir: Path | None = None
     sets: Sequence[Override] = ()
-    own: Sequence[str] = ()
-    import_own: bool = True
+    specs: Sequence[str] = ()
+    import_plug_ins: bool = True
     known: dict[str, Task] = field(default_factory=dict)
 
     def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
@@ -244,7 +233,7 @@ class Tasks:
         folders = [self.data_dir.expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
         if self._places(kind) or any(folder.is_dir() for folder in folders):
             return None
-        with suppress(Exception):  # what is there now may be anything, and a task of the user's own may raise anything
+        with suppress(Exception):  # what is there now may be anything, and a plug-in may raise anything
             options = {name: value for name, value in place.options.items() if name in kind.places}
             if place.folder.exists():
                 source = Source(place.folder, f"where a run found it: {place.folder}")
@@ -263,19 +252,19 @@ class Tasks:
         return self.known[name]
 
     def _kind(self, record: Mapping[str, Any]) -> type[Task]:
-        """Return the class of a task: one of the user's own by how it was asked for, or from where it was."""
+        """Return the class of a task: a plug-in by its spec, or from the module that the record names."""
         name, code = record["config"]["task"], record.get("own", {}).get("task")
-        for asked in self.own:
-            if ":" in asked and find_task(asked).name == name:
-                return find_task(asked).value
+        for spec in self.specs:
+            if ":" in spec and find_task(spec).name == name:
+                return find_task(spec).value
         try:
             if code is None:
                 return find_task(name).value
-            if self.import_own:
+            if self.import_plug_ins:
                 return find_task(code["class"]).value
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
-        raise MissingError(f"'{name}' is a task of the user's own ({code['class']}), whose code is not read here")
+        raise MissingError(f"'{name}' is a plug-in ({code['class']}), whose code is not imported here")
 
 
 def _naming(task: Task) -> str:

@@ -71,6 +71,9 @@ class Search:
     rates: tuple[float, ...] = ()
     axes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        combinations(self.axes)  # refuses what is no axis
+
     def combinations(self, method: Method, config: CellConfig) -> list[tuple[str, ...]]:
         """Return the combinations to try, as typed after --set; none for weights that are only read."""
         if self.axes:
@@ -87,7 +90,7 @@ class Search:
         if self.axes:
             content = {"axes": list(self.axes), "by": f"{BY}mean over seeds"}
             select = config.trainer.select
-            if method_options(self.examples()) and select and select not in VALIDATED:
+            if method_options(self.axes) and select and select not in VALIDATED:
                 content["method_options_by"] = select
             return content
         space = f"its own value, divided or multiplied by at most {FACTOR}, logarithmic"
@@ -101,10 +104,6 @@ class Search:
             content["rows"] = self.rows
         return content
 
-    def examples(self) -> tuple[str, ...]:
-        """Return settings that were typed, for a check that some method of the run takes them."""
-        return combinations(self.axes)[0] if self.axes else ()
-
     def only_while_tried(self, method: Method, config: CellConfig) -> tuple[str, ...]:
         """Return fewer steps or epochs for the method itself, and fewer rows; what it starts from is trained whole."""
         sets = [] if self.rows is None else [f"evaluation.rows={self.rows}"]
@@ -114,14 +113,6 @@ class Search:
         elif self.steps < 1:
             sets.append(f"{method.trained_name}:trainer.epochs={float(trainer.epochs * self.steps):.6g}")
         return tuple(sets)
-
-    def whole(self) -> Search | None:
-        """Return the same trials at full length, for a tie break; None where they have it already."""
-        return replace(self, steps=Fraction(1)) if self.steps < 1 else None
-
-    def seeds(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seeds of the runs that are tried: all of a grid, the first of trials."""
-        return seeds if self.axes else seeds[:1]
 
     def starts_from(self, method: Method) -> list[str]:
         """Return the methods whose picked rates a method starts from, the oldest first, with its reference model's."""
@@ -162,14 +153,11 @@ def method_options(sets: Sequence[str]) -> tuple[str, ...]:
 # What is typed ------------------------------------------------------------------------------------------------------
 
 
-def read_grid(axes: Sequence[str]) -> Search:
-    """Read the words after `--grid`. Errors as in `combinations`."""
-    combinations(axes)
-    return Search(axes=tuple(axes))
-
-
 def combinations(axes: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return every combination of a grid as `--set` texts.
+    """Return every combination of a grid, as typed after `--grid`, as `--set` texts.
+
+    Raises:
+        UsageError: an axis has no value, no section, or a name that another has, or it changes no result.
 
     >>> combinations(["optim.lr=1e-5,3e-5", "method.alpha=1"])
     [('optim.lr=1e-5', 'method.alpha=1'), ('optim.lr=3e-5', 'method.alpha=1')]
@@ -343,7 +331,7 @@ def builder_of_search(
     search: Search, arguments: RunArguments, progress: Progress, *, costs_only: bool = False
 ) -> PlanBuilder:
     """Return what makes the plans of a search; refuse settings that no method of the run takes."""
-    checked = replace(arguments, sets=(*arguments.sets, *search.examples()))
+    checked = replace(arguments, sets=(*arguments.sets, *combinations(search.axes)[0]))
     return PlanBuilder(checked, progress.say, progress.rows, costs_only=costs_only).again(arguments)
 
 
@@ -401,7 +389,7 @@ def place_tried(
     Nothing is added where the method does not fit; the plan of what was picked says why.
     """
     arguments = builder.arguments
-    seeds = search.seeds(arguments.seeds)
+    seeds = arguments.seeds if search.axes else arguments.seeds[:1]
     config = builder.config(tuned.task, tuned.method, seeds[0])
     while_tried = ("evaluation.split=valid", "evaluation.rows=all", *search.only_while_tried(tuned.method, config))
     if combinations is None:
@@ -425,9 +413,9 @@ def tie_break(
     search: Search, methods: Sequence[Tuned], builder: PlanBuilder, progress: Progress, execute: Execute
 ) -> Outcome:
     """Repeat the trials that tie at full length, pick the best of these for each method, and return the outcome."""
-    whole = search.whole()
-    if whole is None:
+    if search.steps == 1:
         return Outcome()
+    whole = replace(search, steps=Fraction(1))
     plan, repeated = Plan(builder.preset), list[tuple[Tuned, Placed]]()
     for tuned in methods:
         tied_sets = [tuned.tried[place].sets for place in tied([tried.nll for tried in tuned.tried])]
@@ -452,18 +440,14 @@ def tie_break(
     outcome = execute(plan, replace(builder.arguments, keep_checkpoints="all"), progress)
     for tuned, placed in repeated:
         found = [tried_of(*combination) for combination in placed]
-        if not all(has_ended(tried, cells) for tried, (_, cells) in zip(found, placed, strict=True)):
+        records = [[cell.folder.trained() for cell in cells] for _, cells in placed]
+        have_diverged = [any(record is not None and record["status"] != "ok" for record in each) for each in records]
+        if any(tried.nll is None and not diverged for tried, diverged in zip(found, have_diverged, strict=True)):
             progress.warn(f"{tuned.label}: a training of its tie break has failed; the best trial is picked")
             continue
         tuned.tie_break = found
         tuned.picked = best(found) or tuned.picked
     return outcome
-
-
-def has_ended(tried: Tried, cells: Sequence[Cell]) -> bool:
-    """Return whether a repeated trial has a likelihood, or has none because its training diverged."""
-    records = [cell.folder.trained() for cell in cells]
-    return tried.nll is not None or any(record is not None and record["status"] != "ok" for record in records)
 
 
 # Which combination is picked ----------------------------------------------------------------------------------------

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.base.keys import canonical
 from bench.base.options import read_options
 from bench.config.config import Override, section_values
 from bench.errors import MissingError
-from bench.tasks.core.manifest import Split, known_rows, row_content
+from bench.tasks.core.manifest import known_rows
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.hub_copies import HUB
 from bench.tasks.fetch.sources import Source, resolve
@@ -67,20 +65,4 @@ def differences(task: Task, split: str) -> list[str]:
         )
     if manifest.skipped:
         lines.append(f"left out {manifest.skipped:,} rows, e.g. {', '.join(task.split(split).skipped[0])}")
-    if repeats := repeated(task.split(split)):
-        lines.append(f"has {len(repeats):,} rows that another row has word for word, e.g. '{repeats[0]}'")
     return lines
-
-
-def repeated(split: Split) -> list[str]:
-    """Return the ids of rows whose content an earlier row has."""
-    seen: set[bytes] = set()
-    repeats = []
-    for example in split.examples:
-        content = row_content(example)
-        name = content.pop("id")
-        digest = hashlib.sha256(canonical(content)).digest()[:12]
-        if digest in seen:
-            repeats.append(name)
-        seen.add(digest)
-    return repeats

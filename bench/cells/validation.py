@@ -78,7 +78,7 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
 def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution: Execution) -> ValidationMetrics:
     """Return what validations of a run measure; texts are written with its first decoding, if a metric reads them."""
     from bench.cells.evaluation import cut_rows, evaluate, merge
-    from bench.cells.score import gold_of, values_of
+    from bench.cells.score import computed, gold_of
     from bench.store.files import StoredRows
     from bench.training.selection import ValidationMetrics
 
@@ -99,8 +99,8 @@ def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution
         named: dict[str, float] = {}
         for family in families:
             metric = find_metric(family).value
-            values = values_of(metric, stored, gold_of(cell.task, stored, metric.gold))["values"]
-            named |= {value["name"]: value["value"] for value in values if value["value"] is not None}
+            values, _ = computed(metric, stored, gold_of(cell.task, stored, metric.gold))
+            named |= {value["name"]: value["value"] for value in values["values"] if value["value"] is not None}
         return named
 
     return ValidationMetrics(of_texts, lower_is_better)

@@ -242,10 +242,10 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
 
 def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
     """Search for settings, and run what was picked; return the exit code."""
-    from bench.cells.search import plan_of_search, read_grid, read_trials, run_search
+    from bench.cells.search import Search, plan_of_search, read_trials, run_search
     from bench.launch.jobs import launch
 
-    search = read_grid(list(chain(*given.grid))) if given.grid else read_trials(given.trials)
+    search = Search(axes=tuple(chain(*given.grid))) if given.grid else read_trials(given.trials)
     if given.dry_run:
         print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,10 +15,10 @@ from bench.config.config import (
     ExecutionConfig,
     Override,
     Preset,
+    joined,
     parse_sets,
     read_yaml,
     section_values,
-    set_text,
     typed,
 )
 from bench.errors import UsageError
@@ -109,10 +109,6 @@ class RunArguments:
         """The settings of the section `execution` in `sets`."""
         return typed(ExecutionConfig, section_values(self.overrides, "execution", ()), "execution")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain content for a worker process, which makes equal arguments of it: `RunArguments(**content)`."""
-        return asdict(self)
-
     def threads_of(self, preset: str) -> int:
         """Return the CPU threads of a process, 0 for torch's own choice.
 
@@ -142,8 +138,8 @@ def file_values(path: Path) -> dict[str, Any]:
     file = read_yaml(path)
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
-    sets = [set_text(name, value) for name, value in file["set"].items() if value or not name.endswith(FORMER)]
-    return {**_given(values), "sets": sets}
+    sets = {name: value for name, value in file["set"].items() if value or not name.endswith(FORMER)}
+    return {**_given(values), "sets": list(set_texts_of(sets))}
 
 
 def collect(given: argparse.Namespace) -> RunArguments:
@@ -185,4 +181,4 @@ def set_texts_of(given: Mapping[str, Any] | None) -> tuple[str, ...]:
         return ()
     if not isinstance(given, Mapping):
         raise UsageError(f"set is a dict of options and values, e.g. {{'trainer.lr': 0.001}}, not {given!r:.80}")
-    return tuple(set_text(name, value) for name, value in given.items())
+    return tuple(f"{name}={joined(name, value)}" for name, value in given.items())

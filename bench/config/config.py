@@ -248,20 +248,12 @@ def override(key: str, value: Any) -> Override:
     return Override(scope or None, section, name, value)
 
 
-def set_text(name: str, value: Any) -> str:
-    """Return a value as it is typed after --set; the items of a list stand between commas.
+def joined(name: str, value: Any) -> Any:
+    """Return the items of a list as one text, with commas between them; any other value as it is.
 
     Raises:
         UsageError: an item has a comma in it.
-
-    >>> set_text("method.orders", [2, 3]), set_text("trainer.lr", 0.1)
-    ('method.orders=2,3', 'trainer.lr=0.1')
     """
-    return f"{name}={joined(name, value)}"
-
-
-def joined(name: str, value: Any) -> Any:
-    """Return the items of a list as one text, with commas between them; any other value as it is."""
     if not isinstance(value, (list, tuple)):
         return value
     items = [str(item) for item in value]

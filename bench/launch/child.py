@@ -12,9 +12,9 @@ from typing import Any
 
 from bench.base.files import scratch_folder
 from bench.base.registry import importable
-from bench.cells.job import cell_of
-from bench.cells.loggers import logs_of
+from bench.cells.loggers import Logs
 from bench.cells.progress import Progress
+from bench.cells.record import cell_of
 from bench.cells.run import Outcome, execute_run
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
@@ -27,10 +27,9 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
     """Execute a run in a process of its own, or in several; return what became of it.
 
     Args:
-        job: plain content: `run` (of `bench.cells.job`), its `label`, its `number` (and of how many), `processes` that
-            share the run, `threads` of each, `environment` (variables to set), `broken` (the run of the same folder
-            that has failed), `folder` and `path` (where relative paths and the user's own modules are looked up),
-            `scratch`.
+        job: plain content: `run` (from `job_of`), its `label`, its `number` (and of how many), `processes` that share
+            the run, `threads` of each, `environment` (variables to set), `broken` (the run of the same folder that has
+            failed), `folder` and `path` (where relative paths and the user's own modules are looked up), `scratch`.
 
     Returns:
         `status`: `done` (with the `outcome`, `seconds` and `warnings`), `locked` (by another process), `failed` or
@@ -68,7 +67,7 @@ def execute_job(job: Mapping[str, Any]) -> dict[str, Any]:
         number, of = job["number"]
         progress.cell(number, of, job["label"])
         cell = cell_of(job["run"], progress.rows)
-        outcome, logs = Outcome(), logs_of(arguments, progress.warn)
+        outcome, logs = Outcome(), Logs(arguments, progress.warn)
         if job["broken"]:
             outcome.broken[cell.folder.path] = job["broken"]
         execute_run(cell, arguments, progress, logs, outcome)

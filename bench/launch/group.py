@@ -77,7 +77,7 @@ class Group:
 
     def follow(self) -> int:
         """Do a part of each run that the leader hands out; return the exit code."""
-        from bench.cells.job import cell_of
+        from bench.cells.record import cell_of
         from bench.config.arguments import RunArguments
 
         while job := json.loads(self.wait_for(f"run/{self.runs}")):
@@ -97,7 +97,7 @@ class Group:
             GroupError: this process failed, as it also does when another one is gone.
             BenchError: the predictions are not exactly the required ones.
         """
-        from bench.cells.job import job_of
+        from bench.cells.record import job_of
 
         self.store.set(f"run/{self.runs}", json.dumps({"run": job_of(cell, arguments), "rows": list(rows_keys)}))
         self.take_part(cell, arguments, rows_keys, events)

@@ -22,10 +22,10 @@ from typing import Any, Protocol
 
 from bench.base.files import scratch_path
 from bench.base.machine import cores
-from bench.cells.job import job_of
-from bench.cells.loggers import logs_of
+from bench.cells.loggers import Logs
 from bench.cells.plan import Plan
 from bench.cells.progress import Progress
+from bench.cells.record import job_of
 from bench.cells.run import (
     AGAIN_S,
     Outcome,
@@ -149,7 +149,7 @@ class Jobs:
     ) -> None:
         self.plan, self.arguments, self.progress = plan, arguments, progress
         self.executor, self.free, self.at_once, self.is_here = executor, list(shares), len(shares), is_here
-        self.logs = logs_of(arguments, progress.warn)
+        self.logs = Logs(arguments, progress.warn)
         self.schedule = Schedule(plan.cells)
         self.running: list[Running] = []
         self.killed = Counter[int]()  # how often the process of a run was killed

@@ -8,7 +8,7 @@ import transformers  # noqa: F401
 import transformers.models.bart.modeling_bart
 import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
-import bench.cells.job
+import bench.cells.record
 import bench.cells.run
 import bench.cells.work
 import bench.generation.generation

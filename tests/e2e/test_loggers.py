@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from bench.cells.loggers import Logs
+from bench.config.arguments import RunArguments
 from tests.conftest import Ended
 from tests.e2e import children, own_loggers, stores
 from tests.e2e.own_loggers import Kept
@@ -174,7 +175,7 @@ def test_what_makes_no_logger_is_said(bench: Bench, folder: Path) -> None:
 def test_a_training_that_begins_again_logs_no_step_twice() -> None:
     """As after too little memory."""
     unused: Any = None
-    with Logs([], Path("logs"), pytest.fail).run(unused) as opened:
+    with Logs(RunArguments(("text",)), pytest.fail).run(unused) as opened:
         kept = opened.loggers["kept"] = Kept("logs", "run")
         for step in (1, 2, 1, 2, 3):
             opened.step(step, 3, {"loss": float(step)})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bench.metrics
-from bench.cells.score import computed, values_of
+from bench.cells.score import computed
 from bench.leaderboards.statistics.intervals import bootstrap
 from bench.leaderboards.statistics.significance import p_values_of
 from bench.metrics import CLASSES, METRICS, MetricEntry, find_metric
@@ -73,9 +73,9 @@ def test_the_new_metric_passes_the_tester(length_ratio: dict[str, Any], test: st
 
 def test_the_new_metric_is_scored_and_explains_what_it_cannot(length_ratio: dict[str, Any]) -> None:
     stored = StoredRows("key", {}, [{"id": "a", "text": "the fox ran"}], "sha")
-    (value,) = values_of(METRICS["length_ratio"], stored, {"a": {"target": "the fox"}})["values"]
+    (value,) = computed(METRICS["length_ratio"], stored, {"a": {"target": "the fox"}})[0]["values"]
     assert (value["name"], value["value"], value["n"]) == ("length-ratio", 1.5, 1)
-    (value,) = values_of(METRICS["length_ratio"], stored, {"a": {"target": ""}})["values"]
+    (value,) = computed(METRICS["length_ratio"], stored, {"a": {"target": ""}})[0]["values"]
     assert value["value"] is None
     assert value["signature"].endswith("|not applicable: no word in the references")
     metric = bench.metrics.LengthRatio()

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from bench.cells.build import build
 from bench.cells.cell import Cell
-from bench.cells.job import cell_of, job_of
 from bench.cells.make import make
 from bench.cells.plan import make_plan
+from bench.cells.record import cell_of, job_of
 from bench.cells.run import Schedule, execute
 from bench.config.arguments import RunArguments
 from bench.decodings.core.decoding import Decoding

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bench.base.ties import TIE, tied
-from bench.cells.search import Search, Tried, best, learning_rates, read_grid, read_trials
+from bench.cells.search import Search, Tried, best, learning_rates, read_trials
 from bench.errors import UsageError
 from bench.store.store import CellFolder, Store
 from tests.conftest import TINY, Ended, penalised_method
@@ -67,7 +67,7 @@ def test_a_name_in_trials_that_is_misspelt(words: list[str], near: str) -> None:
 )
 def test_a_grid_typed_wrongly(axes: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        read_grid(axes)
+        Search(axes=tuple(axes))
 
 
 @pytest.mark.parametrize(

@@ -60,15 +60,6 @@ def test_a_split_that_is_not_there_is_missing(bench: Callable[..., Ended], tmp_p
     assert "expected valid.jsonl" in splits["valid"]["differences"][0]
 
 
-def test_rows_that_stand_there_twice_are_named(bench: Callable[..., Ended], tmp_path: Path) -> None:
-    (tmp_path / "writingprompts").mkdir()
-    for split in ("train", "valid", "test"):
-        (tmp_path / "writingprompts" / f"{split}.wp_source").write_text("[ WP ] Run .\n" * 3)
-        (tmp_path / "writingprompts" / f"{split}.wp_target").write_text("word " * 60 + "\n" + ("word " * 70 + "\n") * 2)
-    splits = data_of(bench, "writingprompts", "--data-dir", str(tmp_path))["splits"]
-    assert splits["test"]["differences"][1:] == ["has 1 rows that another row has word for word, e.g. 'test/2'"]
-
-
 @pytest.mark.parametrize("task", ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio"])
 def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(
     task: str, bench: Callable[..., Ended], tmp_path: Path

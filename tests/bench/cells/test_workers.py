@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from bench.cells.job import cell_of, job_of
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
+from bench.cells.record import cell_of, config_yaml, job_of
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from tests.bench.own import FOCAL
@@ -36,7 +35,7 @@ def test_a_worker_makes_the_run_it_was_started_for(own, methods, others):
         assert RunArguments(**job["arguments"]).execution == arguments.execution
         made = cell_of(job)
         while cell is not None:
-            same = ("config", "method", "key", "folder", "evaluations", "donor", "label", "start")
+            same = ("config", "method", "key", "folder", "evaluations", "label")
             assert [getattr(made, name) for name in same] == [getattr(cell, name) for name in same]
             assert (made.task.source, made.task.limit) == (cell.task.source, cell.task.limit)
             assert made.task.on_bad_row == "skip"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells.score import Tasks, values_of
+from bench.cells.score import Tasks, computed
 from bench.config.config import parse_sets
 from bench.leaderboards.table import tables
 from bench.metrics import METRICS, MetricEntry
@@ -162,10 +162,10 @@ def test_people_are_scored_by_what_says_something_of_their_texts() -> None:
         ("diversity", "uniq", 1.0, 2.0), ("frequency_groups", "frequency/frequent", 100.0, 50.0),
         ("ngram_diversity", "ngram-diversity", None, None),
     ):  # fmt: skip
-        found = values_of(METRICS[family], stored, {"a": {}})
+        found, _ = computed(METRICS[family], stored, {"a": {}})
         by_name = {of: {one["name"]: one["value"] for one in found[of]} for of in ("values", "human")}
         if model is not None:
             assert (by_name["values"][column], by_name["human"][column]) == (model, people)
-    assert "human" not in values_of(METRICS["rouge_limited"], stored, {"a": {"references": ["the fox"]}})
+    assert "human" not in computed(METRICS["rouge_limited"], stored, {"a": {"references": ["the fox"]}})[0]
     plain = StoredRows("key", {}, [{"id": "a", "text": "the the", "token_ids": [1, 1]}], "sha")
-    assert "human" not in values_of(METRICS["diversity"], plain, {"a": {}})
+    assert "human" not in computed(METRICS["diversity"], plain, {"a": {}})[0]

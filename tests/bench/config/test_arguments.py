@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_arguments_reach_a_worker_as_they_are() -> None:
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.accumulate=1",), "topk=3", 5,
                          False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "none",
                          data_dir="d", results="r", loggers=("csv",))  # fmt: skip
-    assert RunArguments(**json.loads(json.dumps(given.as_dict()))) == given
+    assert RunArguments(**json.loads(json.dumps(asdict(given)))) == given
 
 
 @pytest.mark.parametrize(("preset", "asked", "right"), [("small", 0, 1), ("small", 4, 4), ("paper", 0, 0)])

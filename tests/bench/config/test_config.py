@@ -10,11 +10,11 @@ from bench.config.config import (
     EvaluationConfig,
     Override,
     TrainerConfig,
+    joined,
     override,
     parse_sets,
     read_yaml,
     section_values,
-    set_text,
     typed,
 )
 from bench.errors import UsageError
@@ -57,11 +57,9 @@ def test_what_is_no_override_is_refused(text, says):
 
 
 def test_a_list_from_python_is_typed_with_commas():
-    assert [set_text("method.x", value) for value in ((1, 2), ["a"], [], "a,b", None)] == [
-        "method.x=1,2", "method.x=a", "method.x=", "method.x=a,b", "method.x=None",
-    ]  # fmt: skip
+    assert [joined("method.x", value) for value in ((1, 2), ["a"], [], "a,b", None)] == ["1,2", "a", "", "a,b", None]
     with pytest.raises(UsageError, match=r"^items of method\.x are typed with commas .*; got 'a,b'"):
-        set_text("method.x", ["a,b"])
+        joined("method.x", ["a,b"])
 
 
 def test_a_scoped_value_wins_over_a_general_one_and_a_later_over_an_earlier():

@@ -3,9 +3,8 @@
 import pytest
 import yaml
 
-from bench.cells.job import cell_of, job_of
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
+from bench.cells.record import cell_of, config_yaml, job_of
 from bench.cells.validation import validation_evaluation
 from bench.cli import parser
 from bench.config.arguments import RunArguments, collect
