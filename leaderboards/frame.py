@@ -8,7 +8,7 @@ are filed by the examples they were scored on: a `Group` has the lines of one ta
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -210,7 +210,9 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
     Those of another system's texts are filed in every table of the same rows; where there is none they have one of
     their own. What several scores share is worked out once.
     """
-    searched, decides = longest_search(cell.grids), comparable(trained)
+    # Of several searches that of most combinations, and of those one to the end.
+    searched = max(cell.grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
+    decides = comparable(trained)
     homes: dict[str, Group] = {}
     rows: dict[tuple[Any, ...], TableRow] = {}
 
@@ -275,11 +277,6 @@ def _shared(trained: Mapping[str, Any], split: str, status: str, sha256: str) ->
         del data["train"]
     about = {name: config[name] for name in ("task", "preset")}
     return {**about, "data": data, "split": split, "limit": config["trainer"]["limit"]}
-
-
-def longest_search(grids: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the search that a run was picked from; of several that of most combinations, of those one to the end."""
-    return max(grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
 
 
 def picked_text(search: Mapping[str, Any]) -> str:

@@ -196,21 +196,17 @@ def tables(
         rows = {id(row): row for group in kept for row in (*group.rows.values(), *group.human.values())}
         for place, values in values_of(frame_of(kept)).items():
             rows[place].values = values
-    built = [_table(group, columns) for group in kept]
     counts = {task: {why: len(keys) for why, keys in reasons.items()} for task, reasons in left_out.items() if reasons}
-    return sorted((table for table in built if table.rows), key=_order), counts
+    order = {task: place for place, task in enumerate(TASKS)}
+    built = [table for group in kept if (table := _table(group, columns)).rows]
+    built.sort(key=lambda table: (order.get(table.task, len(order)), table.preset, table.split, -table.n))
+    return built, counts
 
 
 def _tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the keys of the runs that searches have tried."""
     tried = [combination for grid in grids for combination in (*grid["tried"], *grid.get("play_off", ()))]
     return {key for combination in tried for key in combination.get("keys", {}).values()}
-
-
-def _order(table: Table) -> tuple[int, str, str, int]:
-    """Sort tables by task, in the order of `TASKS`, then preset, split and number of examples."""
-    place = list(TASKS).index(table.task) if table.task in TASKS else len(TASKS)
-    return place, table.preset, table.split, -table.n
 
 
 def order_for_readers(tables: Sequence[Table]) -> list[int]:
@@ -322,14 +318,12 @@ def _shown_columns(wanted: Sequence[str], rows: Sequence[TableRow], columns: str
         preferred += [column for column in alike if column not in preferred]
     if columns != "default" or not preferred:
         return [*preferred, *(column for column in there if column not in preferred)], {}
-    missing = {column: why for column in preferred if (why := _need_of(rows, column))}
+    missing = {}
+    for column in preferred:
+        reasons = {row.values[column].missing_reason for row in rows if column in row.values}
+        if all(reason.startswith("needs ") for reason in reasons):  # no row could be scored
+            missing[column] = min(reasons)
     return [column for column in preferred if column not in missing], missing
-
-
-def _need_of(rows: Sequence[TableRow], column: str) -> str:
-    """Return what a column needs that was nowhere there when its rows were scored, or nothing."""
-    reasons = {row.values[column].missing_reason for row in rows if column in row.values}
-    return min(reasons) if all(reason.startswith("needs ") for reason in reasons) else ""
 
 
 def _in_blocks(rows: Sequence[TableRow], primary: str) -> list[TableRow]:

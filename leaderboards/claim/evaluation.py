@@ -170,9 +170,10 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
     decided = list(verdicts)
     for place, p in zip(tested, holm([_p(verdicts[place]) for place in tested]), strict=True):
         verdict = replace(verdicts[place], p=p)
-        against = _against(verdict)
+        tests = _tests(verdict)
+        against = [found.part for found, mean, p_of_one in tests if mean < 0 and len(tests) * p_of_one <= ALPHA]
         if p <= ALPHA and against:
-            which = f"in {', '.join(against)}"
+            which = f"in {', '.join(f'{part.column} against {part.against.label}' for part in against)}"
             if len(against) == len(verdict.parts):
                 which = f"in all {len(against)} comparisons"
             verdict = replace(verdict, word="reversed here", why=(which,) if len(verdict.parts) > 1 else ())
@@ -184,19 +185,12 @@ def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 def _p(verdict: Verdict) -> float:
     """Return the p of a claim: of all its tests together, or of those that point the other way."""
-    signed = _signed(verdict)
-    other_way = [p for _, mean, p in signed if mean < 0]
-    return min(1.0, len(signed) * min(other_way)) if other_way else max(p for _, _, p in signed)
+    tests = _tests(verdict)
+    other_way = [p for _, mean, p in tests if mean < 0]
+    return min(1.0, len(tests) * min(other_way)) if other_way else max(p for _, _, p in tests)
 
 
-def _against(verdict: Verdict) -> list[str]:
-    """Return the comparisons that are reversed beyond the number of comparisons of the claim."""
-    signed = _signed(verdict)
-    parts = [part.part for part, mean, p in signed if mean < 0 and len(signed) * p <= ALPHA]
-    return [f"{part.column} against {part.against.label}" for part in parts]
-
-
-def _signed(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
+def _tests(verdict: Verdict) -> list[tuple[PartEvidence, float, float]]:
     """Return the mean and the p of everything that must be above 0, with the part that it is of."""
     pairs = [(part, test) for part in verdict.parts for test in part.contrasts]
     return [(part, test.mean, test.p) for part, test in pairs if test.p is not None]

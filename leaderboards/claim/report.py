@@ -120,7 +120,8 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
             texts.append(f"{ours} against {theirs} was not run")
             continue
         signs = {(part.ours > part.theirs) - (part.ours < part.theirs) for part in parts}
-        clear = all(part.is_constant or _p(part) <= ALPHA for part in parts)
+        tests = [None if part.effect is None else part.effect.p for part in parts]
+        clear = all(part.is_constant or (p is not None and p <= ALPHA) for part, p in zip(parts, tests, strict=True))
         where = f"not clearly above or below {theirs}"
         if clear and len(signs) == 1:
             side = {1: "above", -1: "below", 0: "equal to"}[signs.pop()]
@@ -132,11 +133,6 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
         texts.append(f"{ours} is {where} ({values})")
     if texts:
         yield f"{verdict.claim.instead}, {' and '.join(texts)}"
-
-
-def _p(found: PartEvidence) -> float:
-    """Return the p of a comparison, 1 where it has none."""
-    return 1.0 if found.effect is None or found.effect.p is None else found.effect.p
 
 
 def control_text(verdict: Verdict) -> Iterator[str]:

@@ -135,28 +135,6 @@ class Level(Record):
         return f"Level{of}: {self.level}. {self.why}"
 
 
-class PublishedTable(Record):
-    """One table of a paper, its cells row by row and column by column in the paper's order.
-
-    Args:
-        address: its name on the command line, such as `histalign/table1`.
-        name: as the paper calls it, such as `Table 1`.
-        title: what it is about, in a few words.
-        note: what a reader of its numbers must know; may be empty.
-        columns: headings, as printed.
-        rows: cells, a row each.
-        levels: how near our numbers can come; empty for a table without scores.
-    """
-
-    address: str
-    name: str
-    title: str
-    note: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[PublishedCell, ...], ...]
-    levels: tuple[Level, ...]
-
-
 # Contradictions and searches ------------------------------------------------------------------------------------------
 
 
@@ -247,7 +225,7 @@ class PublishedSearch(Record):
         return f"search of {paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
 
 
-# Reading -------------------------------------------------------------------------------------------------------------
+# Tables ---------------------------------------------------------------------------------------------------------------
 
 
 class _Column(Settings):
@@ -268,37 +246,62 @@ class _Part(Settings):
     label: str = ""
     level: str = ""
     level_why: str = ""
-    rows: tuple[_Row, ...] = ()
+    printed_rows: tuple[_Row, ...] = Field((), alias="rows")
 
 
-class _Table(_Part):
+class PublishedTable(_Part):
+    """One table of a paper, as its file has it.
+
+    Args:
+        paper: short name of the paper.
+        name: as the paper calls it, such as `Table 1`.
+        title: what it is about, in a few words.
+        about: where it is from, for readers of the file.
+        note: what a reader of its numbers must know; may be empty.
+        headings: its columns, each with its settings.
+        sampling_seeds: with which the texts of one training were sampled; empty for one text of each training.
+        parts: of a table whose rows are in parts.
+    """
+
+    paper: str
     name: str
     title: str
     about: str
     note: str = ""
-    columns: tuple[_Column, ...]
+    headings: tuple[_Column, ...] = Field(alias="columns")
     sampling_seeds: tuple[int, ...] = ()
     parts: tuple[_Part, ...] = Field((), alias="part")
 
-    def published(self, paper: str) -> PublishedTable:
-        """Return the table of a paper, of which the short name is given."""
-        parts = self.parts or (_Part(rows=self.rows),)
-        levels = [Level(part=one.label, level=one.level, why=one.level_why) for one in (self, *parts) if one.level]
-        return PublishedTable(
-            address=address_of(paper, self.name),
-            name=self.name,
-            title=self.title,
-            note=self.note,
-            columns=tuple(column.label for column in self.columns),
-            rows=tuple(tuple(self._cells(paper, part, row)) for part in parts for row in part.rows),
-            levels=tuple(levels),
-        )
+    @property
+    def address(self) -> str:
+        """Its name on the command line, such as `histalign/table1`."""
+        return f"{self.paper}/{self.name.lower().replace(' ', '')}"
 
-    def _cells(self, paper: str, part: _Part, row: _Row) -> Iterator[PublishedCell]:
-        spreads = row.spreads or ["-"] * len(self.columns)
-        if not len(row.values) == len(spreads) == len(self.columns):
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings, as printed."""
+        return tuple(column.label for column in self.headings)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """How near our numbers can come; empty for a table without scores."""
+        leveled = (one for one in (self, *self.parts) if one.level)
+        return tuple(Level(part=one.label, level=one.level, why=one.level_why) for one in leveled)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[PublishedCell, ...], ...]:
+        """Cells, a row each, in the paper's order of rows and columns.
+
+        Raises:
+            ValueError: a row that has not a value and a spread for each column.
+        """
+        return tuple(tuple(self._cells(part, row)) for part in (self, *self.parts) for row in part.printed_rows)
+
+    def _cells(self, part: _Part, row: _Row) -> Iterator[PublishedCell]:
+        spreads = row.spreads or ["-"] * len(self.headings)
+        if not len(row.values) == len(spreads) == len(self.headings):
             raise ValueError(f"{self.name}, row '{row.label}': not a value and a spread for each column")
-        for column, printed, spread in zip(self.columns, row.values, spreads, strict=True):
+        for column, printed, spread in zip(self.headings, row.values, spreads, strict=True):
             settings = {**self.given, **part.given, **column.given, **row.given}
             value = number(printed)
             if printed.endswith("?"):
@@ -306,7 +309,7 @@ class _Table(_Part):
             elif value is None and "why_not" not in settings:
                 settings["why_not"] = NO_NUMBER
             yield PublishedCell(
-                paper=paper,
+                paper=self.paper,
                 table=self.name,
                 part=part.label,
                 row=row.label,
@@ -329,14 +332,9 @@ class Paper(Record):
     name: str
     short: str
     citation: str
-    files: tuple[_Table, ...] = Field(alias="table")
+    tables: tuple[PublishedTable, ...] = Field(alias="table")
     inconsistencies: tuple[Inconsistency, ...] = Field((), alias="inconsistency")
     search: PublishedSearch | None = None
-
-    @cached_property
-    def tables(self) -> tuple[PublishedTable, ...]:
-        """The tables, with the settings of each number."""
-        return tuple(file.published(self.short) for file in self.files)
 
 
 def read(text: str, file: str) -> Paper:
@@ -346,21 +344,14 @@ def read(text: str, file: str) -> Paper:
         DataError: a key that is unknown or missing, a text that is no number, or a wrong number of values.
     """
     try:
-        paper = Paper.model_validate(tomllib.loads(text))
-        if not paper.tables:
+        content = tomllib.loads(text)
+        tables = [{"paper": content.get("short", ""), **table} for table in content.get("table", ())]
+        paper = Paper.model_validate({**content, "table": tables})
+        if not [table.rows for table in paper.tables]:
             raise ValueError("no table")
     except ValueError as error:
         raise DataError(f"{file}: {error}") from error
     return paper
-
-
-def address_of(short: str, name: str) -> str:
-    """Return the address of a table, its name on the command line.
-
-    >>> address_of("histalign", "Table 9")
-    'histalign/table9'
-    """
-    return f"{short}/{name.lower().replace(' ', '')}"
 
 
 def number(printed: str) -> float | None:

@@ -214,7 +214,9 @@ def test_best_and_second_are_marked(tmp_path):
     for method, bleu in (("mle", 30.0), ("trime", 31.0), ("histalign", 29.0)):
         for seed in (0, 1, 2):
             ready(tmp_path, method, seed, bleu=bleu + seed / 50)
-    text = latex(leaderboards_of(Store(tmp_path)))
+    assert all("†" in rendered(tmp_path, form) for form in ("markdown", "terminal"))
+    assert "paired by seed" in rendered(tmp_path, "markdown")
+    text = rendered(tmp_path, "latex")
     assert (
         r"trime & small{-}encdec & 3 & \textbf{31.02 $\pm$0.05}$^\dagger$ & \textbf{15.51 $\pm$0.02}$^\dagger$" in text
     )

@@ -54,20 +54,11 @@ def columns_of(lines: list[str]) -> list[tuple[str, list[str]]]:
     return columns
 
 
-def shown(cell: dict[str, Any]) -> str:
-    """Return what a terminal shows of a value."""
-    return one_line(whole(cell)) + "†" * cell.get("differs", False)
-
-
-def ours(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return our rows of a table."""
-    return list(content["methods"])
-
-
 def values_of(content: dict[str, Any], name: str) -> list[str]:
     """Return what a terminal shows in a column, line by line."""
     place = headings(content).index(name) - 1
-    return [shown(dict(line.cells[place])) for line in lines_of(content)]
+    cells = [line.cells[place] for line in lines_of(content)]
+    return [one_line(whole(cell)) + "†" * cell.get("differs", False) for cell in cells]
 
 
 @pytest.mark.parametrize("width", [60, 120, 200])
@@ -76,8 +67,13 @@ def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width
         lines = printed(text_table(board, table.primary), width)
         assert max(map(len, lines)) <= width
         columns = columns_of(lines)
-        names = [heading for heading, _ in columns if heading not in ("method", "backbone")]
-        assert sorted(names) == sorted(short(name).replace("\n", "") for name in headings(board)[2:])
+        names = [heading for heading, _ in columns if heading not in FIXED]
+        shown = [short(name).replace("\n", "") for name in headings(board)[len(FIXED) :]]
+        assert sorted(names) == sorted(shown)
+        primary = [
+            name for name, column in zip(shown, table.columns, strict=True) if metric_name(column) == table.primary
+        ]
+        assert names[0] == ([*primary, *shown] if lines[0].startswith("part 1 of ") else shown)[0]
         for name in table.columns:
             values = values_of(board, name)
             (cells,) = (cells for heading, cells in columns if heading == short(name).replace("\n", ""))
@@ -85,7 +81,7 @@ def test_the_snapshots_are_shown_whole_at_every_width(boards: list[Board], width
         for heading, cells in columns:
             if heading == "method":
                 left = "".join(cells).replace(" ", "")
-                for row in ours(board):
+                for row in board["methods"]:
                     label = row["label"].replace(" ", "")
                     assert label in left
                     left = left.partition(label)[2]
@@ -115,7 +111,7 @@ def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) ->
     assert max(map(len, lines)) <= width
     columns = columns_of(lines)
     joined = "".join(cells_of(columns, "method"))
-    for row in ours(board):
+    for row in board["methods"]:
         assert row["label"].replace(" ", "") in joined.replace(" ", "")
     assert all(backbone in "".join(cells_of(columns, "backbone")) for backbone in backbones)
     for name in table.columns:
@@ -126,18 +122,6 @@ def test_a_long_label_stays_within_the_line(width: int, backbones: list[str]) ->
 def cells_of(columns: list[tuple[str, list[str]]], heading: str) -> list[str]:
     """Return the cells of the first column of a name."""
     return next(cells for name, cells in columns if name == heading)
-
-
-@pytest.mark.parametrize("width", [60, 120, 200])
-def test_the_first_part_has_the_primary_column(boards: list[Board], width: int) -> None:
-    for table, board in boards:
-        lines = printed(text_table(board, table.primary), width)
-        is_split = lines[0].startswith("part 1 of ")
-        values = [heading for heading, _ in columns_of(lines) if heading not in FIXED]
-        order = [name for name in table.columns if metric_name(name) == table.primary]
-        if not is_split or not order:
-            order = table.columns
-        assert values[0] == short(order[0]).replace("\n", "")
 
 
 def test_a_value_wider_than_the_terminal_keeps_its_digits() -> None:

@@ -1,13 +1,9 @@
 """Analysis: intervals, differences and daggers are over seeds, tests over items are apart, and both refuse."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from bench.leaderboards.leaderboards import with_statistics
-from bench.leaderboards.render.formats import render
 from bench.leaderboards.statistics.analysis import add_statistics, adjusted
 from bench.leaderboards.statistics.intervals import holm, paired_difference
 from bench.leaderboards.statistics.significance import p_values_of
@@ -111,21 +107,3 @@ def test_a_conflict_is_not_tested(tmp_path):
     table, found = one(tmp_path)
     assert next(row for row in table.rows if row.method == "trime").values["bleu-1"].conflict
     assert (found["trime"]["bleu-1"].half, found["trime"]["bleu-1"].difference) == (None, None)
-
-
-def test_marks_stand_in_every_form(tmp_path):
-    stored(tmp_path, "mle", [0.5, 0.5, 0.5])
-    stored(tmp_path, "histalign", [0.8, 0.8, 0.8])
-    leaderboards = with_statistics(tables(Store(tmp_path))[0], rounds=999)
-    text = render(leaderboards, "markdown")
-    assert "†" in text
-    assert "±" in text
-    assert "paired by seed" in text
-    assert r"$^\dagger$" in render(leaderboards, "latex")
-    assert "†" in render(leaderboards, "terminal")
-    board = json.loads(render(leaderboards, "json"))["tables"][0]
-    best = next(row for row in board["methods"] if row["method"] == "histalign")["values"]["bleu-1"]
-    assert best["p"] <= 0.05
-    assert best["half"] > 0
-    assert best["p_items"] <= 0.05
-    assert best["against"].startswith("mle-")
