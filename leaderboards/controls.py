@@ -1,4 +1,4 @@
-"""Controls: rows that a gain is compared with, which of a sweep's rows meets it, and trivial controls."""
+"""Controls: of which methods a row is a control, which row of a sweep of decodings is shown, and trivial controls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.leaderboards.row import TableRow
 from bench.models import METHODS
 
 DIVERSITY = "self-bleu-2"
-"""The column a matched control meets: at n = 480 texts one-gram overlap is the same for everybody."""
+"""The column in which a matched control is as near to its method as it can be; Self-BLEU-1 hardly differs by method."""
 
 
 def controlled_by(method: str) -> list[str]:
@@ -61,7 +61,7 @@ def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
             ]
             if near:
                 _, decoding, place, theirs = min(near)
-                sweep[place].remember(
+                sweep[place].add_remark(
                     f"{decoding} is the nearest to {goal.method} {goal.decoding} in {DIVERSITY}: "
                     f"{theirs:.1f} to {met:.1f}"
                 )

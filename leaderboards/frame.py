@@ -2,7 +2,7 @@
 
 A line has the task, split, method, backbone, decoding, seed, sampling seed, metric, value and signature of one stored
 number; `table` and `row` are the table and the row that it belongs to. A metric without a value has a line, too. Runs
-are filed by the examples they were scored on: a `Group` has the lines of one table and what is known of its rows.
+are grouped by the examples they were scored on: a `Group` has the rows of one table and their lines.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ COLUMNS = (
     "metric", "signature", "value", "higher_is_better", "reason", "sums",
 )  # fmt: skip
 NOT_APPLICABLE = "|not applicable: "
-"""What parts the signature of a metric without a value from the reason."""
+"""Separates the signature of a metric without a value from the reason."""
 OF_TRAINING = ("trainer", "backbone", "backbone_options")
 """The parts of a configuration that a run without a model has and does not use."""
 OTHER_CELLS = ("start", "second")
-"""Runs that a run is made of: whose weights it starts from, and its reference model."""
+"""Runs that a run depends on: the one that its weights start from, and its reference model."""
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -110,11 +110,11 @@ class Group:
     Args:
         shared: what all of them share: task, preset, data, split and limit.
         n, whole: as in the table.
-        rows: by the key of everything that decides a number but the seed.
-        human: what people wrote, by tokenizer and longest text.
+        rows: by a key of everything that determines their numbers except the seed.
+        human: rows of human texts, by tokenizer and greatest length.
         lines: the numbers of all these rows, by `COLUMNS`.
-        own_task: `columns` and `primary` of a task of the user's own, from a record; empty for a built-in one.
-        own_metrics: columns of metrics of the user's own.
+        plugin_task: `columns` and `primary` of a task that is a plug-in, from a record; empty for a built-in one.
+        plugin_metrics: columns of metrics that are plug-ins.
         title: name of a user's own data; empty where it has none, and for published data.
     """
 
@@ -124,8 +124,8 @@ class Group:
     rows: dict[str, TableRow] = field(default_factory=dict)
     human: dict[tuple[str | None, int], TableRow] = field(default_factory=dict)
     lines: list[tuple[Any, ...]] = field(default_factory=list)
-    own_task: Mapping[str, Any] = field(default_factory=dict)
-    own_metrics: dict[str, None] = field(default_factory=dict)
+    plugin_task: Mapping[str, Any] = field(default_factory=dict)
+    plugin_metrics: dict[str, None] = field(default_factory=dict)
     title: str = ""
 
     @property
@@ -134,7 +134,7 @@ class Group:
         return set[str]().union(*(row.keys for row in self.rows.values()))
 
     def is_of(self, trained: Mapping[str, Any], of: Mapping[str, Any], key: str) -> bool:
-        """Return whether it is of the examples of another system's texts, whatever its preset and training data."""
+        """Return whether texts of another system are for these examples, whatever its preset and training data."""
         shared, split = self.shared, of["split"]
         if (shared["task"], shared["split"], shared["limit"]) != (trained["config"]["task"], split, None):
             return False
@@ -144,30 +144,30 @@ class Group:
     def row(
         self,
         trained: Mapping[str, Any],
-        decides: Mapping[str, Any],
+        settings: Mapping[str, Any],
         decoding: str,
         batch_size: int,
         shown_as: str = "",
         submitted_by: str = "",
     ) -> TableRow:
-        """Return the row of a run, or of a control that reads it: equal but for the seed in what decides a number.
+        """Return the row of a run, or of a control that evaluates it; runs that differ in their seed alone share a row.
 
         Args:
             trained: the record of the run.
-            decides: the same as `comparable` has it.
+            settings: of the run, as `comparable` returns them.
             decoding: its short name.
             batch_size: of the evaluation.
             shown_as: the control, empty for the run itself.
             submitted_by: the people who have submitted the run, whose rows are never mixed with those of others.
         """
-        config = {**decides, "evaluation": {"batch_size": batch_size}}
+        config = {**settings, "evaluation": {"batch_size": batch_size}}
         method, backbone = shown_as or config["method"], config["backbone"]
         if _is_baseline(method, trained):
             backbone = ""
         if "model" not in trained and not is_imported(trained):  # such as copied words: training decides nothing
             config = {name: value for name, value in config.items() if name not in OF_TRAINING}
             if "own" in config:
-                config["own"] = {part: own for part, own in config["own"].items() if part != "backbone"}
+                config["own"] = {part: source for part, source in config["own"].items() if part != "backbone"}
         about = {"config": config, "decoding": decoding}
         others = {"shown_as": shown_as, "submitted_by": submitted_by}
         key = key_of(about | {name: value for name, value in others.items() if value})
@@ -180,7 +180,7 @@ class Group:
         row.unpinned |= _unpinned(trained)
         row.parameters = trained.get("model", {}).get("parameters")
         for remark in trained.get("remarks", ()):
-            row.remember(remark)
+            row.add_remark(remark)
         if is_imported(trained):
             file = trained[IMPORTED]["file"]
             row.imported = f"texts of another system, from {file['name']} (SHA-256 {file['sha256'][:12]})"
@@ -205,14 +205,13 @@ def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> Non
 
 
 def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellRecords) -> None:
-    """File the scores of a run under the examples they come from.
+    """Add the scores of a run to the groups of the examples they come from.
 
-    Those of another system's texts are filed in every table of the same rows; where there is none they have one of
-    their own. What several scores share is worked out once.
+    Scores of another system's texts go to every group of the same examples, or to a new one if there is none.
     """
     # Of several searches that of most combinations, and of those one to the end.
     searched = max(cell.grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
-    decides = comparable(trained)
+    settings = comparable(trained)
     homes: dict[str, Group] = {}
     rows: dict[tuple[Any, ...], TableRow] = {}
 
@@ -223,7 +222,7 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
             group = groups.setdefault(
                 key_of({**shared, "ids": of["ids"]}), Group(shared, of["ids"]["n"], of["whole_split"])
             )
-            group.own_task = trained.get("own", {}).get("task") or group.own_task
+            group.plugin_task = trained.get("own", {}).get("task") or group.plugin_task
             known = KNOWN_TEXTS.get(trained["data"]["train"]["sha256"], "")
             group.title = group.title or str(trained.get("title") or known)
             homes[examples] = group
@@ -242,7 +241,7 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
         for group in found:
             about = (decoding_name(of["decoding"]), of["batch_size"], of.get("shown_as", ""))
             if (id(group), *about) not in rows:
-                rows[id(group), *about] = group.row(trained, decides, *about, cell.folder.files.submitted_by)
+                rows[id(group), *about] = group.row(trained, settings, *about, cell.folder.files.submitted_by)
             row = rows[id(group), *about]
             _add_score(group, row, trained, score, cell)
             tried, tied = (len(searched.get(part, ())) for part in ("tried", "play_off"))
@@ -254,14 +253,14 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
 def _add_score(
     group: Group, row: TableRow, trained: Mapping[str, Any], score: Mapping[str, Any], cell: CellRecords
 ) -> None:
-    """Add the values of one score to its row, and those of what people wrote to theirs."""
+    """Add the values of one score to its row, and those of human texts to the row of these."""
     of, seed, with_sums = score["of"], trained["config"]["seed"], set(score.get("sums", ()))
     for value in score["values"]:
         name = value["name"]
         sums = StoredSums(cell.folder, score["items"], name) if name in with_sums else None
         group.add(row, value, (seed, of.get("sampling_seed", seed)), sums)
         if "code" in score:
-            group.own_metrics[name] = None
+            group.plugin_metrics[name] = None
     if "human" in score and not is_imported(trained):
         texts = (trained.get("model", {}).get("tokenizer_sha256"), of["max_new_tokens"])
         human = group.human.setdefault(texts, TableRow("human", "", "", {}))
@@ -320,22 +319,22 @@ def _unpinned(trained: Mapping[str, Any]) -> set[str]:
 
 
 def comparable(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides a trained run but its seed: configuration, code, and what its weights start from."""
+    """Return what determines a trained run except its seed: configuration, code, and what its weights start from."""
     config = {k: v for k, v in record["config"].items() if k not in ("seed", "decodings", "evaluation")}
     config["trainer"] = {k: v for k, v in config["trainer"].items() if k != "init_from"}  # of one seed; `start` is not
-    decides = {**config, "code": record["method"]}
+    settings = {**config, "code": record["method"]}
     if record["config"]["method"] == EXTERNAL:  # whatever trained it, the weights are all that is known
-        decides["weights"] = record["model"]["checkpoint_sha256"]
+        settings["weights"] = record["model"]["checkpoint_sha256"]
     if "own" in record:
-        decides["own"] = {part: {"source_sha256": own["source_sha256"]} for part, own in record["own"].items()}
+        settings["own"] = {part: {"source_sha256": source["source_sha256"]} for part, source in record["own"].items()}
     for name in OTHER_CELLS:
         if other := record.get(name):
-            decides[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
-    return decides
+            settings[name] = {**comparable(other), "data": {"sha256": other["data"]["train"]["sha256"]}}
+    return settings
 
 
 def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
-    """Return whether nothing is trained for a method; one of the user's own has no model then."""
+    """Return whether nothing is trained for a method; a plug-in of this kind has no model."""
     if method in METHODS:
         return METHODS[method].baseline
     return is_imported(trained) or ("source_sha256" in trained["method"] and "model" not in trained)
@@ -344,7 +343,7 @@ def _is_baseline(method: str, trained: Mapping[str, Any]) -> bool:
 def decoding_name(decoding: Mapping[str, Any] | None) -> str:
     """Return a decoding's short name, empty for evaluations without one.
 
-    A user's own has the hash of its source behind it: a changed file is another decoding, and never the same row.
+    A plug-in is followed by the hash of its source, since a changed file is another decoding and another row.
 
     >>> decoding_name({"name": "top_a=0.2", "code": {"source_sha256": "202c08441f"}})
     'top_a=0.2 [202c0844]'
@@ -359,14 +358,13 @@ def decoding_name(decoding: Mapping[str, Any] | None) -> str:
 
 
 def leave_out_superseded(group: Group) -> dict[str, set[str]]:
-    """Take the rows of older code out of a group where the newest of that method, backbone and decoding has a row.
+    """Remove the rows of older code from a group where a newer version of the method has a row like it.
 
-    Two versions of a method are two methods under one name: side by side they would be ranked, tested and averaged as
-    if somebody had compared them. An older row with nothing newer stays, for it is all there is. A method of the user's
-    own has a hash in place of a version, of which none is older.
+    Two versions of a method are two methods with one name, which must not be ranked, tested and averaged together. Rows
+    are alike in backbone and decoding. An older row without a newer one stays. Plug-ins have no versions.
 
     Returns:
-        The keys of the runs that were taken out, by reason.
+        The keys of the runs that were removed, by reason.
     """
     alike: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for key, row in group.rows.items():
@@ -374,8 +372,8 @@ def leave_out_superseded(group: Group) -> dict[str, set[str]]:
     cells: dict[str, set[str]] = defaultdict(set)
     for (method, _, _), keys in alike.items():
         versions = {key: _versions_of(group.rows[key].config) for key in keys}
-        for key, own in versions.items():
-            if any(_is_older(own, other) for other in versions.values()):
+        for key, of_row in versions.items():
+            if any(_is_older(of_row, other) for other in versions.values()):
                 cells[f"runs of older code of {method} are left out"] |= group.rows.pop(key).keys
     there = {id(row) for row in (*group.rows.values(), *group.human.values())}
     group.lines = [line for line in group.lines if line[1] in there]

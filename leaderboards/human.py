@@ -116,7 +116,7 @@ def read_key(path: Path) -> dict[str, Any]:
     """Read the key of a study.
 
     Raises:
-        DataError: the file is none.
+        DataError: the file is not the key of a study.
     """
     try:
         key: dict[str, Any] = json.loads(path.read_bytes())
@@ -212,9 +212,10 @@ def results(answers: pd.DataFrame, key: Mapping[str, Any]) -> dict[str, Any]:
         sums = {}  # by method: sum and number of its values by row
         for name in [*key["methods"], TIE] if pairs else key["methods"]:
             values = 100.0 * (of_question["answer"] == name) if pairs else of_question["answer"].astype(float)
-            own = values if pairs else values[of_question["method"] == name]
-            if len(own):
-                sums[name] = own.groupby(of_question["row"].loc[own.index], sort=False).agg(["sum", "count"])
+            of_method = values if pairs else values[of_question["method"] == name]
+            if len(of_method):
+                rows = of_question["row"].loc[of_method.index]
+                sums[name] = of_method.groupby(rows, sort=False).agg(["sum", "count"])
         found += [_result(question, name, sums, key["methods"][0]) for name in sums]
         units = of_question.groupby("item", sort=False)["answer"].apply(list).tolist()
         order = [*key["methods"], TIE] if pairs else sorted(set(of_question["answer"]))
@@ -232,14 +233,14 @@ def results(answers: pd.DataFrame, key: Mapping[str, Any]) -> dict[str, Any]:
 
 def _result(question: str, name: str, sums: Mapping[str, pd.DataFrame], first: str) -> dict[str, Any]:
     """Return one result, with its difference from the first method where it is of another one."""
-    own = sums[name]
-    interval = bootstrap(Sums(mean(1.0), own.to_numpy(float)))
+    of_method = sums[name]
+    interval = bootstrap(Sums(mean(1.0), of_method.to_numpy(float)))
     result = {"question": question, "method": name, "value": interval.value, "low": interval.low, "high": interval.high}
-    result["n"] = int(own["count"].sum())
+    result["n"] = int(of_method["count"].sum())
     if name not in (first, TIE) and first in sums:
-        rows = own.index.intersection(sums[first].index).sort_values()
+        rows = of_method.index.intersection(sums[first].index).sort_values()
         if len(rows):
-            ours, theirs = (Sums(mean(1.0), side.loc[rows].to_numpy(float)) for side in (own, sums[first]))
+            ours, theirs = (Sums(mean(1.0), side.loc[rows].to_numpy(float)) for side in (of_method, sums[first]))
             less = bootstrap(ours, theirs)
             result |= {"difference": less.value, "difference_low": less.low, "difference_high": less.high}
     return result

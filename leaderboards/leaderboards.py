@@ -125,8 +125,8 @@ def leaderboards_of(
     """Return the leaderboards of a store; the arguments are those of `tables`.
 
     Raises:
-        MissingError: when the store holds nothing to show.
-        StoreError: likewise, and it has damaged files.
+        MissingError: the store has nothing to show.
+        StoreError: it has nothing to show but damaged files.
     """
     found, left_out = tables(store, tasks, columns, limited)
     if store.damaged and not found:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredSums:
-    """What one seed's value is made of, read from the store when it is wanted."""
+    """The sufficient statistics of the value of one seed, read from the store when they are needed."""
 
     cell: CellFolder
     digest: str
@@ -129,15 +129,15 @@ class TableRow:
         values: by column of the table.
         diverged: how many seeds have no number because training diverged.
         seeds: that were run.
-        settings: what parts it from other rows of its method and backbone, for people.
+        settings: what distinguishes it from other rows of its method and backbone, as text.
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
         picked: which settings these were, how many, and by what one was picked, for people; empty without a search.
         trial_steps: of each combination, as was typed: a number or a share of the steps; empty for all of them.
-        tied: how many of these were so near to each other that they were repeated at full length.
-        controls: methods whose gain it would explain away.
+        tied: how many of these were so close to each other that they were repeated at full length.
+        controls: methods of which it is a control.
         keys: of its trained cells.
-        imported: whose texts they are, where another system wrote them.
+        imported: the source of its texts, if another system generated them.
         submitted_by: the people who have submitted its runs; empty for runs of this repository and this machine.
         parameters: of its model; None where it has none, or the record does not say.
         unpinned: hub copies of backbones and rows that were requested by a branch, and what to do, for people.
@@ -165,7 +165,7 @@ class TableRow:
 
     @property
     def id(self) -> str:
-        """Its method, and a hash of everything else that parts it from other rows of a table."""
+        """Its method, and a hash of everything else that distinguishes it from other rows of a table."""
         about: dict[str, Any] = {"config": self.config, "decoding": self.decoding}
         if self.submitted_by:
             about["submitted_by"] = self.submitted_by
@@ -175,8 +175,8 @@ class TableRow:
         """Return the row with the values of some columns alone."""
         return replace(self, values={name: value for name, value in self.values.items() if name in columns})
 
-    def remember(self, remark: str) -> None:
-        """Add a remark that it does not have yet."""
+    def add_remark(self, remark: str) -> None:
+        """Add a remark, unless the row has it already."""
         if remark not in self.remark:
             self.remark = "; ".join(filter(None, [self.remark, remark]))
 
@@ -187,7 +187,7 @@ class TableRow:
 
     @property
     def sampling_note(self) -> str:
-        """What its numbers of sampled texts are the means of, where a training's texts were sampled more than once."""
+        """What the numbers of sampled texts are means over, if the texts of a training were sampled more than once."""
         sampled = [numbers for value in self.values.values() for numbers in value.by_sampling_seed.values()]
         n = max(map(len, sampled), default=0)
         if n < 2:
@@ -204,7 +204,7 @@ class TableRow:
 
     @property
     def marks(self) -> list[str]:
-        """What a reader must know before the numbers: some of `control`, `untuned`, `imported`, `submitted by`."""
+        """What a reader must know before the numbers: any of `control`, `untuned`, `imported`, `submitted by`."""
         about = {"control": self.controls, "untuned": self.untuned, "imported": self.imported}
         submitted = [f"submitted by {self.submitted_by}"] if self.submitted_by else []
         return [mark for mark, is_there in about.items() if is_there] + submitted
@@ -235,7 +235,7 @@ def name_settings(rows: Iterable[TableRow]) -> None:
 
 
 def _short(name: str, value: Any) -> str:
-    """Return the value of a setting for people; an option of a method or backbone that nobody set has none."""
+    """Return the value of a setting as text; an option of a method or backbone that was not set is `default`."""
     if value is None and name.startswith(("method.", "backbone.")):
         return "default"
     return str(value)[: 8 if name.endswith("sha256") else None]

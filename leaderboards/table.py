@@ -263,9 +263,9 @@ def _table(group: Group, columns: str) -> Table:
     shared = group.shared
     rows = keep_matched(_spread(list(group.rows.values())))
     entry = TASKS.get(shared["task"])
-    preferred = entry.columns if entry else tuple(group.own_task.get("columns", ()))
-    primary = entry.primary if entry else str(group.own_task.get("primary", ""))
-    wanted = [*preferred, *FORGETTING, *group.own_metrics] if preferred else []
+    preferred = entry.columns if entry else tuple(group.plugin_task.get("columns", ()))
+    primary = entry.primary if entry else str(group.plugin_task.get("primary", ""))
+    wanted = [*preferred, *FORGETTING, *group.plugin_metrics] if preferred else []
     shown, missing = _shown_columns(wanted, rows, columns)
     rows = _in_blocks(
         rows, next((name for name in _all_columns(rows) if metric_name(name) == primary), "".join(shown[:1]))

@@ -1,4 +1,4 @@
-// The page is complete without this script. It adds sorting, a search over rows, and what stands behind a number.
+// The page is complete without this script. It adds sorting, a search over rows, and the details of a number.
 "use strict";
 
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -91,11 +91,11 @@ addEventListener("hashchange", () => {
   there.scrollIntoView();
 });
 
-// Behind a number: seeds, difference, p-values and signature, for the pointer, for touch and for the keyboard.
+// Details of a number (seeds, difference, p-values) and of a heading, for the pointer, for touch and for the keyboard.
 
 const tip = document.getElementById("tip");
 
-const STANDS_BEHIND = "[data-tip], [data-v]";
+const HAS_DETAILS = "[data-tip], [data-v]";
 
 function textOf(cell) {
   if (cell.dataset.tip) return cell.dataset.tip;
@@ -128,12 +128,12 @@ function hide() {
 
 // Arrows, Home and End go from cell to cell of a table, which is one stop of the tab key.
 function move(event) {
-  const cell = event.target.closest(STANDS_BEHIND);
+  const cell = event.target.closest(HAS_DETAILS);
   if (event.key === "Escape") hide();
   if (!cell || event.target !== cell) return;
   const line = cell.parentElement;
-  const along = find(STANDS_BEHIND, line);
-  const lines = find("tbody tr", cell.closest("table")).filter((row) => !row.hidden && row.cells[cell.cellIndex]?.matches(STANDS_BEHIND));
+  const along = find(HAS_DETAILS, line);
+  const lines = find("tbody tr", cell.closest("table")).filter((row) => !row.hidden && row.cells[cell.cellIndex]?.matches(HAS_DETAILS));
   const neighbour = (by) => lines[lines.indexOf(line) + by]?.cells[cell.cellIndex];
   const to = { ArrowRight: along[along.indexOf(cell) + 1], ArrowLeft: along[along.indexOf(cell) - 1], Home: along[0],
     End: along.at(-1), ArrowDown: neighbour(1), ArrowUp: neighbour(-1) }[event.key];
@@ -149,7 +149,7 @@ for (const table of find("table.numbers")) {
   find("tbody :is([data-tip], [data-v])", table).forEach((cell, place) => { cell.tabIndex = place ? -1 : 0; });
   for (const [event, act] of Object.entries({ mouseover: show, focusin: show, mouseout: hide, focusout: hide })) {
     table.addEventListener(event, ({ target }) => {
-      const cell = target.closest(STANDS_BEHIND);
+      const cell = target.closest(HAS_DETAILS);
       if (cell) act(cell);
     });
   }
@@ -158,6 +158,6 @@ for (const table of find("table.numbers")) {
 addEventListener("scroll", () => {
   const cell = document.activeElement;
   const at = cell.getBoundingClientRect();
-  if (cell.matches(STANDS_BEHIND) && !tip.hidden && at.bottom > 0 && at.top < innerHeight) show(cell);
+  if (cell.matches(HAS_DETAILS) && !tip.hidden && at.bottom > 0 && at.top < innerHeight) show(cell);
   else hide();
 }, { passive: true });

@@ -173,7 +173,7 @@ MANY = 2
 
 
 def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return a name of every table for people: its task, and the first facts that part it from others of the task.
+    """Return a name of every table: its task, and the first facts that distinguish it from others of the task.
 
     Tables that no fact named here tells apart are numbered.
     """

@@ -111,7 +111,7 @@ def _environment() -> Environment:
         "about": about,
         "anchor": anchor,
         "answers": answers,
-        "behind": behind,
+        "details": details,
         "digest": _digest,
         "measured": measured,
         "metric": metric_name,
@@ -184,7 +184,7 @@ def about(row: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, lines))
 
 
-def behind(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+def details(value: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     """Return the tooltip of a number in short, for `page.js`: its value of each seed, and the tests.
 
     `33.1 33.4 -|0.31 -0.2 0.8 0.21 0.03`: a value for each seed of the row, and the difference from the baseline, the

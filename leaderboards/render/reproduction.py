@@ -200,7 +200,7 @@ def _row(row: ReproducedRow) -> dict[str, Any]:
         "cells": list(map(_cell, row.cells)),
         "deviations": [deviation.as_dict() for deviation in row.deviations],
     }
-    return content if row.other is None else {**content, "beside": _row(row.other)}
+    return content if row.other is None else {**content, "other": _row(row.other)}
 
 
 def _cell(cell: Reproduced) -> dict[str, Any]:

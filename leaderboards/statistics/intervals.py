@@ -160,7 +160,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def bootstrap(ours: Sums, theirs: Sums | None = None, level: float = LEVEL, rounds: int = ROUNDS) -> Interval:
+def bootstrap(ours: Sums, theirs: Sums | None = None, rounds: int = ROUNDS) -> Interval:
     """Return the value of a column, or the difference of two, with its percentile bootstrap interval over items.
 
     It covers about what it says for some fifty items or more that are drawn on their own; it is too narrow for fewer,
@@ -170,7 +170,6 @@ def bootstrap(ours: Sums, theirs: Sums | None = None, level: float = LEVEL, roun
     Args:
         ours: sufficient statistics by item; with fewer than 2 items there is no interval.
         theirs: of the same items, to be taken away; None for the value alone.
-        level: probability of covering.
         rounds: bootstrap samples. Their draws are the same in every call.
 
     >>> from bench.metrics.sums import Form
@@ -194,5 +193,5 @@ def bootstrap(ours: Sums, theirs: Sums | None = None, level: float = LEVEL, roun
         return Interval(value, None, None)
     drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=rounds)  # how often each item is drawn
     samples = difference([drawn @ side.values for side in sides])
-    low, high = np.quantile(samples[np.isfinite(samples)], [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(samples[np.isfinite(samples)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(value, float(low), float(high))

@@ -16,7 +16,7 @@ from bench.leaderboards.published.reproduction import (
     reproduce,
     tolerance,
 )
-from bench.leaderboards.render.reproduction import content, markdown, terminal
+from bench.leaderboards.render.reproduction import content, markdown, notes, terminal
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from bench.tasks import TASKS
@@ -312,8 +312,8 @@ def test_deviations_name_their_methods_and_the_released_form_is_shown_below(tmp_
         assert f"deviation of histalign.released: {AS_CODED.text}" in text
     row = content(found)["rows"][2]
     assert row["deviations"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
-    assert (row["beside"]["method"], row["beside"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
-    assert row["beside"]["deviations"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
+    assert (row["other"]["method"], row["other"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
+    assert row["other"]["deviations"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
     assert content(found)["rows"][1]["deviations"] == []
     assert found.count() == reproduced(tmp_path).count()
 
@@ -366,3 +366,44 @@ def test_a_reason_cannot_command_the_terminal_or_break_the_page(tmp_path):
     found = reproduced(tmp_path, reason="failed: \x1b[2J\r<b>|")
     assert "\x1b" not in terminal([found], 150)
     assert "failed:  \\<b\\>\\|" in markdown([found])
+
+
+# Notes on real tables ---------------------------------------------------------------------------------------------
+
+PRECISION = Deviation("trainer.precision", "32-true")
+BASE = Deviation("method.base", "CE", code="TRIME")
+OF_METHODS = {
+    "mle": (LENGTH, PRECISION),
+    "histalign": (LENGTH, REDUCTION, BASE, PRECISION),
+    "histalign.released": (LENGTH, REDUCTION, PRECISION),
+}
+
+
+def with_notes(address="histalign/table1", preset="small"):
+    cells = [cell for row in paper_table(address).rows for cell in row]
+    plan = Plan(deviations=lambda cell, row: OF_METHODS.get(cell.method, ()))
+    plans = {key_of_cell(one, preset): plan for cell in cells for one in (cell, cell.other) if one}
+    return reproduce(paper_table(address), [], preset, plans)
+
+
+def test_at_the_preset_small_sizes_are_one_line_and_what_the_code_alone_does_another():
+    found = notes(with_notes())
+    assert f"deviation of histalign.released, histalign: {REDUCTION.text}" in found
+    assert "other sizes and settings (in the paper): trainer.length 300 steps (10 epochs)" in found
+    assert "the released code alone differs in: trainer.precision, method.base" in found
+    assert f"deviation of histalign: {BASE.text}" in notes(with_notes(preset="paper"))
+
+
+@pytest.mark.parametrize("width", [60, 120])
+@pytest.mark.parametrize("address", ["histalign/table1", "f2softmax/table1", "adadec/table3"])
+def test_notes_fit_the_width(address, width):
+    assert max(map(len, terminal([with_notes(address)], width).splitlines())) <= width
+
+
+def test_terminal_markdown_and_json_have_every_note():
+    found = with_notes()
+    every = notes(found)
+    page, text = markdown([found]).replace("\\", ""), " ".join(terminal([found], 400).split())
+    assert all(note.replace("\\", "") in page for note in every)
+    assert all(" ".join(note.split()) in text for note in every)
+    assert set(content(found)["notes"]) == set(found.notes) < set(every)
