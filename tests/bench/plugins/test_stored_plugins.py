@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import bench
-from bench.cells.job import cell_of, job_of
 from bench.cells.plan import make_plan
+from bench.cells.record import cell_of, job_of
 from bench.errors import BenchError
 from tests.bench.plugin_files import (
     BUILT_IN,
