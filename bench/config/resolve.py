@@ -346,6 +346,8 @@ def check_overrides(
     Raises:
         UsageError: with the nearest known name.
     """
+    if not given:  # loading backbones takes a second
+        return
     owners: dict[str, list[tuple[set[str], dict[str, Any]]]] = {
         "task": [({task.name}, options_of(task)) for task in tasks],
         "method": [({method.base, method.trained_name}, options_of(method.kind)) for method in methods],
