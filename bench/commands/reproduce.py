@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bench.leaderboards.published.paper_files import PublishedCell
     from bench.leaderboards.published.reproduction import Plan
     from bench.leaderboards.row import TableRow
-    from bench.tasks.core.stated import Deviation
+    from bench.tasks.core.published_settings import Deviation
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.models.core.objective import Objective
 from bench.tasks import find_task
-from bench.tasks.core.stated import Deviation, Stated, as_text, stated
+from bench.tasks.core.published_settings import Deviation, PublishedSetting, as_text, published_settings
 
 __all__ = ["deviations_of", "settings_in_effect"]
 
@@ -46,7 +46,7 @@ def deviations_of(
     if method.untrained:
         settings = {name: value for name, value in settings.items() if not is_of_training(name)}
     found = []
-    for statement in stated():
+    for statement in published_settings():
         if not statement.is_of(config.task, config.method, config.backbone) or statement.name not in settings:
             continue
         if statement.name == "backbone" and backbone:
@@ -65,7 +65,7 @@ def is_of_training(setting: str) -> bool:
     return section == "optimizer" or (section == "trainer" and name not in ROW_LENGTHS)
 
 
-def _deviation(statement: Stated, value: str) -> Deviation | None:
+def _deviation(statement: PublishedSetting, value: str) -> Deviation | None:
     """Return the deviation of a value from a statement of a paper, or None."""
     as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
     if as_in_paper and as_in_code:

@@ -21,7 +21,7 @@ from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
 from bench.metrics.columns import is_named
 from bench.models.backbones import is_pretrained
-from bench.tasks.core.stated import Deviation, as_text
+from bench.tasks.core.published_settings import Deviation, as_text
 
 if TYPE_CHECKING:
     from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable

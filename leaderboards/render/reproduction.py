@@ -26,7 +26,7 @@ from bench.leaderboards.published.reproduction import (
     Reproduction,
 )
 from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table, number
-from bench.tasks.core.stated import Deviation
+from bench.tasks.core.published_settings import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")
 STYLES = {"verdict": "bold", "published": "dim", "delta": "dim"}

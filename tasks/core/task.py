@@ -24,7 +24,7 @@ from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
-from bench.tasks.fetch.hub_copies import HUB, HubRows
+from bench.tasks.fetch.hub_copies import HUB, HubRows, origin_of
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
@@ -169,10 +169,13 @@ class Task(LightningDataModule, ABC):
 
     def hub_rows(self) -> HubRows | None:
         """Return the data set of the hub that the rows are a copy of; None for a user's files and built-in rows."""
-        copy = self.user_data or HUB.get(self.name)
+        copy = self.user_data.data_set if self.user_data else HUB.get(self.name)
         if copy is None or self.source.folder is None:
             return None
-        return copy.hub_rows(self.source.folder)
+        origin = origin_of(self.source.folder)
+        if origin.get("repository") != copy.repository:
+            return None
+        return HubRows(copy.repository, copy.revision, origin["commit"])
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""
@@ -536,11 +539,7 @@ class Task(LightningDataModule, ABC):
         order = Order(len(rows), loader.batch, loader.seed, lengths)
         batches = MicroBatches(rows, order, loader.codec.picked, rank=rank, world=world, accumulate=accumulate)
         steps = max(1, round(len(rows) / loader.batch))
-        return Epoch(batches, steps, self._steps_reached)
-
-    def _steps_reached(self) -> int:
-        """Return how many optimiser steps the trainer has done."""
-        return 0 if self.trainer is None else int(self.trainer.global_step)
+        return Epoch(batches, steps, lambda: 0 if self.trainer is None else int(self.trainer.global_step))
 
     def val_dataloader(self) -> EvaluationEpoch:
         """Return the batches of the validation split, whole ones for each rank."""

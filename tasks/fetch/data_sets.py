@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from bench.base.network import within
 from bench.errors import MissingError, UsageError
 from bench.tasks.fetch.hub import Repository, library, listing, make_folder, message_of, reading, write_origin
-from bench.tasks.fetch.hub_copies import HubRows, is_commit, origin_of, unpinned
+from bench.tasks.fetch.hub_copies import is_commit, origin_of, unpinned
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 __all__ = ["DataSet", "commit_of", "is_split"]
@@ -37,12 +36,12 @@ class DataSet:
     """A data set as a user named it.
 
     Args:
-        hub: `owner/name` on the hub; or a folder that `save_to_disk` wrote.
+        repository: `owner/name` on the hub; or a folder that `save_to_disk` wrote.
         config: name of its configuration; empty for the only or default one.
         revision: commit, branch or tag; empty for the newest commit. All but a commit is shown as `unpinned`.
     """
 
-    hub: str
+    repository: str
     config: str = ""
     revision: str = ""
 
@@ -57,19 +56,14 @@ class DataSet:
             UsageError: it has no such revision or configuration.
             DataError: it cannot be read.
         """
-        folder = expanded(self.hub)
+        folder = expanded(self.repository)
         if folder.is_dir():
             return self._of_folder(folder)
-        if self.hub.startswith((".", "/", "~")) or not REPOSITORY.fullmatch(self.hub):
+        if self.repository.startswith((".", "/", "~")) or not REPOSITORY.fullmatch(self.repository):
             raise MissingError(f"task.hub: {folder} is no folder; expected one, or owner/name of the hub")
-        if given.folder is not None and given.folder.parent == self._root() and _origin_of(given.folder):
+        if given.folder is not None and given.folder.parent == self._root() and origin_of(given.folder):
             return given
         return self._of_hub()
-
-    def hub_rows(self, folder: Path) -> HubRows | None:
-        """Return which data set of the hub a kept folder is; None for any other folder."""
-        origin = _origin_of(folder)
-        return HubRows(origin["repository"], self.revision, origin["commit"]) if origin else None
 
     def _of_folder(self, folder: Path) -> Source:
         if not (folder / "dataset_dict.json").is_file() and not is_split(folder):
@@ -82,7 +76,7 @@ class DataSet:
         kept = self._kept()
         if is_commit(self.revision) and kept is not None:
             return self._described(kept)
-        repository = Repository(self.hub, self.revision, BY_HAND)
+        repository = Repository(self.repository, self.revision, BY_HAND)
         try:
             commit, _ = listing(repository)
         except MissingError:
@@ -95,19 +89,19 @@ class DataSet:
 
     def _root(self) -> Path:
         """Return the folder of the cache that has a folder for each commit of this configuration."""
-        return cache_folder() / "hub" / self.hub.replace("/", "--") / (self.config.replace("/", "--") or "_")
+        return cache_folder() / "hub" / self.repository.replace("/", "--") / (self.config.replace("/", "--") or "_")
 
     def _kept(self) -> Path | None:
         """Return the kept copy of this revision; of several, the newest that was asked for by the same name."""
         known: list[tuple[bool, float, Path]] = []
         for folder in self._root().glob("[!.]*"):
-            origin = _origin_of(folder)
+            origin = origin_of(folder)
             if origin and self.revision in ("", origin["revision"], origin["commit"]):
                 known.append((origin["revision"] == self.revision, folder.stat().st_mtime, folder))
         return max(known)[-1] if known else None
 
     def _described(self, folder: Path, note: str = "") -> Source:
-        name = f"{self.hub}, {self.config}," if self.config else self.hub
+        name = f"{self.repository}, {self.config}," if self.config else self.repository
         return Source(folder, f"hub: {name} at {folder.name[:12]}{unpinned(self.revision)}, kept in {folder}{note}")
 
     def _download(self, repository: Repository, commit: str, folder: Path) -> None:
@@ -117,18 +111,18 @@ class DataSet:
             config = datasets.DownloadConfig(cache_dir=str(loading / "downloads"))
             where: dict[str, Any] = {"revision": commit, "download_config": config}
             load = partial(
-                datasets.load_dataset_builder, self.hub, self.config or None, cache_dir=str(loading), **where
+                datasets.load_dataset_builder, self.repository, self.config or None, cache_dir=str(loading), **where
             )
             try:
                 builder = within(CONFIG_S, load)  # the library waits for ever
             except ValueError as error:
                 if not str(error).startswith(("BuilderConfig", "Config name is missing")):
                     raise
-                raise UsageError(f"task.config of {self.hub}: {message_of(error)}") from error
+                raise UsageError(f"task.config of {self.repository}: {message_of(error)}") from error
             builder.download_and_prepare()
             builder.as_dataset().save_to_disk(str(folder))
             shutil.rmtree(loading, ignore_errors=True)
-        origin = {"repository": self.hub, "config": self.config, "revision": self.revision, "commit": commit}
+        origin = {"repository": self.repository, "config": self.config, "revision": self.revision, "commit": commit}
         write_origin(folder, origin)
 
 
@@ -142,12 +136,6 @@ def commit_of(folder: Path) -> str:
 
     Empty for any other folder.
     """
-    if not (origin := _origin_of(folder)):
+    if not (origin := origin_of(folder)):
         return ""
-    return "/".join(filter(None, (origin["repository"], origin["config"]))) + f"@{origin['commit']}"
-
-
-def _origin_of(folder: Path) -> Mapping[str, str]:
-    """Return `repository`, `config`, `revision` and `commit` of a kept data set of the hub; empty for other folders."""
-    origin = origin_of(folder)
-    return origin if "config" in origin else {}
+    return "/".join(filter(None, (origin["repository"], origin.get("config", "")))) + f"@{origin['commit']}"

@@ -23,7 +23,7 @@ class HubRows:
 
     Args:
         repository: `owner/name`.
-        revision: as it was asked for: a commit, or a branch or tag; empty for the newest commit.
+        revision: a commit, branch or tag, as the user or `hub_copies.toml` names it; empty for the newest commit.
         commit: the commit that the rows are of.
     """
 
@@ -85,17 +85,12 @@ class HubCopy:
         """The address of its page."""
         return f"https://huggingface.co/datasets/{self.repository}"
 
-    def hub_rows(self, folder: Path) -> HubRows | None:
-        """Return which commit a folder is a copy of; None for files that a person put there."""
-        origin = origin_of(folder)
-        if origin.get("repository") != self.repository:
-            return None
-        return HubRows(self.repository, self.revision, origin["commit"])
-
     def described(self, folder: Path) -> str:
         """Return what a folder is a copy of, for people; nothing for files that a person put there."""
-        rows = self.hub_rows(folder)
-        return f"{rows.repository} at {rows.commit[:12]}{unpinned(rows.revision)}" if rows else ""
+        origin = origin_of(folder)
+        if origin.get("repository") != self.repository:
+            return ""
+        return f"{self.repository} at {origin['commit'][:12]}{unpinned(self.revision)}"
 
 
 def _read() -> dict[str, HubCopy]:

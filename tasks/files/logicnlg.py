@@ -219,11 +219,11 @@ def _checked_columns(value: Any, table: Table) -> tuple[int, ...]:
 
 
 class _Tables:
-    """The tables of a folder, each read once and only when a row needs it."""
+    """The tables of a folder, each read when a row first needs it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.known: dict[str, Table | str] = {}  # a table, or what is wrong with it
+        self.known: dict[str, Table] = {}
 
     @cached_property
     def place(self) -> Path | zipfile.Path:
@@ -239,19 +239,13 @@ class _Tables:
 
     def table(self, table_id: str) -> Table:
         if table_id not in self.known:
-            self.known[table_id] = self._read(table_id)
-        table = self.known[table_id]
-        if isinstance(table, str):
-            raise BadRow(table)
-        return table
-
-    def _read(self, table_id: str) -> Table | str:
-        if re.search(r"[/\\]|^\.*$", table_id):
-            return f"expected a table's file name, found {table_id!r:.80}"
-        place = self.place
-        try:
-            return read_table((place / table_id).read_bytes().decode("utf-8-sig"), f"all_csv/{table_id}")
-        except DataError as problem:
-            return str(problem)
-        except UNREADABLE as problem:
-            return f"table '{table_id:.80}' cannot be read from all_csv: {problem!s:.200}"
+            if re.search(r"[/\\]|^\.*$", table_id):
+                raise BadRow(f"expected a table's file name, found {table_id!r:.80}")
+            path = self.place / table_id
+            try:
+                self.known[table_id] = read_table(path.read_bytes().decode("utf-8-sig"), f"all_csv/{table_id}")
+            except DataError as problem:
+                raise BadRow(str(problem)) from None
+            except UNREADABLE as problem:
+                raise BadRow(f"table '{table_id:.80}' cannot be read from all_csv: {problem!s:.200}") from None
+        return self.known[table_id]

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import pieces
 from bench.tasks.fetch.data_sets import DataSet, is_split
-from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.sources import Source, expanded
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import NAMES
@@ -76,10 +75,6 @@ class UserData:
             return source
         place = expanded(self.path)
         return Source(place, f"task.path: {place}")
-
-    def hub_rows(self, folder: Path) -> HubRows | None:
-        """Return which data set of the hub the rows are of, or None."""
-        return None if self.data_set is None else self.data_set.hub_rows(folder)
 
     def files(self, folder: Path) -> dict[str, tuple[Path, ...]]:
         """Return the files of each split; a split that is not in it takes its share of `train`.
@@ -212,16 +207,10 @@ def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Pa
 
 
 def _is_folder(path: Path, forms: Sequence[str]) -> bool:
-    """Return whether a path is a folder; what is neither folder nor file is an error."""
-    try:
-        if path.is_dir():
-            return True
-        there = path.is_file()
-    except OSError as problem:  # e.g. a name that is too long
-        raise MissingError(f"{str(path)!r:.200} cannot be opened: {problem.strerror}") from None
-    if not there:
+    """Return whether a path is a folder and no file; one that is not there is an error."""
+    if not path.exists():
         raise MissingError(f"{path} is not there: expected a file, or a folder with {_names(forms)}")
-    return False
+    return path.is_dir()
 
 
 def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
@@ -245,11 +234,7 @@ def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]
 
 
 def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:
-    try:
-        files = sorted(file for file in folder.iterdir() if file.is_file())
-    except OSError as problem:
-        raise MissingError(f"{folder}: cannot be listed: {problem.strerror}") from None
-    ending = _ending(forms)
+    ending, files = _ending(forms), sorted(file for file in folder.iterdir() if file.is_file())
     files = [file for file in files if not file.name.startswith(".") and ending.search(file.name, 1)]
     if not files:
         raise MissingError(f"{folder}: expected {_names(forms)}, found none")

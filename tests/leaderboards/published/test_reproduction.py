@@ -20,7 +20,7 @@ from bench.leaderboards.render.reproduction import content, markdown, notes, ter
 from bench.leaderboards.table import tables
 from bench.store.store import Store
 from bench.tasks import TASKS
-from bench.tasks.core.stated import Deviation
+from bench.tasks.core.published_settings import Deviation
 from tests.leaderboards.handmade import manifest, scored, trained
 
 PAPER = """

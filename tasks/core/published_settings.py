@@ -1,10 +1,10 @@
-"""Stated: what papers say of their training and decoding, and what their released code does (`tasks/papers/*.toml`).
+"""Published settings: what papers say of their training and decoding, and what their released code does.
 
-A file has `paper`, `code` and `[[setting]]`. A setting has a `name` as typed after --set, or one of the facts that
-`bench.config.deviations` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if not all; and
-`paper` or `code`, or both: a value, or a list of which each is as stated, where `*` stands for any text. `where` is the
-place in the paper, `words` say values in words, `how` says what to do. `given = true` is for files, such as word
-vectors: any value will do.
+A file of `tasks/papers` has `paper`, `code` and `[[setting]]`. A setting has a `name` as typed after --set, or one of
+the facts that `bench.config.deviations` adds; the `tasks` it is of, and `methods` (without variants) and `backbones` if
+not all; and `paper` or `code`, or both: a value, or a list of which each is as stated, where `*` stands for any text.
+`where` is the place in the paper, `words` say values in words, `how` says what to do. `given = true` is for files, such
+as word vectors: any value will do.
 `[[unstated]]` has the `names` of what a recipe sets although the paper says nothing of it.
 """
 
@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
-__all__ = ["Deviation", "Stated", "as_text", "stated", "unstated"]
+__all__ = ["Deviation", "PublishedSetting", "as_text", "published_settings"]
 
 
 def as_text(value: Any) -> str:
@@ -44,7 +44,7 @@ def _values(value: Any) -> tuple[str, ...]:
 Values = Annotated[tuple[str, ...], BeforeValidator(_values)]
 
 
-class Stated(BaseModel, frozen=True, extra="forbid"):
+class PublishedSetting(BaseModel, frozen=True, extra="forbid"):
     """What is stated of one setting.
 
     Args:
@@ -85,7 +85,7 @@ class Stated(BaseModel, frozen=True, extra="forbid"):
         """Return whether a value is as stated; nothing stated is met by all."""
         if self.given and values:
             return bool(value)
-        return not values or any(fnmatchcase(value, stated) for stated in values)
+        return not values or any(fnmatchcase(value, pattern) for pattern in values)
 
 
 @dataclass(frozen=True)
@@ -144,23 +144,9 @@ class Deviation:
 
 
 @cache
-def stated() -> tuple[Stated, ...]:
-    """Return every statement, paper by paper."""
-    return tuple(Stated(**entry) for content in _files() for entry in content["setting"])
-
-
-@cache
-def unstated() -> Mapping[str, frozenset[str]]:
-    """Return, by task, the names of what its recipe sets and its paper does not state."""
-    names: dict[str, frozenset[str]] = {}
-    for content in _files():
-        for entry in content["unstated"]:
-            for task in entry["tasks"]:
-                names[task] = names.get(task, frozenset()) | frozenset(entry["names"])
-    return names
-
-
-def _files() -> Sequence[Mapping[str, Any]]:
+def published_settings() -> tuple[PublishedSetting, ...]:
+    """Return every setting that is stated, paper by paper."""
     folder = resources.files("bench.tasks").joinpath("papers")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    return [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
+    contents = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
+    return tuple(PublishedSetting(**entry) for content in contents for entry in content["setting"])
