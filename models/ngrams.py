@@ -19,7 +19,11 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import IGNORED, TokenSlice, slices
-from bench.models.functional.ngram_counts import BUCKETS, bigram_log_probs, bucket_of, unigram_log_probs
+
+BUCKETS = 2**21
+"""Places for pairs: 8 MB. A run of 300 steps of 2,048 tokens fills less than a third of them."""
+FIRST, SECOND = 2_654_435_761, 40_503
+"""Odd multipliers: in a vocabulary of at most `BUCKETS` the pairs that begin with one token have different buckets."""
 
 
 class Unigram(Objective):
@@ -43,23 +47,21 @@ class Unigram(Objective):
 
     def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
         """Its own distribution in place of the head, and no memory."""
-        return without_memory(self.log_probs(tokens))
+        log_probs = self.log_probs(tokens)
+        return {"head": log_probs, "cache": torch.full_like(log_probs, -torch.inf), "full": log_probs}
 
 
-def without_memory(log_probs: Tensor) -> dict[str, Tensor]:
-    """Return the `components` of a method without a cache, [n, V] each: those of its cache are all -inf."""
-    return {"head": log_probs, "cache": torch.full_like(log_probs, -torch.inf), "full": log_probs}
+class Bigram(Unigram):
+    """Counts of pairs of neighbouring tokens, interpolated with the unigram; no weight is trained.
 
-
-class Bigram(Objective):
-    """Counts of pairs of neighbouring tokens, smoothed by Witten and Bell's method C; no weight is trained."""
+    Source: Witten and Bell 1991, method C.
+    """
 
     name = "bigram"
     version = 3
     equations = (r"p(w \mid v) = \frac{c(v, w) + T(v)\, p(w)}{\sum_u \left(c(v, u) + T(v)\, p(u)\right)}",)
-    uses_token_counts = True
+    settings: ClassVar[Mapping[str, Any]] = {}
 
-    counts: Tensor  # [V] of each token as a training target
     pairs: Tensor  # [BUCKETS] of each pair of tokens, of all steps so far
     new_pairs: Tensor  # [BUCKETS] of this rank's micro-batches since the last step
 
@@ -70,10 +72,6 @@ class Bigram(Objective):
         self.anchor = nn.Parameter(torch.zeros(()))  # a trainer wants something to train; no output depends on it
         self.register_buffer("pairs", torch.zeros(BUCKETS))
         self.register_buffer("new_pairs", torch.zeros(BUCKETS), persistent=False)
-
-    def prepare(self, counts: Tensor) -> None:
-        """Keep how often each token is a training target, [V]."""
-        self.register_buffer("counts", counts.clone())
 
     @torch.no_grad()
     def step_loss(self, batch: Batch) -> LossSum:
@@ -100,10 +98,6 @@ class Bigram(Objective):
         """Log-probabilities after the token that stands before each position, [n, V]."""
         return bigram_log_probs(self.pairs, unigram_log_probs(self.counts), last_token(tokens))
 
-    def components(self, tokens: TokenSlice) -> dict[str, Tensor]:
-        """Its own distribution in place of the head, and no memory."""
-        return without_memory(self.log_probs(tokens))
-
 
 def last_token(tokens: TokenSlice) -> Tensor:
     """Return the token just before each position, IGNORED where there is none, [n].
@@ -117,3 +111,41 @@ def last_token(tokens: TokenSlice) -> Tensor:
     last = torch.where(ids == IGNORED, -1, columns).amax(1)  # [n]
     found = ids.gather(1, last.clamp(min=0)[:, None]).squeeze(1)
     return found.masked_fill(last < 0, IGNORED)
+
+
+def unigram_log_probs(counts: Tensor) -> Tensor:
+    """Return log-probabilities of tokens by their counts plus one, log (c(w) + 1) / (N + V), [V] -> [V].
+
+    One is added so that no token is impossible; N is the sum of the counts.
+
+    >>> unigram_log_probs(torch.tensor([3, 0, 0])).exp()
+    tensor([0.6667, 0.1667, 0.1667])
+    """
+    smoothed = counts.double() + 1
+    return (smoothed / smoothed.sum()).log().float()
+
+
+def bigram_log_probs(pairs: Tensor, unigram: Tensor, before: Tensor) -> Tensor:
+    """Return log-probabilities of the next token; the unigram if there is no token before, or none ever followed it.
+
+        p(w | v) = (c(v, w) + T(v) p(w)) / sum over w of the same         T(v) kinds of tokens that followed v
+
+    Args:
+        pairs: [BUCKETS] counts.
+        unigram: [V] log-probabilities.
+        before: [n] the token before each position, IGNORED where there is none.
+
+    Returns:
+        [n, V], each row sums to one.
+    """
+    tokens = torch.arange(len(unigram), device=before.device)
+    counts = pairs[bucket_of(before.clamp(min=0)[:, None], tokens[None, :])]  # [n, V]
+    counts = counts.masked_fill(before[:, None] == IGNORED, 0)
+    kinds = (counts > 0).sum(1, keepdim=True).clamp(min=1)  # [n, 1]
+    smoothed = counts + kinds * unigram.exp()
+    return smoothed.log() - smoothed.sum(1, keepdim=True).log()
+
+
+def bucket_of(before: Tensor, token: Tensor) -> Tensor:
+    """Return the place of pairs of tokens in the table of counts; the two shapes are broadcast."""
+    return (before * FIRST + token * SECOND) % BUCKETS

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
-from bench.models.core.head import Head, MakeWeights, product_dtype, sum_dtype
-from bench.models.functional.row_parts import row_parts
+from bench.models.core.head import Head, MakeWeights, product_dtype, row_parts, sum_dtype
 
 LOWEST = -1e9
 """Stands for the logarithm of an exponential that is 0: finite, so that their product is 0."""

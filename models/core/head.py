@@ -69,6 +69,28 @@ def positions_in(n_bytes: int, bytes_each: int) -> int:
     return min(8192, max(256, 2 ** (fitting.bit_length() - 1)))
 
 
+CACHED = 2**19
+"""Bytes of a part on a CPU: with two copies of it, what a core's own cache holds."""
+
+PARTS = 8
+"""Parts on other devices, where each costs some launches and a copy is as large as one."""
+
+
+def row_parts(values: Tensor) -> tuple[Tensor, ...]:
+    """Split a matrix into parts of some rows.
+
+    Args:
+        values: `[n, V]`.
+
+    Returns:
+        Views `[m, V]`, in order. How many rows a part has follows from shape, type and kind of device.
+    """
+    rows = -(-len(values) // PARTS)
+    if values.device.type == "cpu":
+        rows = CACHED // (values.shape[1] * values.element_size())
+    return values.split(max(1, rows))
+
+
 MakeWeights = Callable[[Tensor, slice], Tensor]
 """Makes a weight of each token from the logits of some positions and the places of these, [m, V] -> [m, V]."""
 

@@ -46,8 +46,6 @@ class RunContext:
         seed: of the run, for draws that are a function of (seed, step).
         max_target: most target tokens of the task.
         optimiser: what `configure_optimizers` makes.
-        copies_of_step: ranks x micro-batches of an optimiser step: both average what must be a sum. 0 for what the
-            trainer says, 1 without a trainer.
         token_counts: counts training targets; decoupled decoding needs it.
         continue_prompts: continues prompts; `predict` and losses on texts of the model itself need it.
         reference: the reference model of a method that names one; it is frozen.
@@ -57,7 +55,6 @@ class RunContext:
     seed: int = 0
     max_target: int = 64
     optimiser: Optimiser = Optimiser()
-    copies_of_step: int = 0
     token_counts: Counts | None = None
     continue_prompts: ContinuePrompts | None = None
     reference: nn.Module | None = None

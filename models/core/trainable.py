@@ -149,16 +149,6 @@ class Trainable(LightningModule):
 
     # Training ---------------------------------------------------------------------------------------------------
 
-    @property
-    def copies_of_step(self) -> int:
-        """Ranks x micro-batches of an optimiser step."""
-        if self.run_context.copies_of_step:
-            return self.run_context.copies_of_step
-        trainer = self._attached_trainer()
-        if trainer is None:
-            return 1
-        return int(trainer.world_size * trainer.accumulate_grad_batches)
-
     def _attached_trainer(self) -> Trainer | None:
         """Return the Lightning trainer, or None for an objective that is trained by hand."""
         try:
@@ -177,7 +167,8 @@ class Trainable(LightningModule):
         """One micro-batch; its sum is divided by the target tokens of the whole optimiser step.
 
         What is drawn in it, as for dropout, is a function of seed, rank and item, so that a resumed run draws the same.
-        A batch that does not say the tokens of its step (`step_tokens`) counts as one copy of a step of equal copies.
+        Ranks and micro-batches are averaged by the trainer, where their sum is needed: so a share counts as often as
+        there are of both. A batch without `step_tokens` counts as one of a step of equal batches.
         """
         trainer = self._attached_trainer()
         if "item" in batch:
@@ -186,7 +177,8 @@ class Trainable(LightningModule):
         loss = self.step_loss(batch)
         share: Any
         if "step_tokens" in batch:
-            share = self.copies_of_step / batch["step_tokens"]
+            copies = 1 if trainer is None else trainer.world_size * trainer.accumulate_grad_batches
+            share = copies / batch["step_tokens"]
         else:
             share = 1 / loss.n_target_tokens.clamp(min=1)
         sums = {"loss": loss.total.detach(), **loss.terms}

@@ -18,7 +18,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from bench.models.functional.row_parts import row_parts
+from bench.models.core.head import row_parts
 
 STEPS, MOST_STEPS = 9, 12
 """Steps of Newton's method for alpha up to 1.5, and above. 7 and 10 find tau to 12 digits, of 7 or 30,000 logits, flat

@@ -25,13 +25,12 @@ from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
 from bench.models.core.rebuild import rebuilt
 from bench.models.core.states import IGNORED, TokenSlice, slices
-from bench.models.functional.ngram_counts import BUCKETS, bigram_log_probs, bucket_of, unigram_log_probs
 from bench.models.gem import GEM
 from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
 from bench.models.mle import MLE
 from bench.models.mle_controls import TEMPERATURES, MLECalibrated, MLETempered
 from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, true_continuation
-from bench.models.ngrams import last_token
+from bench.models.ngrams import BUCKETS, bigram_log_probs, bucket_of, last_token, unigram_log_probs
 from tests.conftest import Ended
 from tests.models import still
 from tests.models.test_objectives import batch_of, codec, made, rows

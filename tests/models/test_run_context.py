@@ -47,7 +47,6 @@ def test_a_plain_trainer_trains_as_the_program_does() -> None:
     config: Any = TrainerConfig(steps=STEPS, batch_size=BATCH, **SHORT)
     train(objective, fed(task, codec, config), config, Execution(accumulate=ACCUMULATE))
     plain = plainly_trained()
-    assert plain.copies_of_step == ACCUMULATE
     for name, tensor in plain.state_dict().items():
         assert torch.equal(tensor, objective.state_dict()[name]), name
 
@@ -57,15 +56,15 @@ def test_without_a_trainer_nothing_decays_and_nothing_is_added_up() -> None:
     made = objective.configure_optimizers()
     factor = made["lr_scheduler"]["scheduler"].lr_lambdas[0]
     assert [factor(step) for step in (0, 10, 10**6)] == [1.0, 1.0, 1.0]
-    assert (objective.copies_of_step, objective.run_seed) == (1, 0)
+    assert objective.run_seed == 0
 
 
 def test_what_a_run_says_is_taken() -> None:
     objective, _, _ = small(MLE)
     optimiser = Optimiser(lr=0.5, warmup=0.5, weight_decay=0.25, steps=4)
-    objective.setup_run(RunContext(seed=7, copies_of_step=3, optimiser=optimiser))
+    objective.setup_run(RunContext(seed=7, optimiser=optimiser))
     made = objective.configure_optimizers()
-    assert (objective.run_seed, objective.copies_of_step) == (7, 3)
+    assert objective.run_seed == 7
     assert [group["weight_decay"] for group in made["optimizer"].param_groups] == [0.25, 0.0]
     assert made["optimizer"].param_groups[0]["initial_lr"] == 0.5
     factor = made["lr_scheduler"]["scheduler"].lr_lambdas[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.utils import ModelOutput
@@ -19,7 +18,7 @@ from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 @dataclass
 class EncodedSource(ModelOutput):
-    """A source as the decoder sees it; `transformers` repeats every tensor of it for beams."""
+    """A source as the decoder sees it."""
 
     last_hidden_state: Tensor | None = None  # [B, S, D] the memory
     hidden: Tensor | None = None  # [B, D] state the decoder starts from
@@ -53,17 +52,8 @@ class SourceEncoder(nn.Module):
         """Embeddings with dropout, [B, T] -> [B, T, I]."""
         return F.dropout(self.embedding(ids), self.dropout, self.training)
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        output_attentions: bool = False,
-        output_hidden_states: bool = False,
-        return_dict: bool = True,
-    ) -> EncodedSource:
-        """Encode sources [B, S]; `transformers` gives every encoder the last three arguments, unused here."""
-        if attention_mask is None:
-            attention_mask = torch.ones_like(input_ids)
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, return_dict: bool = True) -> EncodedSource:
+        """Encode sources [B, S]; encoders of `transformers` have the last argument, too."""
         top, hidden, cell = self.stack(self.embed(input_ids), attention_mask)  # [B, S, 2D], [B, 2D], [B, 2D]
         if self.released:
             hidden = F.dropout(hidden, self.dropout, self.training)

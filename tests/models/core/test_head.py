@@ -12,9 +12,9 @@ from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.backbones.backbone import LinearHead
+from bench.models.core import head as head_module
 from bench.models.core.fused_head import FusedHead, Products
 from bench.models.core.head import Head
-from bench.models.functional import row_parts
 from bench.models.functional.cache import copy_log_probs
 
 LOGITS = torch.randn(5, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -75,7 +75,7 @@ def both(logits: Tensor, names: Sequence[str]) -> list[tuple[Tensor, Tensor]]:
 
 @pytest.mark.parametrize("names", ORDERS, ids="+".join)
 def test_leaves_in_any_order(names: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_parts, "CACHED", 4 * MANY[0].nbytes)
+    monkeypatch.setattr(head_module, "CACHED", 4 * MANY[0].nbytes)
     plain, fused = both(MANY, names)
     torch.testing.assert_close(fused, plain, rtol=1e-10, atol=1e-10)
 
