@@ -189,7 +189,7 @@ def gathered(parts: Sequence[Tensor], reduce: Callable[[Tensor], Tensor], rank: 
     """Join what each rank has noted, in the order in which one process alone would have noted it.
 
     A step has as many micro-batches on every rank; the rows of one are shared out over the ranks in order. With one
-    rank nothing is asked of a device; with several, each waits for the others.
+    rank no device is waited for; with several, each waits for the others.
 
     Args:
         parts: of this rank, one tensor [any length] for each of its micro-batches; all ranks have as many.

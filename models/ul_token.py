@@ -99,7 +99,7 @@ def token_losses(
     """The token-level objective of each position, [n], and the sums of its two parts.
 
     Args:
-        objective: whose backbone says which token is padding.
+        objective: whose backbone has the padding token.
         tokens: a slice.
         head: its softmax head.
         alpha: weight of the unlikelihood.

@@ -22,7 +22,7 @@ class BackboneEntry(Entry):
     """A backbone by name; any hub id or folder works as a name too.
 
     Args:
-        architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration says it.
+        architecture: `decoder-only` or `encoder-decoder`; empty where only the model's configuration has it.
         hub: repository of a pretrained backbone; empty for one that is not loaded from the hub.
         converted: whether `bench models get NAME` converts its weights into a folder of the cache.
         tensors_sha256: hash of the converted tensors (`bench.models.backbones.pretrained`), which pins them in keys.

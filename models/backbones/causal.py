@@ -30,7 +30,7 @@ class Causal(Backbone):
         """The model without its head."""
         if self.model.base_model is not self.model:
             return self.model.base_model
-        return self.model.model  # Llama 4 of text names its body otherwise than it says
+        return self.model.model  # Llama 4 of text has another name for its body than `base_model_prefix`
 
     def hidden(self, batch: Batch) -> Tensor:
         """State behind every token, [B, T, D]."""

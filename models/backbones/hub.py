@@ -23,14 +23,14 @@ from bench.models.backbones.pretrained import Pretrained, resolved, tensors_sha2
 from bench.models.backbones.scratch import PUBLISHED, published_config
 
 MAIN = "main"
-"""The branch that is taken where no revision is asked for."""
+"""The branch that is taken where no revision is given."""
 
 NO_SEARCH = {"local_files_only": True}
-"""Where `peft` is installed, `transformers` looks for adapters beside a model's weights; the hub is not asked for them,
-which would take 12 s of trying again where it is out of reach."""
+"""Where `peft` is installed, `transformers` looks for adapters in the repository of a model; not on the hub, where that
+would take 12 s of retries if it is out of reach."""
 
 CONFIG_S = 12.0
-"""Seconds for a model's configuration, a small file; a hub that is slower is not asked for the rest."""
+"""Seconds for a model's configuration, a small file; from a hub that is slower nothing else is downloaded."""
 
 
 @checked("a pretrained backbone", check_lora)
@@ -225,11 +225,11 @@ def pretrained(place: str, revision: str) -> Pretrained:
     return resolved(place, revision)
 
 
-def revision_of(name: str, asked: str = MAIN) -> str:
-    """Return the revision of a backbone: the one asked for, else the pinned one, else `main`."""
-    if asked == MAIN and name in BACKBONES:
+def revision_of(name: str, revision: str = MAIN) -> str:
+    """Return the revision of a backbone: a given one, else the pinned one, else `main`."""
+    if revision == MAIN and name in BACKBONES:
         return BACKBONES[name].revision or MAIN
-    return asked
+    return revision
 
 
 def _download_options(place: str, weights: Pretrained) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def location(name: str) -> str:
 def identity(name: str, path: str, revision: str) -> dict[str, Any]:
     """Return what a pretrained model is, for a run's key: id and revision, or a hash of its files or tensors.
 
-    The key names the revision that was asked for, since a plan downloads nothing; the commit is in the record.
+    The key names the revision of the settings, since a plan downloads nothing; the commit is in the record.
 
     Weights of a folder enter by name, size and evenly spaced pieces: training changes all of them, and hashing
     gigabytes at every start would cost minutes.
@@ -299,7 +299,7 @@ def _unavailable(name: str, place: str, error: Exception) -> str:
     """Say that a pretrained model cannot be had, and what to do."""
     how = f"Download it where there is a network (hf download {place})"
     if name in BACKBONES:
-        how = f"bench models get {name} says how to get it"
+        how = f"Run `bench models get {name}`"
     return (
         f"backbone '{name}' ({place}) is neither a folder with a model nor in the hub cache, and the hub cannot give "
         f"it: {str(error).splitlines()[0]} {how}, or point at a folder with --set backbone.path=FOLDER"

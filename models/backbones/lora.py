@@ -1,4 +1,4 @@
-"""LoRA: a pretrained model stays as it is, and small matrices beside its projections are trained in its place.
+"""LoRA: a pretrained model stays as it is, and small matrices parallel to its projections are trained instead.
 
 Source: Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models"; the layers are those of `peft`.
 
@@ -94,15 +94,15 @@ def adapt(model: Any, lora: Lora) -> Lora:
     return Lora(lora.rank, lora.alpha, lora.dropout, ",".join(targets))
 
 
-def _targets(model: Any, asked: str) -> list[str]:
+def _targets(model: Any, chosen: str) -> list[str]:
     """Return the names of the layers to adapt.
 
     Raises:
         UsageError: the model has none of them.
     """
     names = _linear(model)
-    if asked:
-        targets = [name.strip() for name in asked.split(",") if name.strip()]
+    if chosen:
+        targets = [name.strip() for name in chosen.split(",") if name.strip()]
         if missing := [name for name in targets if name not in names]:
             raise UsageError(
                 f"backbone.lora_targets names '{missing[0]}', which {type(model).__name__} does not have; its layers "

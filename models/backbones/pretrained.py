@@ -23,7 +23,7 @@ class Pretrained:
 
     Args:
         repository: hub id; empty for a folder.
-        revision: the branch, tag or commit that was asked for; empty for a folder.
+        revision: the branch, tag or commit of the settings; empty for a folder.
         commit: the commit that the revision stands for; empty for a folder, and where neither the cache nor the hub
             names it.
     """
@@ -81,7 +81,7 @@ def _cached_commit(repository: str, revision: str) -> str:
 
 
 def _named_commit(repository: str, revision: str) -> str:
-    """Return the commit that the hub names, or nothing: the download that follows says what is wrong."""
+    """Return the commit that the hub names, or nothing: the download that follows ends with the error."""
     from huggingface_hub import HfApi
 
     try:

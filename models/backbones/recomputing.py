@@ -1,7 +1,7 @@
 """Recomputing: of each layer only its input is kept for the backward pass, and all else is computed again there.
 
 Losses and gradients are the same in every bit: what is drawn, as for dropout, is drawn again. The library's own switch
-(`gradient_checkpointing_enable`) does nothing on a model in evaluation mode, which pretrained ones come in.
+(`gradient_checkpointing_enable`) does nothing on a model in evaluation mode, in which some losses score texts.
 
 Source: Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost"; `torch.utils.checkpoint`.
 """
@@ -23,16 +23,13 @@ from bench.models.backbones.backbone import Backbone
 
 @contextmanager
 def recomputed(backbone: Backbone, is_on: bool = True) -> Iterator[None]:
-    """Compute the activations of a backbone's layers again in the backward pass, if asked, until the end of the block.
+    """Compute the activations of a backbone's layers again in the backward pass, until the end of the block.
 
     Raises:
         UsageError: it has no layers.
     """
-    if not is_on:
-        yield
-        return
-    layers: list[Any] = backbone.layers()
-    if not layers:
+    layers: list[Any] = backbone.layers() if is_on else []
+    if is_on and not layers:
         raise UsageError(
             f"execution.activation_checkpointing is for the layers of a model of transformers; "
             f"{type(backbone.model).__name__} has none, so leave the setting out"

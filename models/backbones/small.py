@@ -27,7 +27,7 @@ def check_heads(options: Mapping[str, Any]) -> None:
 
 
 def check_causal(options: Mapping[str, Any]) -> None:
-    """Refuse a width that heads of attention cannot share, and frozen embeddings beside a head that is trained."""
+    """Refuse a width that heads of attention cannot share, and frozen embeddings with a head that is trained."""
     check_heads(options)
     if not options.get("tied", True) and options["embeddings"] != "trained":
         raise UsageError(

@@ -256,7 +256,7 @@ def rows_from_everywhere(objective: Objective, batches: Sequence[Batch], most: i
 
     Args:
         objective: whose states they are.
-        batches: of a split, asked for one by one.
+        batches: of a split, each collated when it is read.
         most: targets that are enough.
     """
     order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()

@@ -1,7 +1,7 @@
 """CPU copy: what is known of a batch before the model has run, kept as NumPy arrays.
 
-How a loss is cut into slices, and what a memory holds of each target, follows from token ids alone. Asked of a tensor
-on a GPU, such a question waits until the GPU has done all its work. So what moves a batch to a device keeps the
+How a loss is cut into slices, and what a memory holds of each target, follows from token ids alone. To read
+them from a GPU, the program would wait until the GPU has done all its work. So what moves a batch to a device keeps the
 arrays it was made of (`moved`), and a backbone hands them on with its states (`CpuTokens`).
 
 Shapes: B batch rows, T positions, M memory entries.
@@ -83,10 +83,10 @@ class CpuTokens:
 
     def once(self, make: Callable[..., Made], *arguments: Hashable) -> Made:
         """Return what a function makes of these tokens and its arguments; it is called once for a batch."""
-        asked = (make, *arguments)
-        if asked not in self._made:
-            self._made[asked] = make(self, *arguments)
-        made: Made = self._made[asked]
+        call = (make, *arguments)
+        if call not in self._made:
+            self._made[call] = make(self, *arguments)
+        made: Made = self._made[call]
         return made
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compatibility:
-    """Backbone, task and options that a method would run with: `why_not` says whether they fit.
+    """Backbone, task and options that a method would run with: see `why_not`.
 
     Args:
         architecture: of the backbone.

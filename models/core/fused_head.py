@@ -31,7 +31,7 @@ class FusedHead(Head):
     loss by these leaves, and `gradient` turns their gradients into that of the logits.
 
     A log-sum-exp and an expected value leave exponentials in the buffer. Columns or a mean that are taken only after it
-    cost the logits once more. Weights have a buffer of their own, [n, V].
+    cost the logits once more. Weights have a buffer of their own, [n, V], which becomes the gradient.
 
     Args:
         compute: writes the logits into the buffer and returns it, [n, V].
@@ -47,7 +47,8 @@ class FusedHead(Head):
         self._lse: Tensor | None = None  # leaf [n]
         self._expected: Tensor | None = None  # leaf [n]
         self._values: list[tuple[Tensor, Tensor]] = []  # [n, V] and the leaf [n] that holds their expected value
-        self._sums: list[tuple[AddGradient, Tensor]] = []  # what adds its gradient, and the leaf [n] of a weighted sum
+        self._weighted: list[tuple[Tensor, Tensor]] = []  # weights [n, V] and the leaf [n] that holds their sum
+        self._means: list[tuple[AddGradient, Tensor]] = []  # what adds its gradient, and the leaf [n]
         self._columns: list[tuple[Tensor, Tensor]] = []  # token ids [n, k] and the leaf [n, k] that holds their logits
 
     @property
@@ -88,18 +89,18 @@ class FusedHead(Head):
                 weights[rows] = of_part
                 sums.append(of_part.mul_(part).sum(1))
         leaf = torch.cat(sums).requires_grad_()
-        self._sums.append((lambda gradient, of_sum: gradient.add_(weights.mul_(of_sum[:, None])), leaf))
+        self._weighted.append((weights, leaf))
         return leaf
 
     def mean(self, weights: Tensor | None = None) -> Tensor:
         logits = self._logits()
         if weights is None:
             leaf = logits.mean(1).requires_grad_()
-            self._sums.append((lambda gradient, of_mean: gradient.add_((of_mean / logits.shape[1])[:, None]), leaf))
+            self._means.append((lambda gradient, of_mean: gradient.add_((of_mean / logits.shape[1])[:, None]), leaf))
         else:
             each = weights.to(logits)  # [V]
             leaf = torch.cat([(part * each).sum(1) for part in row_parts(logits)]).requires_grad_()
-            self._sums.append((lambda gradient, of_mean: gradient.addr_(of_mean, each), leaf))
+            self._means.append((lambda gradient, of_mean: gradient.addr_(of_mean, each), leaf))
         return leaf
 
     def at(self, index: Tensor) -> Tensor:
@@ -120,7 +121,7 @@ class FusedHead(Head):
     @property
     def leaves(self) -> list[Tensor]:
         """All tensors of this head that the loss may depend on."""
-        listed = [leaf for _, leaf in (*self._values, *self._sums, *self._columns)]
+        listed = [leaf for _, leaf in (*self._values, *self._weighted, *self._means, *self._columns)]
         return [*(leaf for leaf in (self._lse, self._expected) if leaf is not None), *listed]
 
     def gradient(self, of_leaves: Sequence[Tensor | None]) -> Tensor:
@@ -137,25 +138,32 @@ class FusedHead(Head):
             of_leaves: gradient of each of `leaves`, None for a leaf that the loss does not depend on.
 
         Returns:
-            [n, V], the memory of the logits.
+            [n, V], the memory of the logits or of weights.
         """
         remaining = iter(of_leaves)
         of_lse = None if self._lse is None else next(remaining)
         of_expected = None if self._expected is None else next(remaining)
         of_values = [next(remaining) for _ in self._values]
+        gradient: Tensor | None = None
         if any(found is not None for found in (of_lse, of_expected, *of_values)):
             self._differentiate_exponentials(of_lse, of_expected, of_values)
-        else:
-            self._buffer.zero_()
-        for add, _ in self._sums:
+            gradient = self._buffer
+        for weights, _ in self._weighted:
             of_sum = next(remaining)
             if of_sum is not None:
-                add(self._buffer, of_sum)
+                weights.mul_(of_sum[:, None])
+                gradient = weights if gradient is None else gradient.add_(weights)
+        if gradient is None:
+            gradient = self._buffer.zero_()
+        for add, _ in self._means:
+            of_mean = next(remaining)
+            if of_mean is not None:
+                add(gradient, of_mean)
         for columns, _ in self._columns:
             of_columns = next(remaining)
             if of_columns is not None:
-                self._buffer.scatter_add_(1, columns, of_columns)
-        return self._buffer
+                gradient.scatter_add_(1, columns, of_columns)
+        return gradient
 
     def _differentiate_exponentials(
         self, of_lse: Tensor | None, of_expected: Tensor | None, of_values: Sequence[Tensor | None]
@@ -203,11 +211,11 @@ class FusedHead(Head):
         """Return the sum of exp((z - peak) / beta), [n, 1], and leave exponentials in the buffer.
 
         Raises:
-            UsageError: this loss has asked for another temperature before.
+            UsageError: this loss has used another temperature before.
         """
         if self._beta and self._beta != beta:
             raise UsageError(
-                f"a loss in its fast form has one temperature; it asks for {self._beta:g} and for {beta:g}: "
+                f"a loss in its fast form has one temperature; this one has {self._beta:g} and {beta:g}: "
                 f"write it as token_loss"
             )
         self._beta = beta

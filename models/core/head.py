@@ -5,7 +5,7 @@ entropy, a log-sum-exp at another temperature. A loss written that way (`Objecti
 ordinary autograd, and over `FusedHead` (fused_head.py), which turns the logits into their own gradient in place and so
 never keeps [n, V] for a backward pass.
 
-Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens asked for at each position.
+Shapes: n positions of a slice, V vocabulary, D width of a state, k tokens of a position.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Head:
         return self.expected_at(1.0)
 
     def lse_at(self, beta: float) -> Tensor:
-        """Log-sum-exp of z / beta, [n]; a loss asks for one temperature, above 0."""
+        """Log-sum-exp of z / beta, [n]; a loss has one temperature, above 0."""
         return (self.logits / beta).logsumexp(1)
 
     def expected_at(self, beta: float) -> Tensor:

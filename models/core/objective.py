@@ -131,7 +131,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
     def batch_terms(self, states: States) -> dict[str, Tensor]:
         """Named scalars that `loss` adds, in the graph: means times the target tokens they are for. Default: none.
 
-        A method with a term that depends on which rows share a micro-batch says `batch_invariant = False`.
+        A method with a term that depends on which rows share a micro-batch has `batch_invariant = False`.
         """
         return {}
 
@@ -173,7 +173,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
 
         Args:
-            train: every batch of the training split, in order; one is collated whenever it is asked for.
+            train: every batch of the training split, in order; one is collated whenever it is read.
             valid: likewise those of the validation split, or of as many rows of it as `trainer.validate_rows` says.
 
         Returns:

@@ -100,7 +100,7 @@ def rebuilt(
     Args:
         kind: its class, a subclass of Objective.
         checkpoint: as a trainer saves it.
-        where: under which name it says what the objective is made of.
+        where: the name of the part that describes the objective.
         backbone: in place of the one it describes.
         reference: its reference model, where its method names one, else None; no checkpoint holds its weights.
         options: in place of those it describes.

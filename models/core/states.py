@@ -34,7 +34,7 @@ class History:
     Args:
         tokens: [B, W] the texts, IGNORED where a token is not known.
         ahead: how many tokens stand before position 0.
-        mask: [B, W] 0 at padding; None where IGNORED says it.
+        mask: [B, W] 0 at padding; None where the tokens there are IGNORED.
         labels: [B, W] of a training batch whose rows hold prompts: the first target ends the prompt.
         prompt: how many columns the prompts take, where there are no labels.
     """

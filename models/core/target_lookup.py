@@ -120,8 +120,8 @@ class TargetTable(NamedTuple):
 def positive_entries(cpu: CpuTokens) -> tuple[Array, Array, Array]:
     """Return the memory entries that hold the target of each position, [N, C], and which of them it can read, bool.
 
-    They are in the order of the memory; rows with fewer than C entries are padded. The third array says how many hold
-    it, [N].
+    They are in the order of the memory; rows with fewer than C entries are padded. The third array is how
+    many entries hold it, [N].
     """
     order = cpu.memory_tokens.argsort(axis=1, kind="stable")
     in_order = np.take_along_axis(cpu.memory_tokens, order, 1)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bench.models.core.states import States, TokenSlice
 
 MADE_OF = "objective"
-"""Where a Lightning checkpoint says what its objective is made of."""
+"""The part of a Lightning checkpoint that describes its objective."""
 
 OPTIMIZER = torch.optim.AdamW
 DECAYED_DIMENSIONS = 2

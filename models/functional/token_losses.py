@@ -82,8 +82,8 @@ def earth_mover(nll: Tensor, distance: Tensor, divisor: Tensor) -> Tensor:
 def distances_from(targets: Tensor, directions: Tensor) -> Tensor:
     """Return 1 - cos(e_i, e_y) of every token and the target, [n, V]; not below 0, and exactly 0 for the target itself.
 
-    It is a product over the vocabulary, the fourth beside the three of a loss and its gradient: EMO costs at least 4/3
-    of maximum likelihood.
+    It is a product over the vocabulary, in addition to the three of a loss and its gradient: EMO costs at least 4/3 of
+    maximum likelihood.
 
     Args:
         targets: `[n]`.

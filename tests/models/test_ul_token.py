@@ -1,4 +1,4 @@
-"""UL-token as functions and as a class: golden vectors of tokens and of sequences, gradients, repeats, options."""
+"""UL-token: golden vectors, gradients, repeats, options; test_ul_seq.py has the golden sequences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from bench.errors import UsageError
 from bench.models.core.states import IGNORED
-from bench.models.functional.unlikelihood import candidates, repeated, unlikelihood, with_token
+from bench.models.functional.unlikelihood import repeated, unlikelihood
 from bench.models.ul_token import ULToken
 from tests.models import still
 from tests.models.given_logits import GivenLogits, batch_of
@@ -33,64 +32,7 @@ def load(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return case["inputs"], case["outputs"]
 
 
-def earlier_candidates(targets: Tensor, group: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
-    """Tokens [n, U] and which are candidates [n, U], of positions of a batch [G, T]."""
-    tokens, before = (torch.from_numpy(found) for found in candidates(targets.numpy()))
-    is_earlier = torch.arange(tokens.shape[1]) < before[group, position][:, None]
-    return tokens[group], is_earlier & (tokens[group] != targets[group, position][:, None])
-
-
-def token_loss(logits: Tensor, targets: Tensor, padding: int | None = None) -> Tensor:
-    """Unlikelihood of each position of rows [G, T] that carries a target, [n]."""
-    group, position = (targets != IGNORED).nonzero(as_tuple=True)
-    tokens, real = earlier_candidates(targets, group, position)
-    if padding is not None:
-        tokens, left_out = with_token(tokens, ~real, targets[group, position], padding)
-        real = ~left_out
-    rows = logits[group, position]
-    return (unlikelihood(rows.gather(1, tokens), rows.logsumexp(1), TOKEN_FLOOR) * real).sum(1)
-
-
-def nll(logits: Tensor, targets: Tensor) -> Tensor:
-    real = targets != IGNORED
-    return -logits.log_softmax(-1)[real].gather(1, targets[real][:, None]).squeeze(1)
-
-
-class TestGoldenTokens:
-    @pytest.mark.parametrize("name", cases("ul_token_orig"))
-    def test_released(self, name: str) -> None:
-        """One flat row, padded positions included; the released code also penalises padding at every position."""
-        given, expected = load(name)
-        logits, ids = torch.tensor(given["logits"], dtype=torch.float64)[None], torch.tensor(given["targets"])[None]
-        pad, targets = given["pad"], ids.masked_fill(ids == given["pad"], IGNORED)
-        of_padding = unlikelihood(logits[0, :, pad], logits[0].logsumexp(1), TOKEN_FLOOR).sum()
-        found = {
-            "mle_loss": nll(logits, targets).sum(),
-            "paper_ul_sum": token_loss(logits, ids).sum(),
-            "code_pad_term": of_padding,
-            "custom_loss": token_loss(logits, ids).sum() + of_padding,
-        }
-        for key, value in found.items():
-            torch.testing.assert_close(float(value), float(expected[key]), **EXACT)
-        if "pad" not in name:
-            torch.testing.assert_close(float(token_loss(logits, ids, pad).sum()), expected["custom_loss"], **EXACT)
-
-
-class TestGoldenSequences:
-    @pytest.mark.parametrize("name", cases("ul_seq"))
-    def test_masks_and_losses(self, name: str) -> None:
-        given, expected = load(name)
-        logits, (tokens,) = torch.tensor(given["logits"], dtype=torch.float64)[0], given["tokens"]
-        at = logits.gather(1, torch.tensor(tokens)[:, None]).squeeze(1)
-        for key, last in (("code", False), ("paper", True)):
-            mask = repeated(tokens, given["n"], last=last)
-            assert [list(map(int, mask))] == expected[f"mask_{key}"]
-            for clamped in (False, True):
-                each = unlikelihood(at, logits.logsumexp(1), SEQUENCE_FLOOR, clamped=clamped)
-                total = float(each[torch.tensor(mask)].sum())
-                torch.testing.assert_close(total, expected[f"loss_sum_{key}"], **EXACT)
-                torch.testing.assert_close(total / len(tokens), expected[f"loss_{key}"], **EXACT)
-
+class TestGradient:
     def test_gradient_at_certainty(self) -> None:
         """Where p rounds to 1 the clamp gives no gradient at all; ours pushes each repeated token down with p."""
         given, _ = load("ul_seq_peaked")
@@ -105,8 +47,6 @@ class TestGoldenSequences:
                 wanted = torch.zeros_like(own) if clamped else (torch.arange(len(own)) > 1).to(dtype)
                 torch.testing.assert_close(own, wanted, rtol=1e-6, atol=0)
 
-
-class TestGradient:
     @pytest.mark.parametrize("clamped", [False, True])
     def test_a_token_that_is_ruled_out(self, clamped: bool) -> None:
         """A head may give a token -inf: it costs nothing, and no gradient is nan."""
@@ -132,9 +72,6 @@ class TestRepeated:
         assert repeated(tokens, n, last=False) == [*repeated(tokens[:-1], n), False]
 
 
-EXACT = {"rtol": 1e-9, "atol": 1e-12}
-
-
 class TestGolden:
     @pytest.mark.parametrize(
         ("variant", "key"), [("paper", "paper"), ("released", "per_row_with_pad"), ("f2_code", "loss")]
@@ -151,7 +88,7 @@ class TestGolden:
 
     @pytest.mark.parametrize("name", ["ul_token_orig_allsame", "ul_token_orig_repeat"])
     def test_orig(self, name: str) -> None:
-        """One row; the vector with padded positions is beyond a class that never sees one (the functions have it)."""
+        """One row, without padding, which a class never sees."""
         given, expected = load(name)
         wanted = {"paper": expected["paper_mle_sum"] + expected["paper_ul_sum"], "released": expected["loss_sum"]}
         for variant, total in wanted.items():

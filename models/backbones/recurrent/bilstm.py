@@ -306,7 +306,7 @@ def bilstm(
 
 
 def _config(tokenizer: Any, width: int) -> PretrainedConfig:
-    """Return what decoding with `transformers` asks of a model."""
+    """Return the configuration that decoding needs of a model."""
     return PretrainedConfig(
         is_encoder_decoder=True,
         vocab_size=len(tokenizer),

@@ -117,7 +117,7 @@ def test_logits_far_below_the_peak() -> None:
 def test_a_second_temperature_is_refused() -> None:
     head = FusedHead(LOGITS.clone)
     head.lse_at(0.7)
-    with pytest.raises(UsageError, match=r"has one temperature; it asks for 0.7 and for 1: write it as token_loss"):
+    with pytest.raises(UsageError, match=r"has one temperature; this one has 0.7 and 1: write it as token_loss"):
         _ = head.expected
 
 

@@ -52,13 +52,6 @@ def all_at_once(objective: Objective, states: States) -> Tensor:
     return objective.position_loss(slice_of(states, index))[0].sum()
 
 
-def gradients(objective: Objective, total: Tensor) -> dict[str, Tensor]:
-    """Gradients by every trained parameter; an unused one has zeros."""
-    named = {name: p for name, p in objective.named_parameters() if p.requires_grad}
-    found = torch.autograd.grad(total, list(named.values()), allow_unused=True, materialize_grads=True)
-    return dict(zip(named, found, strict=True))
-
-
 def made(kind: str, method: str, dtype: torch.dtype = torch.float64, **options: Any) -> Objective:
     """A method over a tiny backbone, both deterministic."""
     torch.manual_seed(0)
