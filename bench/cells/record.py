@@ -80,9 +80,8 @@ def about(cell: Cell) -> dict[str, Any]:
         "seed_scheme": "sha256-counter/1",
         "data": {name: cell.task.manifest(name).as_dict() for name in splits},
     }
-    hub_rows = cell.task.hub_rows()
-    if hub_rows is not None and not hub_rows.is_pinned:
-        content["unpinned"] = hub_rows.as_dict()
+    if unpinned := cell.task.unpinned():
+        content["unpinned"] = unpinned
     if cell.config.plug_ins:
         content["own"] = own_of(cell)
     if cell.task.title:

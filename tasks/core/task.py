@@ -24,7 +24,7 @@ from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
-from bench.tasks.fetch.hub_copies import HUB, HubRows, origin_of
+from bench.tasks.fetch.hub_copies import HUB, is_commit, origin_of
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
@@ -167,15 +167,18 @@ class Task(LightningDataModule, ABC):
     def sample(self, split: str) -> Sequence[Example]:
         """Return the built-in rows of a split, made by this project."""
 
-    def hub_rows(self) -> HubRows | None:
-        """Return the data set of the hub that the rows are a copy of; None for a user's files and built-in rows."""
+    def unpinned(self) -> dict[str, str]:
+        """Return repository, revision and commit of rows of the hub whose revision may be another commit tomorrow.
+
+        Empty for a user's files, built-in rows, and rows that are pinned to a commit.
+        """
         copy = self.user_data.data_set if self.user_data else HUB.get(self.name)
-        if copy is None or self.source.folder is None:
-            return None
+        if copy is None or self.source.folder is None or is_commit(copy.revision):
+            return {}
         origin = origin_of(self.source.folder)
         if origin.get("repository") != copy.repository:
-            return None
-        return HubRows(copy.repository, copy.revision, origin["commit"])
+            return {}
+        return {"repository": copy.repository, "revision": copy.revision, "commit": origin["commit"]}
 
     def source_text(self, example: Example, codec: Codec) -> tuple[str, int]:
         """Return the text the model reads and how much was dropped by rule to fit `codec.max_source`."""

@@ -6,39 +6,15 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "HubRows", "is_commit", "origin_of", "unpinned"]
+__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "is_commit", "origin_of", "unpinned"]
 
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
 CONVERTED = "refs/convert/parquet"
 """The branch in which the hub keeps its own parquet conversion of data sets that are published as a script."""
-
-
-@dataclass(frozen=True)
-class HubRows:
-    """Which data set of the hub rows are a copy of.
-
-    Args:
-        repository: `owner/name`.
-        revision: a commit, branch or tag, as the user or `hub_copies.toml` names it; empty for the newest commit.
-        commit: the commit that the rows are of.
-    """
-
-    repository: str
-    revision: str
-    commit: str
-
-    @property
-    def is_pinned(self) -> bool:
-        """Whether the same revision means the same rows for ever."""
-        return is_commit(self.revision)
-
-    def as_dict(self) -> dict[str, str]:
-        """Return plain content for a record."""
-        return asdict(self)
 
 
 def origin_of(folder: Path) -> Mapping[str, str]:

@@ -24,8 +24,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench.errors import DataError
-
 __all__ = ["sample_lines", "sample_rows"]
 
 FOLDER = Path(__file__).parent
@@ -59,16 +57,8 @@ def sample_rows(name: str, split: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def sample_lines(name: str) -> list[Any]:
-    """Return the content of every line as it is in the file.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
-    path = FOLDER / f"{name}.jsonl"
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: expected a built-in sample, {error}; install bench again") from None
+    """Return the content of every line as it is in the file."""
+    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def _texts(value: Sequence[Any], lists: Mapping[str, Sequence[str]], forms: Sequence[Sequence[str]]) -> tuple[Any, ...]:

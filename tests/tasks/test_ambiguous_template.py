@@ -241,16 +241,3 @@ def test_both_words_stand_in_the_prompt_as_known_tokens():
     for row in rows:
         assert codec.tokenizer.unk_token_id not in (*row.source, *row.target)
         assert set(row.target) <= set(row.source)
-
-
-def test_analogies_are_nearly_parallelograms_in_the_reference_embeddings():
-    task, codec = made()
-    vectors = task.reference_embeddings(codec.tokenizer, 64, seed=0)
-    assert vectors is not None
-    pairs = task.pairs()["capitals"]
-    ids = [[codec.tokenizer.convert_tokens_to_ids(word) for word in pair] for pair in pairs]
-    shift = torch.stack([vectors[b] - vectors[a] for a, b in ids])
-    shift = torch.nn.functional.normalize(shift, dim=1)
-    cosines = (shift @ shift.T)[~torch.eye(len(shift), dtype=torch.bool)]
-    assert cosines.mean() > 0.6
-    assert torch.equal(vectors, task.reference_embeddings(codec.tokenizer, 64, seed=0))

@@ -16,7 +16,6 @@ from bench.errors import BenchError, DataError, MissingError, UsageError
 from bench.tasks.core.task import Task
 from bench.tasks.fetch import data_sets
 from bench.tasks.fetch.hub import library
-from bench.tasks.fetch.hub_copies import HubRows
 from bench.tasks.fetch.sources import Source
 from bench.tasks.pairs import Pairs
 from bench.tasks.text import Text
@@ -209,7 +208,7 @@ def test_rows_of_the_hub_are_those_of_the_files_at_a_commit(
     kept = tmp_path / "cache" / "hub" / "owner--rows" / "_" / COMMIT
     assert task.source == Source(kept, f"hub: owner/rows at {COMMIT[:12]} (unpinned), kept in {kept}")
     assert task.manifest("train").as_dict()["commit"] == f"owner/rows@{COMMIT}"
-    assert task.hub_rows() == HubRows("owner/rows", "", COMMIT)
+    assert task.unpinned() == {"repository": "owner/rows", "revision": "", "commit": COMMIT}
     assert {task.split(split).status for split in SPLITS} == {"own"}
     assert sorted(os.listdir(kept)) == ["dataset_dict.json", "origin.json", "test", "train", "validation"]
     assert sorted(os.listdir(tmp_path)) == ["cache", "hf"], "nothing is written elsewhere"
@@ -221,7 +220,7 @@ def test_rows_of_the_hub_are_those_of_the_files_at_a_commit(
 def test_a_commit_is_asked_for_once_and_then_read_without_the_hub(hub: FakeHub) -> None:
     first = of_hub(revision=COMMIT)
     assert "(unpinned)" not in first.source.why
-    assert first.hub_rows() == HubRows("owner/rows", COMMIT, COMMIT)
+    assert first.unpinned() == {}
     asked = dict(hub.asked)
     hub.refuse = {"list": (503, "")}
     assert hashes(of_hub(revision=COMMIT)) == hashes(first)
