@@ -1,4 +1,4 @@
-"""Audit: what two trained cells differ in, and whether that is the objective alone.
+"""Audit: the differences between two trained runs, and whether they differ in the objective alone.
 
 A comparison of objectives is fair when all else is equal: configuration, code, data, parameters, tokens seen, how
 texts are decoded, and the software and hardware it ran on. Time and memory are what the objective costs, not what it
@@ -22,7 +22,7 @@ EXPECTED = (OBJECTIVE, COST)
 """Groups that a fair comparison of objectives may differ in."""
 FLAG = "NOT ONLY THE OBJECTIVE DIFFERS"
 NOTHING = "-"
-"""Stands for what one of the two does not have."""
+"""In place of a value that one of the two does not have."""
 
 HARDWARE = ("gpu", "cuda", "platform", "threads", "tf32", "deterministic")
 OBJECTIVE_KEYS = ("method", "method_options")
@@ -34,7 +34,7 @@ NOT_COMPARED = ("written", "packages_sha256")
 
 @dataclass(frozen=True)
 class CellRecord:
-    """What is stored of one cell.
+    """The records of one run.
 
     Args:
         content: of its `trained.json`.
@@ -49,7 +49,7 @@ class CellRecord:
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that two cells do not share.
+    """One difference between two runs.
 
     Args:
         group: one of `GROUPS`.
@@ -121,7 +121,7 @@ def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
-    """Return what a run was fine-tuned from, as far back as it goes; its seed is in the run's own configuration."""
+    """Return what a run was fine-tuned from, back to the first model; its seed is that of the run."""
     if not start:
         return NOTHING
     config = {name: value for name, value in start["config"].items() if name in ("task", "method", "trainer")}

@@ -12,7 +12,7 @@ DIVERSITY = "self-bleu-2"
 
 
 def controlled_by(method: str) -> list[str]:
-    """Return the methods that declare a row as their control; a method of its own right is none.
+    """Return the methods that declare a method as their control; a method that is itself compared controls none.
 
     >>> controlled_by("adadec.const"), controlled_by("trime")
     (['adadec', 'adadec_attexp'], [])
@@ -23,7 +23,7 @@ def controlled_by(method: str) -> list[str]:
 
 
 def matched_method(row: TableRow) -> str:
-    """Return the method whose diversity a row is to meet, or nothing."""
+    """Return the method whose diversity a row should match; empty for most rows."""
     base, _, variant = row.method.partition(".")
     if base not in METHODS:
         return ""
@@ -32,7 +32,7 @@ def matched_method(row: TableRow) -> str:
 
 
 def diversity(row: TableRow) -> dict[str, float]:
-    """Return a row's means of `DIVERSITY` by signature; only those of one signature measure the same."""
+    """Return a row's means of `DIVERSITY` by signature, since only equal signatures can be compared."""
     return {
         value.signature: value.mean
         for column, value in row.values.items()
@@ -41,7 +41,7 @@ def diversity(row: TableRow) -> dict[str, float]:
 
 
 def keep_matched(rows: Sequence[TableRow]) -> list[TableRow]:
-    """Keep, of a sweep of decodings, the row with the nearest `DIVERSITY` for each row to match; its remark says so.
+    """Keep of each sweep of decodings the rows whose `DIVERSITY` is nearest to a row they should match, with a remark.
 
     Both have the same backbone and seeds. A sweep that has no row to match is left out.
     """

@@ -13,8 +13,6 @@ from bench.leaderboards.table import Table
 from bench.store.reading import readable
 from bench.store.store import Store
 
-__all__ = ["RATIO", "with_costs"]
-
 RATIO = "training/mle"
 SIGNATURE = "wall-clock seconds of training over the baseline's|same machine, data, steps, batch and seed"
 SAME_MACHINE = ("platform", "gpu", "cuda", "threads", "torch", "tf32", "deterministic")

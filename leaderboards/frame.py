@@ -300,7 +300,7 @@ def _is_evaluation(of: Mapping[str, Any]) -> bool:
 
 
 def _unpinned(trained: Mapping[str, Any]) -> set[str]:
-    """Return the backbone and the rows that came from the hub by a name that moves, for people, and what to do."""
+    """Return notes on a backbone or data of the hub that were requested by a branch, with the remedy."""
 
     def moving(hub: Mapping[str, str]) -> str:
         commit = hub["commit"] or "an unknown commit"
@@ -381,14 +381,14 @@ def leave_out_superseded(group: Group) -> dict[str, set[str]]:
 
 
 def _is_older(versions: Mapping[str, int], others: Mapping[str, int]) -> bool:
-    """Return whether no part of some code is newer than that of other code, and one is older; by `_versions_of`."""
+    """Return whether no method of `_versions_of` is newer than in the other code, and one is older."""
     if versions == others or versions.keys() != others.keys():
         return False
     return all(version <= others[part] for part, version in versions.items())
 
 
 def _versions_of(config: Mapping[str, Any], before: str = "") -> dict[str, int]:
-    """Return the version of every method that a row's runs are made of, by its place in their configuration.
+    """Return the versions of the methods of a run and of the runs it depends on, by their place in its configuration.
 
     >>> _versions_of({"code": {"version": 2}, "start": {"code": {"version": 1}}})
     {'code': 2, 'start.code': 1}

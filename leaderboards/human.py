@@ -28,8 +28,6 @@ from bench.metrics.sums import Sums, mean
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KINDS", "TIE", "alpha", "read_answers", "read_key", "results", "study", "write_study"]
-
 KINDS = {"pairs": ("fluency", "coherence"), "ratings": ("faithfulness", "informativeness")}
 """By kind of study, the default questions about each item (HistAlign, appendix B)."""
 TIE = "tie"

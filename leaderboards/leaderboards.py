@@ -38,7 +38,7 @@ class Leaderboards:
 
     @property
     def notes(self) -> list[str]:
-        """What text formats write under all tables: what was left out and why, and what follows over the tasks."""
+        """The notes under all tables of a text: what was left out and why, and the result over all tasks."""
         return [*self.left_out_notes, *self.overview.text_lines]
 
     @property
@@ -54,7 +54,7 @@ class Leaderboards:
         return [f"damaged files are left out: {named}; {remedy}", *notes]
 
     def refuse_empty(self, results: Path) -> None:
-        """Refuse to show nothing of a store.
+        """Raise an error if there is no table.
 
         Raises:
             MissingError: there is no table.

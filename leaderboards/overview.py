@@ -20,8 +20,6 @@ from bench.leaderboards.statistics.baseline import BASELINE, Choice, baseline_ro
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.table import Table, metric_name, order_for_readers, table_ids, task_title
 
-__all__ = ["MIN_TASKS", "Overview", "overview"]
-
 MIN_TASKS = 3
 """Tasks that an aggregate is over at least."""
 

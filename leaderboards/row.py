@@ -172,7 +172,7 @@ class TableRow:
         return f"{self.method}-{key_of(about)[:6]}"
 
     def with_columns(self, columns: Collection[str]) -> TableRow:
-        """Return the row with the values of some columns alone."""
+        """Return the row with the values of some columns."""
         return replace(self, values={name: value for name, value in self.values.items() if name in columns})
 
     def add_remark(self, remark: str) -> None:

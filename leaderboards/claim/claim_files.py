@@ -22,8 +22,6 @@ from pydantic.dataclasses import dataclass
 
 from bench.leaderboards.controls import controlled_by
 
-__all__ = ["HUMAN", "Claim", "ClaimFile", "Part", "Run", "Side", "claim_of", "names", "read"]
-
 FOLDER = Path(__file__).parents[1] / "claims"
 HUMAN = "human"  # what people wrote, as a side of a comparison
 STRICT = ConfigDict(extra="forbid")

@@ -102,12 +102,12 @@ class Verdict:
 
     @property
     def is_tested(self) -> bool:
-        """Whether its comparisons were tested; where they were not, nothing shows their effects."""
+        """Whether its comparisons were tested; the effects of untested ones are not shown."""
         return self.word not in ("not run", "not testable here")
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is seen here, and a control in place of the method has nine tenths of every effect or more."""
+        """Whether it is seen here, and a control reaches at least nine tenths of every effect of the method."""
         shares: dict[str, list[float]] = {}
         for control in (control for part in self.parts for control in part.controls if control.replaced == "method"):
             shares.setdefault(control.label, []).append(control.share)
@@ -142,7 +142,7 @@ def evaluate(file: ClaimFile, tables: Sequence[Table]) -> Paper:
 
 
 def _stopped(verdict: Verdict) -> Verdict:
-    """Return a verdict with its word where something keeps the claim from being tested."""
+    """Return a verdict with its word and reasons, if the claim cannot be tested."""
     if verdict.claim.out_of_reach:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
 
@@ -165,7 +165,7 @@ def _stopped(verdict: Verdict) -> Verdict:
 
 
 def _decided(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the same with what is decided of all claims that are tested."""
+    """Return the verdicts with the words and p-values of all claims that can be tested."""
     tested = [place for place, verdict in enumerate(verdicts) if verdict.word == "open" and not verdict.why]
     decided = list(verdicts)
     for place, p in zip(tested, holm([_p(verdicts[place]) for place in tested]), strict=True):
@@ -223,7 +223,7 @@ def _length(row: TableRow) -> str:
 
 
 def _text(table: Table) -> str:
-    """Return the name of what models were trained on, and whether that is all of it."""
+    """Return the name of the training data, and whether it is complete."""
     title, status = task_title(table.task, table.data_title), table.status.get("train", "official")
     if status == "official" or table.data_title:
         return title

@@ -32,7 +32,7 @@ TRIVIAL = {
 
 @dataclass(frozen=True)
 class ControlEffect:
-    """What a control shows of an effect.
+    """How much of an effect a control reaches.
 
     Args:
         label, replaced: the control, and the side whose place it takes.
@@ -63,7 +63,7 @@ class Precondition:
 
 @dataclass(frozen=True)
 class PartEvidence:
-    """What the rows show of one part.
+    """The evidence on one part of a claim.
 
     Args:
         part: the comparison.
@@ -236,7 +236,7 @@ class _Board:
         )
 
     def row(self, side: Side) -> TableRow | str:
-        """Return the one row of a side, or what is missing; where a search has picked a row, it is that one.
+        """Return the row of a side, or what is missing; a row that a search has picked comes before others.
 
         Configurations leave newer options out at their defaults, so of several rows that with fewest options has them.
         """
@@ -268,14 +268,14 @@ class _Board:
         return found if all(value.by_seed and not value.conflict for of_row in found for value in of_row) else []
 
     def human(self, column: str) -> float | None:
-        """Return the value of what people wrote; None where there is none, or several unlike ones."""
+        """Return the value of human texts; None where there is none, or where there are several different ones."""
         means = {value.mean for row in self.table.human for of_row in self.values([row], [column]) for value in of_row}
         return means.pop() if len(means) == 1 else None
 
     def controls(
         self, part: Part, row: TableRow, ours: Sequence[BySeed], theirs: Sequence[BySeed], human: Sequence[float | None]
     ) -> tuple[list[ControlEffect], list[str]]:
-        """Return what the claim's controls show of an effect, and the controls that are not stored."""
+        """Return how much of an effect the claim's controls reach, and which of them are not stored."""
         found, missing = [], []
         for control in self.claim.controls:
             replaced, other = part.replaced_by(control), self.row(control)

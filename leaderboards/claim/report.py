@@ -74,7 +74,7 @@ def here_text(verdict: Verdict) -> str:
 
 
 def _labels(parts: Sequence[Part]) -> list[str]:
-    """Return what tells each of several comparisons from the others: its columns, method and baseline."""
+    """Return what distinguishes each of several comparisons: its columns, method or baseline."""
     names = [(part.column, part.method.label, f"against {part.against.label}") for part in parts]
     differ = [len(set(of_parts)) > 1 for of_parts in zip(*names, strict=True)]
     found = [[name for name, wanted in zip(of_part, differ, strict=True) if wanted] for of_part in names]
@@ -136,7 +136,7 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
 
 
 def control_text(verdict: Verdict) -> Iterator[str]:
-    """Yield what part of an effect that was seen each control has too."""
+    """Yield the share of an effect that each control reaches."""
     if verdict.word != "seen here":
         return
     by_control: dict[tuple[str, str], list[ControlEffect]] = {}
@@ -211,7 +211,7 @@ def _part_line(found: PartEvidence) -> str:
 
 
 def _controls(found: PartEvidence) -> Iterator[str]:
-    """Yield what each control leaves of an effect, with its interval."""
+    """Yield what remains of an effect beyond each control, with its interval."""
     part = found.part
     for control in found.controls:
         rest = with_interval(part, control.rest)

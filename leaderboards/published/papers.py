@@ -15,21 +15,6 @@ from bench.tasks import TASKS
 if TYPE_CHECKING:
     from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable
 
-__all__ = [
-    "Key",
-    "Need",
-    "Published",
-    "chosen",
-    "is_scored",
-    "key_of_cell",
-    "needs",
-    "paper_of",
-    "paper_table",
-    "papers",
-    "published",
-    "tables_by_address",
-]
-
 Key = tuple[str, str, str]
 """Task, method and backbone of planned runs; the backbone is empty for that of the recipe."""
 
@@ -42,11 +27,6 @@ def papers() -> tuple[Paper, ...]:
     folder = resources.files("bench.leaderboards").joinpath("papers")
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     return tuple(read(file.read_text(encoding="utf-8"), f"papers/{file.name}") for file in files)
-
-
-def tables_by_address() -> dict[str, PublishedTable]:
-    """Return every table by its address."""
-    return {table.address: table for paper in papers() for table in paper.tables}
 
 
 def paper_table(address: str) -> PublishedTable:
@@ -68,7 +48,7 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
     Raises:
         UsageError: no paper has the table.
     """
-    tables = tables_by_address()
+    tables = {table.address: table for paper in papers() for table in paper.tables}
     groups = {"all": list(tables), **{paper.short: [one.address for one in paper.tables] for paper in papers()}}
     found: dict[str, PublishedTable] = {}
     for name in map(str.lower, names):
@@ -81,8 +61,7 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
 
 def paper_of(table: PublishedTable) -> Paper | None:
     """Return the paper that a table is of; None for a table that no file has."""
-    short = table.address.partition("/")[0]
-    return next((paper for paper in papers() if paper.short == short), None)
+    return next((paper for paper in papers() if paper.short == table.paper), None)
 
 
 # Rows of leaderboards ------------------------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def value_of(row: TableRow, cell: PublishedCell) -> Value | str:
 
 
 def unlike(cell: PublishedCell, table: Table, row: TableRow) -> str:
-    """Return what keeps our number from being comparable with the published one; empty if nothing does."""
+    """Return why our number cannot be compared with the published one; empty if it can."""
     if table.preset != "paper":
         return f"preset {table.preset}: {row.backbone or 'no'} backbone, other sizes"
     if row.backbone and row.backbone != cell.backbone:
@@ -350,7 +350,7 @@ def nearest(cell: PublishedCell, tables: Iterable[Table], preset: str) -> tuple[
 
 
 def is_alike(decoding: str, other: str) -> bool:
-    """Return whether two decodings write texts in one way: both search for the most probable text, or sample alike.
+    """Return whether two decodings are of one kind: both search for the most probable text, or sample alike.
 
     >>> is_alike("greedy", "beam=5+gnmt=1.0"), is_alike("topk=3+max_new_tokens=64", "topk=3+max_new_tokens=100")
     (True, True)

@@ -14,17 +14,15 @@ class FormatEntry(Entry):
 
     Args:
         ending: of the names of its files.
-        with_notes: whether notes follow the tables, as in texts for people.
     """
 
     ending: str = ".txt"
-    with_notes: bool = False
 
 
 RENDER = "bench.leaderboards.render"
 
 FORMATS: dict[str, FormatEntry] = {
-    "terminal": FormatEntry(f"{RENDER}.formats:terminal", "tables for a terminal", with_notes=True),
+    "terminal": FormatEntry(f"{RENDER}.formats:terminal", "tables for a terminal"),
     "markdown": FormatEntry(f"{RENDER}.formats:markdown", "tables in Markdown", ending=".md"),
     "csv": FormatEntry(f"{RENDER}.formats:comma_separated", "a line for each number", ending=".csv"),
     "latex": FormatEntry(f"{RENDER}.formats:latex", "tables for a paper", ending=".tex"),

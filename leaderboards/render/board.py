@@ -16,8 +16,6 @@ from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.table import Table, metric_name, table_ids, task_title
 
-__all__ = ["as_json", "board", "schema", "table_names"]
-
 SCHEMA = "objective-bench/board/3"
 HUMAN = "human"
 """The method id of what people wrote; a second tokenizer's is `human-2`."""

@@ -10,8 +10,6 @@ from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
 from bench.leaderboards.table import Table
 
-__all__ = ["footnotes", "legend", "tuning", "under_table"]
-
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
     f"† differs from {BASELINE} of its backbone and decoding (t test paired by seed, p <= {ALPHA:g} after Holm over "

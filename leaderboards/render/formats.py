@@ -31,11 +31,10 @@ def render(leaderboards: Leaderboards, form: str) -> str:
     Raises:
         UsageError: there is no such format, or one of the user's own returns no text.
     """
-    entry = find_format(form)
-    text = entry.load()(leaderboards)
+    text = find_format(form).load()(leaderboards)
     if not isinstance(text, str):
         raise UsageError(f"'{form}' should return text, not {type(text).__name__}")
-    return text + "".join(f"{note}\n" for note in leaderboards.notes if entry.with_notes)
+    return text
 
 
 # Frames and CSV -------------------------------------------------------------------------------------------------------
@@ -104,7 +103,7 @@ FIXED = ("method", "backbone", "seeds")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: a row of ours, of a paper, or what people wrote.
+    """One line of a table: a row of ours, of a paper, or of human texts.
 
     Args:
         kind: `ours`, `paper` or `human`.
@@ -133,7 +132,7 @@ def headings(table: Mapping[str, Any]) -> list[str]:
 
 
 def lines_of(table: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield our rows, each followed by what papers publish for its method, once, and what people's texts score.
+    """Yield our rows, each method followed by its published rows once, and then the rows of human texts.
 
     Args:
         table: of a board.
@@ -165,7 +164,7 @@ def whole(cell: Mapping[str, Any]) -> str:
 
 
 def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
-    """Render tables for a terminal; where it can, the best value of a column is bold and the second underlined.
+    """Render tables for a terminal, with the notes below; where it can, best values are bold, second ones underlined.
 
     Args:
         leaderboards: what is shown.
@@ -178,6 +177,7 @@ def terminal(leaderboards: Leaderboards, width: int | None = None) -> str:
         for footnote in under_table(table):
             console.print(Text(f"  {one_line(footnote)}"))
         console.print()
+    stream.writelines(f"{one_line(note)}\n" for note in leaderboards.notes)
     return stream.getvalue()
 
 

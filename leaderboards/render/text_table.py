@@ -54,7 +54,7 @@ def signed(value: float) -> str:
 
 
 def console_of(stream: io.StringIO, width: int | None = None) -> Console:
-    """Return what writes for a terminal into a stream, in colours where stdout is one.
+    """Return a console that writes into a stream as for a terminal, with colours if stdout is one.
 
     Args:
         stream: that is written into.

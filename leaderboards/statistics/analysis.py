@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from bench.metrics.sums import Sums
 
-__all__ = ["TESTS", "add_statistics", "adjusted", "differences"]
-
 TESTS = ("difference", "low", "high", "p", "p_items")
 """What a difference of two values has; fields of `Value`."""
 

@@ -18,8 +18,6 @@ import numpy as np
 from bench.leaderboards.statistics.constants import LEVEL, MIN_SEEDS
 from bench.metrics.sums import Sums, values_of
 
-__all__ = ["Interval", "SeedMean", "bootstrap", "holm", "paired_difference", "seed_mean", "welch_interval"]
-
 ROUNDS = 2000
 """Bootstrap samples: the ends of a 95 % interval are then good to about a twentieth of its width."""
 

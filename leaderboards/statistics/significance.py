@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from bench.leaderboards.statistics.constants import ROUNDS
 from bench.metrics.sums import Sums, values_of
 
-__all__ = ["may_be_tested", "over_seeds", "p_values_of"]
-
 CHUNK = 2**20
 """Swaps held at a time: 8 MiB as float64."""
 SLACK = 1e-11

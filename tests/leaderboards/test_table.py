@@ -507,13 +507,9 @@ def test_every_task_has_a_name_of_its_own():
     assert (task_title("wikitext103"), task_title("own.py:Mine")) == ("WikiText-103", "own.py:Mine")
 
 
-def test_a_single_table_has_the_name_of_its_task(tmp_path):
-    ready(tmp_path)
-    assert names(tmp_path) == ["LogicNLG"]
-
-
 def test_tables_of_a_task_are_told_apart_by_the_fewest_facts(tmp_path):
     ready(tmp_path)
+    assert names(tmp_path) == ["LogicNLG"]
     ready(tmp_path, preset="paper", backbone="bart")
     assert sorted(names(tmp_path)) == ["LogicNLG · preset paper", "LogicNLG · preset small"]
 

@@ -218,13 +218,6 @@ def test_lists_of_methods_and_columns_are_parts_of_one_claim() -> None:
 # Pairs and controls -----------------------------------------------------------------------------------------------
 
 
-def test_a_rival_is_no_control() -> None:
-    claim(method="histalign", controls=["mle.cache"])
-    for rival in ("trime", "mle.decoupled", "mle.untrained"):
-        with pytest.raises(ValueError, match=f"{rival} is no declared control of a side; a rival is none"):
-            claim(method="histalign", controls=[rival])
-
-
 def controlled(control: Sequence[float], **options: Any) -> Verdict:
     board = two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9])
     board.rows.append(row("mle.decoupled", kld=control))
