@@ -1,8 +1,8 @@
 """Frame: every number of a store as a line of one tidy pandas frame; the values of tables are groups of its lines.
 
 A line has the task, split, method, backbone, decoding, seed, sampling seed, metric, value and signature of one stored
-number; `table` and `row` are the table and the row that it belongs to. A metric without a value has a line, too. Runs
-are grouped by the examples they were scored on: a `Group` has the rows of one table and their lines.
+number; `table` and `row` are the `id()` of its `Group` and of its `TableRow`. A metric without a value has a line, too.
+Runs are grouped by the examples they were scored on: a `Group` has the rows of one table and their lines.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def column_name(metric: str, signature: str, signatures: Iterable[str]) -> str:
 def values_of(frame: pd.DataFrame) -> dict[int, dict[str, Value]]:
     """Return the values of every row by column, in the order of the lines.
 
-    Two different numbers of one seed and sampling seed, or a number and none, are a conflict and are shown as one.
+    Different numbers for one seed and sampling seed, or a number and none, are shown as a conflict.
     """
     place, key = ["row", "column"], ["row", "column", "seed", "sampling_seed"]
     numbers = frame.drop_duplicates([*key, "value"], keep="last")
@@ -164,7 +164,7 @@ class Group:
         method, backbone = shown_as or config["method"], config["backbone"]
         if _is_baseline(method, trained):
             backbone = ""
-        if "model" not in trained and not is_imported(trained):  # such as copied words: training decides nothing
+        if "model" not in trained and not is_imported(trained):  # such as copied words: nothing is trained
             config = {name: value for name, value in config.items() if name not in OF_TRAINING}
             if "own" in config:
                 config["own"] = {part: source for part, source in config["own"].items() if part != "backbone"}
@@ -209,7 +209,7 @@ def add_scores(groups: dict[str, Group], trained: Mapping[str, Any], cell: CellR
 
     Scores of another system's texts go to every group of the same examples, or to a new one if there is none.
     """
-    # Of several searches that of most combinations, and of those one to the end.
+    # Of several searches it is the one with most combinations.
     searched = max(cell.grids, key=lambda grid: (len(grid["tried"]), len(grid.get("play_off", ()))), default={})
     settings = comparable(trained)
     homes: dict[str, Group] = {}

@@ -19,7 +19,7 @@ Counts = Mapping[str, Any]
 Gold = Mapping[str, Mapping[str, Any]]
 
 Scorer = Callable[[Sequence[Row], Gold], "list[Score]"]
-"""A metric family: rows and what they are compared with to scores."""
+"""Makes scores of rows and what they are compared with, for one metric family."""
 
 NOT_APPLICABLE = "not applicable: "
 NO_SOURCE = "rows without a source or prompt"

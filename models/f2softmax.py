@@ -90,7 +90,7 @@ class F2Softmax(Objective):
     )
     uses_token_counts = True
     runs_on_copying = False
-    revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class that has its part exactly is full
+    revised: ClassVar[Mapping[str, int]] = {"classes=released": 2}  # a class with exactly its share is full
 
     counts: Tensor  # [V] of each token as a target; stored, so that a run that starts from this one has its classes
     order: Tensor  # [V] token at each rank of falling frequency
@@ -132,7 +132,7 @@ class F2Softmax(Objective):
         """Make classes from how often each token is a target, [V], and a head from scratch.
 
         A token that was never seen counts once. Weights are normal with the scale of the input embedding. Of the
-        backbone's own head nothing is trained but what is tied to something else.
+        backbone's own head only weights that are tied to others are trained.
 
         Raises:
             UsageError: for a table of another vocabulary, or a number that leaves a class empty.
@@ -213,7 +213,7 @@ class F2Softmax(Objective):
 
     @classmethod
     def resolved(cls, decoding: Decoding) -> Decoding:
-        """Return what a decoding is for this method: its own is eq. 7, and eq. 2 where nothing is cut.
+        """Return the method's form of a decoding: eq. 7 (`decoupled`), and eq. 2 where nothing is cut.
 
         Raises:
             UsageError: for a setting that eq. 7 does not have.
@@ -236,7 +236,7 @@ class F2Softmax(Objective):
     # From a pretrained softmax ----------------------------------------------------------------------------------
 
     def warm_start(self, batches: Iterable[Batch]) -> None:
-        """Take the place of the backbone's softmax: copy its token vectors, fit the classes on states of these batches.
+        """Start from the backbone's softmax: copy its token vectors, and fit the class vectors on these batches.
 
         Raises:
             UsageError: for a backbone whose head is not a matrix product, or when no batch has a target.
@@ -274,7 +274,7 @@ class F2Softmax(Objective):
         return fit.solve()
 
     def _train_biases(self, *unused: object) -> None:
-        """Train the biases that are not zero: those of a pretrained softmax. Also called after weights were loaded."""
+        """Train only biases of a pretrained softmax, which are not zero. Also called after weights are loaded."""
         self.class_bias.requires_grad_(bool(self.class_bias.any()))
         if self.token_bias is not None:
             self.token_bias.requires_grad_(self.head_trains and bool(self.token_bias.any()))

@@ -42,7 +42,7 @@ DEFAULTS = {
 
 
 class HistAlign(Objective):
-    """l_xe + alpha * l_cont: memories whose token is more like the target are to be more similar to the state.
+    """l_xe + alpha * l_cont: memory entries are ranked by how similar their token is to the target.
 
     Source: Wan et al. 2023, eq. 3 (distribution), eq. 5 (l_cont) and eq. 6 (sum). At test time eq. 3 is used. Another
     base than l_xe is an option of this suite.
@@ -55,7 +55,7 @@ class HistAlign(Objective):
     | reduction | `sum` over the pairs of a position | `authors` | `pair_mean`: mean over the pairs of a position |
     | rank_scope | `cache`: ranks among readable entries | `sequence`: unreadable positions count too | `cache` |
 
-    `authors` takes the mean over all pairs of a micro-batch that are as many ranks apart, for each such distance, and
+    `authors` averages over the pairs of a micro-batch at each distance of ranks, and
     then the mean of these on decoder-only models and their sum on encoder-decoders. With `variant="paper"` and
     `base="trime"` the base is TRIME's loss as its equation says.
 

@@ -37,7 +37,7 @@ PAPER: Mapping[str, Any] = {
     "trainer.max_source": 200,
     "trainer.max_target": 50,
 }
-"""Peng et al. 2019, appendix A.1. How long a source may be is not given; 200 subwords cut hardly any."""
+"""Peng et al. 2019, appendix A.1. The paper gives no maximal length of a source; 200 subwords truncate few."""
 SIZES: Mapping[str, int] = {"train": 3803957, "valid": 189651, "test": 1951}
 PAIRS: Mapping[str, Sequence[tuple[str, str]]] = {
     "train": [("train.article.txt", "train.title.txt")],
@@ -61,7 +61,7 @@ class Gigaword(Task):
     `train` and `giga`, or side by side; or rows with document and summary as the hub has them.
 
     The published test files write `UNK` for an unknown word and the others `<unk>`; here all write `<unk>`. It is the
-    tokenizer's unknown token, so a text that a model writes comes back without it, and never matches one.
+    tokenizer's unknown token, so decoding drops it, so that no generated text matches one.
     """
 
     name: str = "gigaword"
@@ -85,7 +85,7 @@ class Gigaword(Task):
         return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
-        """Generated articles about invented events."""
+        """Built-in articles about invented events."""
         return sample_pairs(split)
 
 
@@ -114,7 +114,7 @@ def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Ex
         Rows, named by split and line from 0, and the file they are from.
 
     Raises:
-        MissingError: the split is in none of the places and forms.
+        MissingError: no file of the split was found.
         DataError: a row may not be skipped; the message names file and line.
     """
     pair = split_pair(folder, split)

@@ -1,7 +1,7 @@
 """Evaluation: a trained model to rows. Nothing is averaged here, and ranks never talk to each other.
 
-Each rank takes whole batches in turn and returns their rows; whoever collects them checks that they are exactly the
-split. So any number of processes gives the same rows, also more processes than rows.
+Each rank takes whole batches in turn and returns their rows; `merge` checks that they are exactly the
+required rows. So any number of processes gives the same rows, also more processes than rows.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def evaluate(
         what: which rows, and how.
         rank: this process.
         world: number of processes.
-        kept: batches that are finished already, and where others are kept.
+        kept: finished batches of an earlier start; new ones are added to it.
         start: the pretrained model before fine-tuning, which forgetting is measured against.
         shared: from `shared_states`, for all evaluations of a model.
 
@@ -94,7 +94,7 @@ def evaluate(
 def required_rows(
     task: Task, codec: Codec, what: Evaluation, equal_targets: bool = True
 ) -> tuple[Examples, Sequence[Encoded]]:
-    """Return the examples of an evaluation by id, none where rows are cut from running text, and its rows."""
+    """Return the examples of an evaluation by id, which are empty for rows cut from running text, and its rows."""
     if what.cut is not None:
         return {}, cut_rows(task, codec, what)[0]
     if what.kind == FORGETTING:
@@ -159,7 +159,7 @@ TOP = 25
 
 Examples = Mapping[str, Example]
 SharedStates = dict[tuple[tuple[str, int, int], ...], States]
-"""States of batches whose targets are one token, which likelihood and probe both read: whichever comes first leaves
+"""States of batches whose targets are one token, which likelihood and probe both read: the first of them to run stores
 them, and the other takes them."""
 MAX_SHARED_ROWS = 5000
 """Rows whose states are held in memory for a second evaluation: 0.3 GB at a width of 576 and 30 tokens."""
@@ -205,7 +205,10 @@ def shared_states(evaluations: Sequence[Evaluation]) -> SharedStates | None:
 
 
 def likelihood(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
-    """Negative log-likelihood of each target in nats, summed in float64, and how many of its tokens the memory has."""
+    """Negative log-likelihood of each target in nats, summed in float64, and what the memory has of it.
+
+    `n_cached` counts the tokens that are in the memory, and `n_cache_hits` those that its most similar entry holds.
+    """
     states = context.states(objective, batch)
     sums = torch.zeros(len(batch), dtype=torch.float64, device=objective.device)
     seen = torch.zeros(2, len(batch), dtype=torch.long, device=objective.device)
@@ -275,7 +278,7 @@ def first_pieces(word: str, codec: Codec) -> list[int]:
 
 
 def generation(objective: Objective, context: Context, batch: list[Encoded]) -> Iterator[dict[str, Any]]:
-    """Text and token ids of each continuation; samples depend on the seed of the run, or of sampling, and the id."""
+    """Text and token ids of each continuation; samples are seeded by the id and the seed of sampling or the run."""
     from bench.generation.generation import generate
 
     codec, what = context.codec, context.what

@@ -40,7 +40,7 @@ Cut = tuple[Sequence[str], int]
 """Ids of the required rows, and how many there are in the split, of text that the tokenizer cuts."""
 
 Meet = Callable[[str], None]
-"""Returns to the first of several processes when all have come to a named point of their work; to others at once."""
+"""A barrier with a name: the first process waits there for all others, which do not wait."""
 
 LOOK_S = 0.05
 
@@ -82,7 +82,7 @@ def train_and_evaluate(
                 states.remove()
             content = stored_by_first(cell.folder)
             at_edge = content["train"].get("after_training", {}).get("at_edge")
-            edge = "what was chosen is the last that was tried, and the best may lie beyond" if at_edge else None
+            edge = "the chosen value is the last one tried, and a better one may lie beyond it" if at_edge else None
             warn(cell, events, edge, *content.get("remarks", ()))
         if content["status"] != "ok" or not rows_keys:
             return
@@ -100,7 +100,7 @@ def warn(cell: Cell, events: Events, *notes: str | None) -> None:
 
 
 def exemplar_leak(cell: Cell) -> str | None:
-    """Return a warning when exemplars give training targets away and not those of the evaluation, or None."""
+    """Return a warning if exemplars contain training targets but not those of the evaluation, or None."""
     if not cell.method.reads_exemplars:
         return None
     equal_targets = bool(cell.config.method_options.get("equal_targets", True))
@@ -187,7 +187,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
         "split_sha256": cell.task.manifest(what.split).sha256,
         "whole_split": is_whole,
         "truncated": sum(row.get("truncated", 0) > 0 for row in rows),
-        "broken": sum("\ufffd" in row.get("text", "") for row in rows),  # texts with half a character
+        "broken": sum("\ufffd" in row.get("text", "") for row in rows),  # texts with an incomplete character
     }
     if cut is not None:  # one name for blocks and windows
         content["ids"] = {"n": len(split.examples) if is_whole else len(ids), "sha256": what.of_rows}
@@ -201,7 +201,7 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int = 1) -> Execution:
     """Return how a run is executed, with the number of micro-batches that each process begins with.
 
-    The rows of a step, and so the result but for rounding, are the same for any number.
+    The rows of a step, and the result up to rounding, do not depend on it.
 
     Args:
         cell: the run.
@@ -231,7 +231,7 @@ def with_less_memory(cell: Cell, execution: Execution, error: BaseException) -> 
 
     Raises:
         BenchError: not even one row a micro-batch fits, or memory is not enough for the evaluation.
-        BaseException: the error, where memory is not its reason.
+        BaseException: the error, if it is not one of memory.
     """
     if not is_out_of_memory(error):
         raise error
@@ -271,7 +271,7 @@ def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
 
 
 def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
-    """Let an objective choose by data what no step trains; return what is recorded of it, or nothing.
+    """Run the objective's `after_training` hook; return what it wants recorded, or nothing.
 
     One process does it, on its device; the others read what is stored.
     """
@@ -304,7 +304,7 @@ class SplitBatches(Sequence[Batch]):
         self.cell, self.codec, self.split = cell, codec, split
         self.device, self.events = device, events
         self.size = cell.config.trainer.batch_size
-        self.n_asked = 0
+        self.n_read = 0
 
     @cached_property
     def rows(self) -> TokenStore:
@@ -327,7 +327,7 @@ class SplitBatches(Sequence[Batch]):
         if isinstance(index, slice):
             return [self[number] for number in range(len(self))[index]]
         start = self.size * range(len(self))[index]
-        self.n_asked += 1
-        self.events.beat("after training", self.n_asked)
+        self.n_read += 1
+        self.events.beat("after training", self.n_read)
         batch = self.codec.picked(self.rows, self.numbers[start : start + self.size])
         return to_device(batch, self.device)

@@ -3,8 +3,9 @@
     bench.attach(model, "histalign", tokenizer)
     Trainer(model, ...).train()  # or TRL, Accelerate, a plain loop
 
-The model gets a subclass of its own class whose `forward` returns the objective's loss where labels are given. All else
-is the model's own: its name, parameters, generation and `save_pretrained`.
+The model gets a subclass of its own class whose `forward` returns the objective's loss where labels are given, and the
+method's negative log-likelihood in evaluation mode. `generate` predicts as the method does. The model keeps its name,
+its parameters and `save_pretrained`; what the method trains is in its submodule `objective_state`.
 
 Shapes: B rows, T tokens of a row, N new tokens of a generation step, V vocabulary, D width of a state.
 """
@@ -52,7 +53,7 @@ PREDICTS = ("logits", "log_probs", "decode_log_probs")
 """Methods of an objective that decide what it predicts."""
 
 IGNORED_ARGUMENTS = ("use_cache", "return_dict", "logits_to_keep", "decoder_attention_mask", "skip_logits")
-"""Arguments of `forward` that change nothing about a loss."""
+"""Arguments of `forward` that have no effect on a loss."""
 READ_ARGUMENTS = ("input_ids", "attention_mask", "labels", "position_ids", "decoder_input_ids", "num_items_in_batch")
 
 
@@ -188,7 +189,7 @@ def attach(
 
 
 def refuse_model(model: Any) -> None:
-    """Refuse a model whose loss or weights are in other hands already.
+    """Refuse a model whose loss or weights another library has replaced already.
 
     Raises:
         UsageError: naming whose, and what to do.
@@ -404,7 +405,7 @@ def attached_class(kind: Any) -> Any:
         if (setting("num_beams") or 1) > 1:
             raise UsageError(f"'{attached.objective.name}' cannot use beam search: set num_beams=1")
         if setting("use_cache") is False:
-            raise UsageError(f"'{attached.objective.name}' keeps its memory in the cache: leave use_cache=False out")
+            raise UsageError(f"'{attached.objective.name}' generates with the cache only: leave use_cache=False out")
         attached.source = named.get("input_ids") if inputs is None else inputs
         attached.greedy = not setting("do_sample")
         try:
@@ -495,7 +496,7 @@ def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) ->
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
         )
     if counts_steps(objective):
-        LIVE.add(model)
+        MODELS_WITH_STEP_HOOK.add(model)
         targets = batch["labels"] if model.config.is_encoder_decoder else batch["labels"][:, 1:]
         n_tokens = int((targets != IGNORED).sum())
         several = attached.passes > 0 or (n_items is not None and int(n_items) != n_tokens)
@@ -505,7 +506,7 @@ def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) ->
         step = int(getattr(model, STATE).steps)
         batch = {**batch, "step": step, "step_tokens": max(n_tokens, 1), "step_rows": len(targets)}
     loss = objective.step_loss(batch)
-    if writes_texts(objective):  # whose own tokens are no targets of the batch
+    if writes_texts(objective):  # whose tokens are not among the targets of the batch
         return loss.total, loss.total.new_tensor(batch["step_tokens"])
     return loss.total, loss.n_target_tokens.clamp(min=1)
 
@@ -543,7 +544,7 @@ def logits_of(objective: Objective, batch: Batch, hidden: Tensor | None, states:
 
 
 def without_labels(model: Any, attached: Attached, arguments: Mapping[str, Any]) -> Any:
-    """Return log-probabilities that head and cache give together: of all positions or, in generation, the last one."""
+    """Return the method's log-probabilities: of all positions or, in generation, of the last one."""
     objective = attached.objective
     follow(objective, model)
     cache = arguments.get(library_keyword())
@@ -594,7 +595,7 @@ def output_of(model: Any, arguments: Mapping[str, Any], **fields: Any) -> Any:
 
 
 def follow(objective: Objective, model: Any) -> None:
-    """Let the objective have the mode and the device of its model."""
+    """Copy the model's training or evaluation mode; move a reference model to its device."""
     objective.training = model.training
     if objective.has_reference:
         objective.reference_model.to(model.device)
@@ -602,12 +603,12 @@ def follow(objective: Objective, model: Any) -> None:
 
 # Steps of the optimiser -----------------------------------------------------------------------------------------------
 
-LIVE: WeakSet[Any] = WeakSet()
+MODELS_WITH_STEP_HOOK: WeakSet[Any] = WeakSet()
 """Models in training whose objective counts steps."""
 
 
 def counts_steps(objective: Objective) -> bool:
-    """Whether something happens to an objective before each step of the optimiser."""
+    """Return whether an objective has work to do before each step of the optimiser."""
     return type(objective).end_of_step is not Objective.end_of_step or writes_texts(objective)
 
 
@@ -619,7 +620,7 @@ def writes_texts(objective: Objective) -> bool:
 def before_step(optimizer: Any, *_: Any) -> None:
     """Call `end_of_step` of the objectives whose parameters an optimiser is about to change, and count the step."""
     held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    for model in list(LIVE):
+    for model in list(MODELS_WITH_STEP_HOOK):
         attached: Attached | None = model.__dict__.get(KEY)
         if attached is None or not attached.passes:
             continue

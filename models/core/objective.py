@@ -68,7 +68,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         backbone: turns a batch into `States` and hidden states into logits.
 
     Raises:
-        UsageError: for an option that there is not, or a value it cannot have.
+        UsageError: for an unknown option or an invalid value.
     """
 
     two_passes: ClassVar[bool] = False  # `loss` looks at whole rows before it sums: a position alone has another loss
@@ -129,7 +129,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         return losses, {}
 
     def batch_terms(self, states: States) -> dict[str, Tensor]:
-        """Named scalars that `loss` adds, in the graph: means times the target tokens they are for. Default: none.
+        """Named scalars in the graph that `loss` adds: means multiplied by their number of tokens. Default: none.
 
         A method with a term that depends on which rows share a micro-batch has `batch_invariant = False`.
         """
@@ -170,7 +170,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """Fit new weights and buffers of the method to a trained model; called before the first step, only on one."""
 
     def after_training(self, train: Sequence[Batch], valid: Sequence[Batch]) -> dict[str, float]:
-        """Take from data what no step has trained, into buffers; called once, without gradient, behind the last step.
+        """Set buffers from data that no step trains; called once, without gradient, after the last step.
 
         Args:
             train: every batch of the training split, in order; one is collated whenever it is read.
@@ -193,10 +193,10 @@ class Objective(RegistryEntry, Recipe, Trainable):
         return self.backbone.linear_head()
 
     def summed(self, states: States, head_loss: HeadLoss, memory_terms: MemoryTerms | None = None) -> LossSum:
-        """Sum a loss, which need not be the objective's own, in its fast form where the backbone allows it.
+        """Sum any `head_loss` over a batch, in its fast form where the backbone allows it.
 
         Args:
-            states: of a batch, or of texts that were made of one.
+            states: of a batch, or of texts that were generated from it.
             head_loss: as the hook of this name.
             memory_terms: as the hook of this name, where the loss reads `tokens.memory_terms`.
         """
@@ -214,7 +214,7 @@ class Objective(RegistryEntry, Recipe, Trainable):
         """Whether `head_loss` is the loss.
 
         It is when a method defines it, unless a class derived from that method redefines the plain form, `token_loss`
-        or `log_probs`, without a new `head_loss`. A method whose fast form is of some options only redefines this.
+        or `log_probs`, without a new `head_loss`. Override this if only some options have a fast form.
         """
         for kind in type(self).__mro__:
             if "head_loss" in vars(kind):

@@ -132,7 +132,7 @@ class TokenSlice:
     targets: Tensor  # [n]
     position: Tensor  # [n] position within the batch row
     group: Tensor  # [n] which of the G batch rows
-    kept: Tensor  # [n] place of each position in the flattened rectangle; its other places are filling
+    kept: Tensor  # [n] index of each position in the flattened rectangle; the rest of it is padding
     width: int  # P
     whole: bool  # whether the positions are the rectangle, in its order, so that nothing is filling
     memory: Tensor  # [G, M, D]

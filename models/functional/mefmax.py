@@ -49,8 +49,8 @@ def mefmax(counts: Tensor, variant: Literal["paper", "released"] = "paper") -> C
 
     Args:
         counts: `[V]` how often each token occurs, any numeric dtype, at least one above 0, in any order.
-        variant: `released` cuts as the authors' program does: each boundary comes before the token that would take
-            the class beyond its part, the rest of the mass is shared out anew after each cut, K starts at 2,
+        variant: `released` cuts as the program of repository 211c53a does: each boundary comes before the token that
+            would take the class beyond its part, the rest of the mass is shared out anew after each cut, K starts at 2,
             U(classes) leaves one token out of the last class and is multiplied by the mean. Where that program fails
             (one token has more than half of the mass) there is one class; a token that never occurs counts once, as in
             its vocabulary.
