@@ -24,7 +24,7 @@ from bench.launch.processes import log_tail, run_processes
 
 
 def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute a run in a process of its own, or in several; return what became of it.
+    """Execute a run in a process of its own, or in several; return how it ended.
 
     Args:
         job: plain content: `run` (from `job_of`), its `label`, its `number` (and of how many), `processes` that share
@@ -44,7 +44,7 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def be_run(job: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Execute a run as one of its processes; the first one returns what became of it."""
+    """Execute a run as one of its processes; the first one returns how it ended."""
     if os.path.isdir(job["folder"]):
         os.chdir(job["folder"])
     for folder in job["path"]:
@@ -61,7 +61,7 @@ def be_run(job: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def execute_job(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute a run and return what became of it."""
+    """Execute a run and return how it ended."""
     arguments, progress = RunArguments(**job["run"]["arguments"]), LogProgress()
     try:
         number, of = job["number"]
@@ -83,7 +83,7 @@ def execute_job(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class LogProgress(Progress):
-    """Prints how far a run is into the log of its process, and keeps its warnings: the command says the rest."""
+    """Prints the progress of a run into the log of its process, and keeps its warnings, which the command prints."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,5 +101,5 @@ class LogProgress(Progress):
 
 
 def progress_in(scratch: Path) -> str:
-    """Return the last line about how far a run is; empty where there is none yet."""
+    """Return the last line about the progress of a run; empty where there is none yet."""
     return next((line for line in reversed(log_tail(scratch, 0)) if line.startswith("[")), "")

@@ -46,25 +46,25 @@ from bench.launch.signals import EXIT_CODES, Stopped, between_steps, pending_sig
 from bench.store.snapshot import files_at
 
 LOOK_S, SHOW_S = 0.05, 1.0
-"""Seconds between two looks at what has ended, and between two changes of what is shown of running runs."""
+"""Seconds between two checks which runs have ended, and between two updates of the progress."""
 GRACE_S = 60.0
-"""Seconds that processes may take to end after a signal: they save what they have."""
+"""Seconds that processes may take to end after a signal: they save the state of their trainings."""
 TRIES = 2
 """Times that a run is begun whose process is killed."""
 
 BYTES_PER_PROCESS = 3 * 2**29
-"""What a process needs for its libraries, its data and a small model."""
+"""Memory of a process, for its libraries, its data and a small model."""
 SMALL_WIDTH = 256
 """Width of the largest model that counts as small; with 12 layers its training takes a quarter of a gigabyte."""
 CGROUPS = {
     "/sys/fs/cgroup/memory.max": "/sys/fs/cgroup/memory.current",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes": "/sys/fs/cgroup/memory/memory.usage_in_bytes",
 }
-"""Files of the limit of memory of a container, and of what it uses."""
+"""Files with the memory limit of a container, and the files with its usage."""
 
 
 class Submits(Protocol):
-    """Whatever takes a function with its argument and returns a future, as the executors of Python and Dask do."""
+    """An object that takes a function with its argument and returns a future, as the executors of Python and Dask."""
 
     def submit(self, function: Callable[[Mapping[str, Any]], dict[str, Any]], job: Mapping[str, Any], /) -> Any:
         """Return a future, with `done()` and `result()`."""
@@ -104,9 +104,9 @@ def execute_jobs(
     if executor is not None:
         outcome = Jobs(plan, arguments, progress, executor, [{}] * unfinished, is_here=False).run()
     else:
-        shares = shares_of(min(jobs, unfinished), arguments.devices)
-        with ThreadPoolExecutor(len(shares), "run") as pool:
-            pool_jobs = Jobs(plan, arguments, progress, pool, shares, is_here=True)
+        environments = environments_of(min(jobs, unfinished), arguments.devices)
+        with ThreadPoolExecutor(len(environments), "run") as pool:
+            pool_jobs = Jobs(plan, arguments, progress, pool, environments, is_here=True)
             try:
                 outcome = pool_jobs.run()
             finally:
@@ -115,25 +115,25 @@ def execute_jobs(
     return outcome
 
 
-@dataclass
+@dataclass(frozen=True)
 class Running:
-    """A run that was submitted: its position in the plan, and the environment that it has."""
+    """A run that was submitted: its position in the plan, its scratch folder, and the environment that it has."""
 
     number: int
     future: Any
     scratch: Path
-    share: Mapping[str, str]
+    environment: Mapping[str, str]
 
 
 class Jobs:
-    """The runs of a plan, from their submission to what became of them.
+    """The runs of a plan, from their submission to their outcomes.
 
     Args:
         plan: the plan.
         arguments: of the command.
         progress: shows what happens.
         executor: takes the unfinished runs.
-        shares: the environments of the runs that are executed at once.
+        environments: those of the runs that are executed at once.
         is_here: whether they are processes of this machine, which signals are passed on to.
     """
 
@@ -143,25 +143,25 @@ class Jobs:
         arguments: RunArguments,
         progress: Progress,
         executor: Submits,
-        shares: Sequence[Mapping[str, str]],
+        environments: Sequence[Mapping[str, str]],
         *,
         is_here: bool,
     ) -> None:
-        self.plan, self.arguments, self.progress = plan, arguments, progress
-        self.executor, self.free, self.at_once, self.is_here = executor, list(shares), len(shares), is_here
+        self.plan, self.arguments, self.progress, self.executor = plan, arguments, progress, executor
+        self.free, self.at_once, self.is_here = list(environments), len(environments), is_here
         self.logs = Logs(arguments, progress.warn)
         self.schedule = Schedule(plan.cells)
         self.running: list[Running] = []
         self.killed = Counter[int]()  # how often the process of a run was killed
-        self.locked: set[int] = set()  # runs that people know to be locked by others
+        self.locked: set[int] = set()  # runs whose lock by another process was reported
         self.broken: dict[Path, str] = {}  # which runs have failed, for controls that read the same folder
-        self.outcomes: dict[int, Outcome] = {}  # of settled runs, by their position in the plan
+        self.outcomes: dict[int, Outcome] = {}  # of the runs that are settled, by their position in the plan
         self.stopping = 0  # the signal that came
-        self.told: set[int] = set()  # processes that it was passed on to
-        self.shown = -math.inf
+        self.signalled: set[int] = set()  # processes that it was passed on to
+        self.shown = -math.inf  # when the progress was shown last
 
     def run(self) -> Outcome:
-        """Submit runs until all are settled; return what became of them.
+        """Submit runs until all are settled; return their outcome.
 
         Raises:
             Stopped: a signal came to this process, or to that of a run on this machine.
@@ -173,8 +173,8 @@ class Jobs:
                     pass
                 for ended in [running for running in self.running if running.future.done()]:
                     self.running.remove(ended)
-                    self.free.append(ended.share)
-                    self.take(ended.number, result_of(ended.future))
+                    self.free.append(ended.environment)
+                    self.note(ended.number, result_of(ended.future))
                 self.stopping = pending_signal() or self.stopping
                 if self.stopping:
                     deadline = min(deadline, time.monotonic() + GRACE_S)
@@ -194,8 +194,8 @@ class Jobs:
     def pass_on(self, number: int) -> None:
         """Send a signal to each process of the running runs, once."""
         for running in self.running:
-            for process in set(read_of_ranks(running.scratch, "process").values()) - self.told:
-                self.told.add(process)
+            for process in set(read_of_ranks(running.scratch, "process").values()) - self.signalled:
+                self.signalled.add(process)
                 with suppress(ProcessLookupError):
                     os.kill(process, number)
 
@@ -219,13 +219,13 @@ class Jobs:
             self.settle(number, outcome)
             return True
         name = f"{cell.key}-{number}-{self.killed[number]}"
-        scratch, share = scratch_path(self.arguments.results_folder.absolute(), name), self.free.pop()
-        future = self.executor.submit(execute_in_process, self.job(number, scratch, share))
-        self.running.append(Running(number, future, scratch, share))
+        scratch, environment = scratch_path(self.arguments.results_folder.absolute(), name), self.free.pop()
+        future = self.executor.submit(execute_in_process, self.job(number, scratch, environment))
+        self.running.append(Running(number, future, scratch, environment))
         return True
 
-    def job(self, number: int, scratch: Path, share: Mapping[str, str]) -> dict[str, Any]:
-        """Return what `execute_in_process` is to do."""
+    def job(self, number: int, scratch: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+        """Return the argument of `execute_in_process`."""
         cell = self.plan.cells[number]
         processes = 1 if cell.method.is_baseline else self.arguments.devices
         threads = self.arguments.threads_of(self.plan.preset)
@@ -237,15 +237,15 @@ class Jobs:
             "number": (number + 1, len(self.plan.cells)),
             "processes": processes,
             "threads": threads,
-            "environment": dict(share),
+            "environment": dict(environment),
             "broken": self.broken.get(cell.folder.path, ""),
             "folder": str(Path.cwd()),
             "path": [path or str(Path.cwd()) for path in sys.path],
             "scratch": str(scratch),
         }
 
-    def take(self, number: int, found: dict[str, Any]) -> None:
-        """Take what became of a run: it is settled, or it is tried again."""
+    def note(self, number: int, found: dict[str, Any]) -> None:
+        """Note how a run ended: it is settled, or it is tried again."""
         cell, status, error = self.plan.cells[number], found["status"], found.get("error", "")
         if status == "stopped" and self.is_here:
             self.stopping = self.stopping or next(n for n, code in EXIT_CODES.items() if code == found["code"])
@@ -275,7 +275,7 @@ class Jobs:
         return self.settle(number, outcome)
 
     def settle(self, number: int, outcome: Outcome) -> None:
-        """Keep what became of a run."""
+        """Store the outcome of a run."""
         cell = self.plan.cells[number]
         if outcome.failed:
             self.broken.setdefault(cell.folder.path, cell.label)
@@ -292,7 +292,7 @@ class Jobs:
 
 
 def result_of(future: Any) -> dict[str, Any]:
-    """Return what became of a run; one whose executor has lost it counts as killed."""
+    """Return how a run ended, as `execute_in_process` does; one that its executor has lost counts as killed."""
     try:
         found: dict[str, Any] = future.result()
         return found
@@ -305,7 +305,7 @@ def result_of(future: Any) -> dict[str, Any]:
 # How many at once ---------------------------------------------------------------------------------------------------
 
 
-def shares_of(jobs: int, devices: int) -> list[dict[str, str]]:
+def environments_of(jobs: int, devices: int) -> list[dict[str, str]]:
     """Return the environments of the runs that are executed at once: the GPUs of each, where there are any."""
     import torch
 

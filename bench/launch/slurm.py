@@ -36,42 +36,53 @@ from bench.store.snapshot import files_at
 PART = "BENCH_PART"
 """Environment variable with the part of the runs that an element executes, as a JSON list."""
 KEY = re.compile(r"[a-z][a-z0-9-]*")
-OURS = ("array", "chdir", "error", "job-name", "ntasks", "ntasks-per-node", "open-mode", "output", "requeue", "signal")
+RESERVED = (
+    "array",
+    "chdir",
+    "error",
+    "job-name",
+    "ntasks",
+    "ntasks-per-node",
+    "open-mode",
+    "output",
+    "requeue",
+    "signal",
+)
 """Options of sbatch that are set here."""
 NUMBERS = {"nodes": 1, "notice": 120, "array-parallelism": 256}
 """Options that are whole numbers, and their defaults."""
 REQUEUES = 1000
-"""Times that an element goes back into the queue: one that never gets anywhere should not do so for ever."""
+"""Times that an element goes back into the queue: one that makes no progress should not return for ever."""
 PORT, PORTS = 10000, 20000
-"""The processes on several nodes meet at one of so many ports from the first on, by the number of their job."""
+"""The first port, and the number of ports from it on, of which the number of a job of several nodes selects one."""
 SHORTEST_S, LONGEST_S = 0.5, 15.0
-"""Seconds between two questions to Slurm: more while nothing changes."""
+"""Seconds between two requests to Slurm: more while nothing changes."""
 TRIES, TRY_S = 20, 3.0
-"""Questions to a controller that does not answer, and the seconds between them."""
+"""Requests to a controller that does not answer, and the seconds between them."""
 
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """What an element has, and how many there are at once.
+    """The resources of an element, and how many elements run at once.
 
     Args:
         nodes: that share a run.
         notice: seconds before the time limit at which an element gets a signal to end.
         at_once: elements of an array that run at once.
-        more: other options of sbatch, without `--`; True for one that has no value.
+        others: other options of sbatch, without `--`; True for one that has no value.
     """
 
     nodes: int
     notice: int
     at_once: int
-    more: Mapping[str, str | bool]
+    others: Mapping[str, str | bool]
 
     @staticmethod
     def of(words: Sequence[str]) -> SlurmOptions:
         """Read the words after `--slurm`: `KEY=VALUE`, or `KEY` for an option without a value.
 
         Raises:
-            UsageError: a word is no such option, or is set here; or a number is none.
+            UsageError: a word is no such option, an option is set by `bench run`, or a value is no number.
         """
         values: dict[str, str | bool] = dict.fromkeys(NUMBERS, "")
         for word in words:
@@ -79,7 +90,7 @@ class SlurmOptions:
             key = key.removeprefix("--").replace("_", "-")
             if not KEY.fullmatch(key):
                 raise UsageError(f"--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '{word}'")
-            if key in OURS:
+            if key in RESERVED:
                 raise UsageError(f"--slurm does not take '{key}', which bench run sets itself (docs/cluster.md)")
             if key in NUMBERS and not (value.isdecimal() and int(value)):
                 raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{value or True}'")
@@ -117,10 +128,10 @@ def part_of(cell: Cell, nodes: int) -> Part:
 
 
 def parts_of(cells: Sequence[Cell], nodes: int = 1) -> tuple[list[Part], list[Part]]:
-    """Return the parts of some runs: those that others start from or read, and the rest.
+    """Return the parts of some runs: those that other parts start from or read, and the rest.
 
     Args:
-        cells: those that lack something, in the order of their plan.
+        cells: the unfinished runs, in the order of their plan.
         nodes: that share a run.
     """
     parts = dict.fromkeys(part_of(cell, nodes) for cell in cells)
@@ -153,7 +164,7 @@ def runs_of(plan: Plan, part: Part) -> Plan:
     return found
 
 
-# What a node runs --------------------------------------------------------------------------------------------------
+# On a node ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -178,13 +189,13 @@ class Element:
         Raises:
             SystemExit: the command failed, or got a signal to end.
         """
-        told: list[int] = []
+        received: list[int] = []
         for number in (signal.SIGUSR2, signal.SIGTERM):  # in place of submitit's handlers; the command gets them, too
-            signal.signal(number, lambda number, frame: told.append(number))
+            signal.signal(number, lambda number, frame: received.append(number))
         # Slurm signals every process, and srun some of them again seconds later: these signals are one.
         environment = {**os.environ, PART: json.dumps(astuple(self.part)), TOGETHER: "60"}
         code = subprocess.Popen(self.command(), env=environment).wait()
-        if code and told:
+        if code and received:
             requeue()
         if code:
             sys.exit(code if code > 0 else 128 - code)
@@ -196,15 +207,15 @@ class Element:
             return command
         from submitit import JobEnvironment
 
-        here = JobEnvironment()
+        job = JobEnvironment()
         command[1:1] = [
             "-m",
             "torch.distributed.run",
             f"--nnodes={self.nodes}",
             f"--nproc-per-node={self.devices}",
-            f"--node-rank={here.node}",
-            f"--master-addr={os.environ.get('MASTER_ADDR') or here.hostnames[0]}",
-            f"--master-port={PORT + int(here.raw_job_id) % PORTS}",
+            f"--node-rank={job.node}",
+            f"--master-addr={os.environ.get('MASTER_ADDR') or job.hostnames[0]}",
+            f"--master-port={PORT + int(job.raw_job_id) % PORTS}",
             "--signals-to-handle=SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR2",
             "--shutdown-timeout=120",
         ]
@@ -215,17 +226,17 @@ def requeue() -> None:
     """Send this element back into the queue, if Slurm counts it as running: one that is being cancelled is not."""
     from submitit import JobEnvironment
 
-    here = JobEnvironment()
-    shown = subprocess.run(["scontrol", "show", "job", here.job_id], capture_output=True, text=True, check=False)
+    job = JobEnvironment()
+    shown = subprocess.run(["scontrol", "show", "job", job.job_id], capture_output=True, text=True, check=False)
     if "JobState=RUNNING" not in shown.stdout or int(os.environ.get("SLURM_RESTART_COUNT", 0)) >= REQUEUES:
         return
-    if here.global_rank == 0:
-        subprocess.run(["scontrol", "requeue", here.job_id], check=False)
+    if job.global_rank == 0:
+        subprocess.run(["scontrol", "requeue", job.job_id], check=False)
     else:
         time.sleep(60)  # until Slurm ends it: an end of its own would end the first process, too
 
 
-# What the command does ---------------------------------------------------------------------------------------------
+# In the command ----------------------------------------------------------------------------------------------------
 
 
 def run_on_slurm(
@@ -236,14 +247,14 @@ def run_on_slurm(
     Args:
         plan: of the command.
         arguments: of the command.
-        options: what an element has.
+        options: the resources of an element.
         words: of the command, after `bench`.
         progress: shows what happens.
 
     Raises:
         MissingError: there is no submitit, or no Slurm.
         BenchError: Slurm refuses.
-        KeyboardInterrupt: the person leaves. The jobs go on.
+        KeyboardInterrupt: the command is interrupted. The jobs continue.
     """
     files_at(arguments.results_folder).check_writable()
     results = arguments.results_folder.absolute()
@@ -260,11 +271,11 @@ def run_on_slurm(
         progress.say(f"submitted {name} for {len(unfinished)} runs; logs are in {logs}")
     follow(name, progress)
     missing = [cell.label for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
-    there = [cell for cell in plan.cells if cell.label not in missing]
-    outcome = execute(replace(plan, cells=there), replace(arguments, keep_checkpoints="all"), progress)
-    made = {cell.label for cell in unfinished}
-    outcome.ok = [label for label in outcome.stored if label in made]
-    outcome.stored = [label for label in outcome.stored if label not in made]
+    finished = [cell for cell in plan.cells if cell.label not in missing]
+    outcome = execute(replace(plan, cells=finished), replace(arguments, keep_checkpoints="all"), progress)
+    new = {cell.label for cell in unfinished}
+    outcome.ok = [label for label in outcome.stored if label in new]
+    outcome.stored = [label for label in outcome.stored if label not in new]
     outcome.failed |= {label: reason_in(logs, label) for label in missing}
     drop_checkpoints(arguments, plan.cells, outcome, progress.say)
     return outcome
@@ -280,14 +291,14 @@ def submit(
     except ModuleNotFoundError as error:
         raise MissingError("--slurm needs the package submitit: pip install 'objective-bench[integrations]'") from error
     step = ["--kill-on-bad-exit=1"]
-    if "cpus-per-task" in options.more:  # since Slurm 22.05 a step does not have it from its job
-        step.append(f"--cpus-per-task={options.more['cpus-per-task']}")
+    if "cpus-per-task" in options.others:  # since Slurm 22.05 a step does not have it from its job
+        step.append(f"--cpus-per-task={options.others['cpus-per-task']}")
     before: str | None = None
     for parts in filter(None, parts_of(cells, options.nodes)):
         executor = submitit.SlurmExecutor(folder=logs)
         executor.update_parameters(
             job_name=name,
-            time=None,  # the cluster's own, or what `more` says
+            time=None,  # the cluster's own, or `others` has it
             nodes=options.nodes,
             ntasks_per_node=1,
             signal_delay_s=options.notice,
@@ -296,7 +307,7 @@ def submit(
             wckey=None,
             srun_args=step,
             dependency=before,
-            additional_parameters={"requeue": True, **options.more},
+            additional_parameters={"requeue": True, **options.others},
         )
         try:
             jobs = executor.submit_array([Element(tuple(words), part, options.nodes, devices) for part in parts])
@@ -317,7 +328,7 @@ def follow(name: str, progress: Progress) -> None:
                 shown, pause = counts, SHORTEST_S
             time.sleep(pause)
     except KeyboardInterrupt:
-        progress.warn(f"left: the jobs go on. The same command follows them again; scancel --name {name} ends them")
+        progress.warn(f"the jobs continue. The same command waits for them again; scancel --name {name} ends them")
         raise
 
 
@@ -330,7 +341,7 @@ def states_of(name: str) -> list[str]:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode == 0:
             return [line.lower().removesuffix(" none") for line in ended.stdout.splitlines()]
-        time.sleep(TRY_S)  # its controller may be down for a while; the jobs go on
+        time.sleep(TRY_S)  # its controller may be down for a while; the jobs continue
     raise BenchError(f"Slurm does not say where the jobs '{name}' are: {' '.join(ended.stderr.split())}")
 
 

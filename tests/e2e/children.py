@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import time
@@ -83,11 +82,6 @@ def crash(function: str, call: int, after: bool) -> None:
         return found
 
     setattr(os, function, counted)
-
-
-def fill(free: int) -> None:
-    """Let no file longer than so many bytes be written, as on a disk that is nearly full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (free, free))
 
 
 def have_a_rival() -> None:

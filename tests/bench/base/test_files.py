@@ -177,12 +177,6 @@ def left(folder: Path, name: str, days: float = 0, inside: float | None = None) 
     return path
 
 
-def test_a_process_of_this_place_is_asked(tmp_path):
-    where, nobody = signature().partition("-")[0], 2**22 + 1
-    assert abandoned(left(tmp_path, f".a.{where}-{nobody}.tmp"))
-    assert not abandoned(left(tmp_path, f".a.{where}-{os.getppid()}.tmp", days=100))
-
-
 @pytest.mark.parametrize("part", ["/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"])
 def test_ids_of_another_container_or_start_mean_nothing_here(tmp_path, monkeypatch, part):
     """The host's name is the same, and the id is free here."""

@@ -29,7 +29,7 @@ def plan_of(*methods: str) -> Plan:
 def test_options_are_those_of_sbatch() -> None:
     found = SlurmOptions.of(["partition=gpu", "--mem=32G", "gpus_per_node=4", "exclusive", "nodes=2", "notice=60"])
     more = {"partition": "gpu", "mem": "32G", "gpus-per-node": "4", "exclusive": True}
-    assert found == SlurmOptions(nodes=2, notice=60, at_once=256, more=more)
+    assert found == SlurmOptions(nodes=2, notice=60, at_once=256, others=more)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import json
 import math
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ from bench.models.core.objective import Objective
 from bench.training.execution import Execution
 from bench.training.training import train
 from tests.conftest import Ended
-from tests.e2e import children, stores
+from tests.e2e import stores
 from tests.e2e.methods import Nan, NanGradient, Raises
 from tests.e2e.tiny import SHORT, fed, small
 
 Bench = Callable[..., Ended]
-Run = Callable[..., int]
 OURS = "tests.e2e.methods"
 
 
@@ -134,35 +132,6 @@ class TestNotANumber:
         found = self.trained(Nan, at=10**6)
         assert (found["status"], found["diverged_at"], found["steps"]) == ("ok", None, STEPS)
         assert len(found["curve"]) == STEPS // 2
-
-
-class TestFullDisk:
-    """No file may grow longer than so many bytes; checkpoints of the two tasks have 35 and 90 thousand."""
-
-    @pytest.mark.parametrize(("free", "fits"), [(2_500, []), (40_000, ["ambiguous_template"])])
-    def test_a_checkpoint_does_not_fit(
-        self, run: Run, log: Path, matrix: Path, tmp_path: Path, free: int, fits: list[str]
-    ) -> None:
-        results = tmp_path / "results"
-        arguments = stores.arguments(results, method="mle")
-        assert run(arguments, partial(children.fill, free)) == 1
-        assert "no space left to write" in children.read(log)
-        assert "earlier results are intact" in children.read(log)
-        assert "Traceback" not in children.read(log)
-        assert sorted({path.parts[-4] for path in results.glob("*/*/*/trained.json")}) == fits
-        assert run(arguments) == 0
-        expected = {name: content for name, content in stores.contents(matrix).items() if "/mle/" in name}
-        assert stores.contents(results) == expected
-
-    def test_scores_do_not_fit(self, run: Run, log: Path, matrix: Path, copied: Path) -> None:
-        """Training and rows are kept, and only the scores are made again."""
-        largest = max(copied.glob("ambiguous_template/mle/*/scores-*"), key=lambda path: path.stat().st_size)
-        largest.unlink()
-        arguments = stores.arguments(copied, task="ambiguous_template", method="mle")
-        assert run(arguments, partial(children.fill, 3_000)) == 1
-        assert f"no space left to write '{largest}'" in children.read(log)
-        assert run(arguments) == 0
-        assert stores.contents(copied) == stores.contents(matrix)
 
 
 def damage(path: Path, how: str) -> None:

@@ -31,11 +31,6 @@ Run = Callable[..., int]
 
 OURS = "tests.e2e.methods"
 AGAIN = "; run the same command again to go on\n"
-SIGNALS = pytest.mark.parametrize(
-    ("number", "code", "line"),
-    [(number, code, f"bench: stopped by {number.name}{AGAIN}") for number, code in EXIT_CODES.items()],
-    ids=[number.name for number in EXIT_CODES],
-)
 
 
 def asleep(folder: Path, ranks: str) -> dict[int, int]:
@@ -62,32 +57,20 @@ def assert_ended(child: BaseProcess, code: int, log: Path, line: str, seconds: f
     assert children.users(log.parent) == []
 
 
-@SIGNALS
+@pytest.mark.parametrize("number", EXIT_CODES, ids=lambda number: number.name)
 def test_one_process_keeps_its_step(
-    start: Start, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str
+    start: Start, run: Run, log: Path, tmp_path: Path, of_one: dict[str, bytes], number: signal.Signals
 ) -> None:
-    """The step in which the signal comes is kept, and nothing else."""
-    stopped_in_a_step(start, log, tmp_path, number, code, line)
-
-
-def test_the_same_command_gives_what_an_undisturbed_run_gives(
-    start: Start, run: Run, log: Path, tmp_path: Path, of_one: dict[str, bytes]
-) -> None:
-    """From the kept step, which is the same of every signal."""
-    results = stopped_in_a_step(start, log, tmp_path, signal.SIGTERM, 143, f"bench: stopped by SIGTERM{AGAIN}")
-    assert run(sleepers(results)) == 0, children.read(log)
-    assert without_page(stores.contents(results)) == of_one
-
-
-def stopped_in_a_step(start: Start, log: Path, tmp_path: Path, number: signal.Signals, code: int, line: str) -> Path:
-    """Send a signal to a run in its second step; return its store, which holds the state of that step."""
+    """The step in which the signal comes is stored, and nothing else; the same command continues from there."""
     results = tmp_path / "results"
     child = start(sleepers(results), children.hear_control_c, SLEEPS="0", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0")[0], number)
     (tmp_path / "go").touch()
-    assert_ended(child, code, log, line)
+    assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
     assert [path.name for path in results.rglob("*") if path.is_file()] == ["step-000000002.ckpt"]
-    return results
+    if number == signal.SIGTERM:  # the stored step is the same after every signal
+        assert run(sleepers(results)) == 0, children.read(log)
+        assert without_page(stores.contents(results)) == of_one
 
 
 def test_a_second_signal_does_not_wait_for_the_step(start: Start, log: Path, tmp_path: Path) -> None:

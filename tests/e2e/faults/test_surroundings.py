@@ -6,7 +6,6 @@ import builtins
 import errno
 import io
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench.base import files, network
+from bench.base import files
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from tests.bench import logicnlg_folder
@@ -199,23 +198,3 @@ def test_paths_with_blanks_and_any_letters(
     ended = bench("run", "--task", "logicnlg", "--method", "mle", "--preset", "small", "--data-dir", str(data),
                   "--results", str(results), "--dry-run", "--quiet")  # fmt: skip
     assert (ended.code, ended.complaints) == (0, [])
-
-
-# Network ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_hub_that_never_answers_changes_no_byte(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two tasks that the hub could give, and one wait for both."""
-    arguments = ("--task", "gigaword,nsmc")
-    assert run(bench, tmp_path / "offline", *arguments).code == 0
-    monkeypatch.delenv("HF_HUB_OFFLINE")
-    monkeypatch.setattr(network, "_SILENT", {})
-    monkeypatch.setattr(network, "ANSWER_S", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
-        ended = run(bench, tmp_path / "silent", *arguments)
-    assert ended.code == 0
-    assert cells(tmp_path / "silent") == cells(tmp_path / "offline")
-    assert len(list((tmp_path / "silent").glob("*/mle/*"))) == 3

@@ -41,15 +41,17 @@ WEIGHTS = {"32-true": 1e-6, "64-true": 1e-12}
 KEY_BIAS = {"32-true": 1e-4, "64-true": 1e-12}
 
 
-def weights_of(training: Training) -> tuple[dict[str, Tensor], dict[str, Any]]:
+Trained = tuple[dict[str, Tensor], dict[str, Any]]
+"""Weights, and what `train` returned."""
+
+
+def weights_of(training: Training) -> Trained:
     """Train in this process."""
     objective, found = training.run()
     return load(save_checkpoint(objective)), found
 
 
-def on_ranks(
-    training: Training, environment: dict[str, str], out: Path
-) -> list[tuple[dict[str, Tensor], dict[str, Any]]]:
+def on_ranks(training: Training, environment: dict[str, str], out: Path) -> list[Trained]:
     """Train in as many processes as `world` says; return what each has left."""
     port = free_port()
     ranks = [children.start(children.run_rank, training, r, port, environment, str(out)) for r in range(training.world)]
@@ -59,9 +61,7 @@ def on_ranks(
     return [left(out, rank) for rank in range(training.world)]
 
 
-def assert_same_training(
-    first: tuple[dict[str, Tensor], dict[str, Any]], second: tuple[dict[str, Tensor], dict[str, Any]], precision: str
-) -> None:
+def assert_same_training(first: Trained, second: Trained, precision: str) -> None:
     """Equal curves and weights, to the tolerances above."""
     assert [step for step, _ in first[1]["curve"]] == [step for step, _ in second[1]["curve"]]
     losses = [[loss for _, loss in found["curve"]] for _, found in (first, second)]

@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load
-from torch import Tensor
 
-from bench.store.checkpoints import save_checkpoint
-from bench.store.state_files import StateFiles, read_state
-from tests.e2e.groups.test_ddp import on_ranks
+from bench.store.state_files import StateFiles
+from tests.e2e.groups.test_ddp import Trained, on_ranks, weights_of
 from tests.e2e.tiny import Training
 
 pytestmark = pytest.mark.ddp
@@ -24,19 +21,7 @@ CLOSE = 1e-5
 slow = pytest.mark.slow
 
 
-Found = tuple[dict[str, Tensor], dict[str, Any]]
-"""Weights, and what `train` returned."""
-
-
-def whole(training: Training) -> Found:
-    """Train in this process."""
-    objective, found = training.run()
-    return load(save_checkpoint(objective)), found
-
-
-def assert_close(
-    one: tuple[dict[str, Tensor], dict[str, Any]], other: tuple[dict[str, Tensor], dict[str, Any]]
-) -> None:
+def assert_close(one: Trained, other: Trained) -> None:
     """Equal losses, norms and weights, and a checkpoint of the same tensors."""
     assert [step for step, _ in one[1]["curve"]] == [step for step, _ in other[1]["curve"]]
     losses = [[loss for _, loss in found["curve"]] for _, found in (one, other)]
@@ -68,7 +53,7 @@ def test_two_shares_are_one_model(
     precision = "64-true" if backbone.startswith("small") else "32-true"
     training = Training(method, backbone, precision=precision, **more)
     first, second = on_ranks(replace(training, world=2, strategy="fsdp"), environment, tmp_path / "out")
-    assert_close(whole(replace(training, accumulate=1, checkpointing=False)), first)
+    assert_close(weights_of(replace(training, accumulate=1, checkpointing=False)), first)
     assert second[1]["curve"] == first[1]["curve"]
     if training.selects:
         assert first[1]["kept"]["of"] == 4
@@ -76,12 +61,12 @@ def test_two_shares_are_one_model(
         assert all(torch.equal(weight, second[0][name]) for name, weight in first[0].items())
 
 
-def taken_up(training: Training, environment: dict[str, str], out: Path) -> Found:
+def taken_up(training: Training, environment: dict[str, str], out: Path) -> Trained:
     """Go on from the state after the third step: that after the sixth is removed."""
     newest, *_ = StateFiles(Path(training.states)).paths()
     newest.unlink()
     if training.world == 1:
-        return whole(training)
+        return weights_of(training)
     return on_ranks(training, environment, out)[0]
 
 
@@ -96,26 +81,3 @@ def test_a_sharded_training_is_taken_up_by_any_strategy(environment: dict[str, s
     assert again[1]["norms"] == found["norms"][3:]
     alone = taken_up(replace(training, world=1, strategy="ddp"), environment, tmp_path / "alone")
     assert_close((weights, {**found, "norms": found["norms"][3:]}), alone)
-
-
-def shapes(content: Any) -> Any:
-    """The structure of a state, without its numbers."""
-    if isinstance(content, dict):
-        return {name: shapes(value) for name, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [shapes(value) for value in content]
-    if isinstance(content, Tensor):
-        return list(content.shape), str(content.dtype)
-    return type(content).__name__
-
-
-@pytest.mark.slow
-def test_states_have_the_form_of_one_process(environment: dict[str, str], tmp_path: Path) -> None:
-    training = Training("mle", "small-causal", states=str(tmp_path / "alone"))
-    whole(training)
-    sharded = replace(training, world=2, strategy="fsdp", states=str(tmp_path / "sharded"))
-    on_ranks(sharded, environment, tmp_path / "out")
-    states = [read_state(StateFiles(Path(each.states)).paths()[0]) for each in (training, sharded)]
-    for state in states:
-        del state["loops"], state["epoch"]  # an epoch has fewer rows on each of two processes
-    assert shapes(states[0]) == shapes(states[1])
