@@ -36,18 +36,7 @@ from bench.store.snapshot import files_at
 PART = "BENCH_PART"
 """Environment variable with the part of the runs that an element executes, as a JSON list."""
 KEY = re.compile(r"[a-z][a-z0-9-]*")
-RESERVED = (
-    "array",
-    "chdir",
-    "error",
-    "job-name",
-    "ntasks",
-    "ntasks-per-node",
-    "open-mode",
-    "output",
-    "requeue",
-    "signal",
-)
+FIXED = ("array", "chdir", "error", "job-name", "ntasks", "ntasks-per-node", "open-mode", "output", "requeue", "signal")
 """Options of sbatch that are set here."""
 NUMBERS = {"nodes": 1, "notice": 120, "array-parallelism": 256}
 """Options that are whole numbers, and their defaults."""
@@ -90,7 +79,7 @@ class SlurmOptions:
             key = key.removeprefix("--").replace("_", "-")
             if not KEY.fullmatch(key):
                 raise UsageError(f"--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '{word}'")
-            if key in RESERVED:
+            if key in FIXED:
                 raise UsageError(f"--slurm does not take '{key}', which bench run sets itself (docs/cluster.md)")
             if key in NUMBERS and not (value.isdecimal() and int(value)):
                 raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{value or True}'")
