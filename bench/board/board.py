@@ -140,8 +140,7 @@ class Board:
         from bench.cells.score import Tasks
 
         tasks = [table["task"] for table in self.content["tables"]]
-        held = [texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding)]
-        side, _ = side_by_side(texts for texts in held if texts.of["kind"] == "generation")
+        side, _ = side_by_side(texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding))
         if not side:
             raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")
         samples, notes = read(self._store, side, Tasks().of)

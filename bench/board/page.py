@@ -74,8 +74,7 @@ def samples_of(store: Store, table: Table, held: Mapping[str, Sequence[Held]], t
             one
             for key in sorted(row.keys)
             for one in held.get(key, ())
-            if one.of["kind"] == "generation"
-            and (one.of["split"], one.of["ids"]["n"]) == (table.split, table.n)
+            if (one.of["split"], one.of["ids"]["n"]) == (table.split, table.n)
             and (one.method, decoding_name(one.of["decoding"])) == (row.method, row.decoding)
         ]
         if fitting:

@@ -12,7 +12,7 @@ from bench.leaderboards.samples import Sample, most_different
 from bench.models import METHODS
 from bench.store.fields import is_imported
 from bench.store.reading import read_cells, readable_rows_of
-from bench.store.store import TOKENIZER, CellFolder, Store
+from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
     from bench.store.files import StoredRows
@@ -20,15 +20,11 @@ if TYPE_CHECKING:
 
 TaskOf = Callable[[Mapping[str, Any], "StoredRows", CellFolder], "Task | None"]
 """Returns the task that predictions of a run were made on, by its record, the predictions and its folder."""
-MODES = ("full", "cache")
-"""Distributions that next words are ranked by."""
-FIRST = 3
-"""Words shown of a ranking."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Predictions of a run: the texts of one method, or its rankings of next words.
+    """Predictions of a run: the texts of one method.
 
     Args:
         cell: folder of the run.
@@ -49,14 +45,14 @@ class Held:
 
     @property
     def decoding(self) -> str:
-        """The decoding of texts, without the distribution that a control reads; empty for rankings."""
-        return str((self.of["decoding"] or {}).get("name", "")).rpartition(":")[2]
+        """The decoding, without the distribution that a control reads."""
+        return str(self.of["decoding"]["name"]).rpartition(":")[2]
 
     @property
     def group(self) -> tuple[Any, ...]:
         """The properties that predictions must share to be shown side by side."""
         config = self.record["config"]
-        return (config["task"], config["preset"], *self.split, self.of["kind"], config["seed"], self.decoding)
+        return (config["task"], config["preset"], *self.split, config["seed"], self.decoding)
 
     @property
     def split(self) -> tuple[str, str]:
@@ -81,17 +77,17 @@ class Held:
 
 
 def holding(store: Store, tasks: Collection[str] | None) -> Iterator[Held]:
-    """Yield the texts and rankings of every run that ended well."""
+    """Yield the texts of every run that ended well, those of one sampling each."""
     for cell in read_cells(store, tasks):
         if cell.trained is None or cell.trained["status"] != "ok":
             continue
         for rows, of in {score["rows"]: score["of"] for score in cell.scores if "rows" in score}.items():
-            if of["kind"] in ("generation", "probe") and "sampling_seed" not in of:
+            if of["kind"] == "generation" and "sampling_seed" not in of:
                 yield Held(cell.folder, cell.trained, of, rows)
 
 
 def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
-    """Return the predictions of the group that most methods are in, texts before rankings.
+    """Return the predictions of the group that most methods are in.
 
     Texts of other systems join every group of the same split.
 
@@ -102,13 +98,12 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     for rows in sorted(found, key=lambda rows: rows.is_imported):
         joined = [rows.group]
         if rows.is_imported:
-            same = (rows.group[0], *rows.split, rows.of["kind"])
-            joined = [group for group in groups if (group[0], *group[2:5]) == same] or joined
+            joined = [group for group in groups if (group[0], *group[2:4]) == (rows.group[0], *rows.split)] or joined
         for group in joined:
             groups.setdefault(group, {}).setdefault(rows.method, []).append(rows)
     if not groups:
         return {}, []
-    by_method = groups[min(groups, key=lambda group: (-len(groups[group]), group[4] != "generation", str(group)))]
+    by_method = groups[min(groups, key=lambda group: (-len(groups[group]), str(group)))]
     backbones = [rows.backbone for every in by_method.values() for rows in every]
     common = max(dict.fromkeys(backbones), key=backbones.count)
     chosen, notes = {}, []
@@ -136,10 +131,7 @@ def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[
         if stored is None:
             unread.append(method)
             continue
-        if held.of["kind"] == "generation":
-            texts[method] = {row["id"]: row["text"] for row in stored.rows}
-        else:
-            texts |= _rankings(method, held, stored.rows)
+        texts[method] = {row["id"]: row["text"] for row in stored.rows}
         sources |= {row["id"]: (row["prompt"], row.get("reference", "")) for row in stored.rows if "prompt" in row}
         if not sources:
             try:
@@ -155,22 +147,6 @@ def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[
         for name in sorted(shared)
     ]
     return samples, list(notes)
-
-
-def _rankings(method: str, held: Held, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the first words of rankings by method and mode, and row; token ids where there is no tokenizer."""
-    decode: Callable[[int], str] = str
-    path = held.cell.path / TOKENIZER
-    if path.is_file():
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(path))
-        decode = lambda token: str(tokenizer.decode([token])).strip()  # noqa: E731
-    return {
-        f"{method} · {mode}": {row["id"]: ", ".join(map(decode, row[mode][:FIRST])) for row in rows}
-        for mode in MODES
-        if all(mode in row for row in rows)
-    }
 
 
 def picked(samples: Sequence[Sample], n: int, row: str | None = None) -> list[Sample]:

@@ -138,7 +138,7 @@ def chosen_texts(given: argparse.Namespace, methods: list[str], store: Store) ->
         wanted = [None, None, given.preset, given.backbone, given.decode]
         wrong_seed = given.seed is not None and held.record["config"]["seed"] != given.seed and not held.is_imported
         differs = any(name not in (None, setting) for name, setting in zip(wanted, settings, strict=False))
-        if held.method not in methods or held.of["kind"] != "generation" or differs or wrong_seed:
+        if held.method not in methods or differs or wrong_seed:
             continue
         group = groups[settings, int(held.record["config"]["seed"])]
         if held.method in group:

@@ -51,8 +51,8 @@ def run(given: argparse.Namespace) -> int:
         typed = f"--task {','.join(tasks or ['logicnlg'])} --method {','.join(methods) or 'all'}"
         typed += f" --decode {decoding}" if decoding else ""
         raise MissingError(f"no texts in '{given.results}'; bench run {typed} makes some")
-    task, preset, split, _, _, seed, of_texts = next(iter(side.values())).group
-    heading = " · ".join(filter(None, [task, f"{split} split", f"preset {preset}", f"seed {seed}", of_texts]))
+    task, preset, split, _, seed, used = next(iter(side.values())).group
+    heading = " · ".join(filter(None, [task, f"{split} split", f"preset {preset}", f"seed {seed}", used]))
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + notes
     if given.source is not None:
         from bench.own_source import sample_of

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.base.machine import cache_root
 from bench.errors import UsageError, did_you_mean
+from bench.metrics.requirements import model_folder
 from bench.models.backbones import BACKBONES
 
 __all__ = ["UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
@@ -108,7 +109,8 @@ class PretrainedModel:
         if folder is None:
             return importlib.util.find_spec(self.name) is not None
         if folder.name.startswith("models--"):
-            return _is_cached(self.repository)
+            copy = model_folder(self.repository)
+            return copy is not None and any(any(copy.glob(pattern)) for pattern in WEIGHTS)
         return all((folder / name).is_file() for name in self.files)
 
     @property
@@ -178,13 +180,3 @@ def chosen_models(names: Sequence[str]) -> list[PretrainedModel]:
             near = did_you_mean(name, catalogue())
             raise UsageError(f"no pretrained model '{name}'{near} (bench models list)")
     return list(catalogue().values()) if "all" in names else [catalogue()[name] for name in dict.fromkeys(names)]
-
-
-def _is_cached(repository: str) -> bool:
-    """Return whether the hub's cache has the configuration and the weights of a model, at the commit that is loaded."""
-    from huggingface_hub import try_to_load_from_cache
-
-    config = try_to_load_from_cache(repository, "config.json")
-    if not isinstance(config, str):
-        return False
-    return any(any(Path(config).parent.glob(pattern)) for pattern in WEIGHTS)

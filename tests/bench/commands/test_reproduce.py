@@ -232,11 +232,3 @@ def test_settings_of_other_tasks_and_methods_are_for_those_only(bench, tmp_path)
     assert steps["gigaword", "adadec"] == 7
     assert steps["ambiguous_template", "trime"] == 9
     assert steps["ambiguous_template", "mle"] not in (7, 9)
-
-
-def test_samples_of_a_task_that_generates_nothing_are_rankings_of_next_words(made, bench):
-    ended = bench("samples", "--task", "ambiguous_template", "--results", str(made[0]), "--n", "1")
-    assert (ended.code, ended.err) == (0, "")
-    for name in ("mle · full", "mle · cache", "histalign · full", "histalign · cache"):
-        assert name in ended.out
-    assert "reference: " in ended.out
