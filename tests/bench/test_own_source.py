@@ -25,15 +25,15 @@ def results(bench: Bench, tmp_path: Path) -> Path:
 
 def test_models_write_for_a_source(bench: Bench, results: Path) -> None:
     """The baseline has no model; a method that reads exemplars does without one."""
-    asked = ("samples", "--results", str(results), "--source", "films : director is nobody")
-    ended = bench(*asked)
+    command = ("samples", "--results", str(results), "--source", "films : director is nobody")
+    ended = bench(*command)
     assert (ended.code, ended.err) == (0, "")
     assert "prompt: films : director is nobody" in ended.out
     assert "mle" in ended.out
     assert "adadec" in ended.out
     assert "lead writes nothing: it has no model" in ended.out
-    assert bench(*asked).out == ended.out
-    one = bench(*asked, "--methods", "mle", "--decoding", "topk=3")
+    assert bench(*command).out == ended.out
+    one = bench(*command, "--methods", "mle", "--decoding", "topk=3")
     assert one.code == 0, one.err
     assert "adadec" not in one.out
 

@@ -19,7 +19,7 @@ KEPT = "--keep-checkpoints does not go with"
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> list[str]:
+def words(tmp_path: Path) -> list[str]:
     """The command line of a run of one cell."""
     return stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")
 
@@ -41,28 +41,28 @@ def torchrun(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]
 # Shares of a model --------------------------------------------------------------------------------------------------
 
 
-def test_the_nodes_of_a_worker_count_as_processes(bench: Bench, asked: list[str]) -> None:
-    asked.remove("--json")
-    ended = bench(*asked, *SHARES, *SLURM, "nodes=2", "--dry-run")
+def test_the_nodes_of_a_worker_count_as_processes(bench: Bench, words: list[str]) -> None:
+    words.remove("--json")
+    ended = bench(*words, *SHARES, *SLURM, "nodes=2", "--dry-run")
     assert ended.code == 0, ended.err
-    ended = bench(*asked, *SHARES, *SLURM, "--dry-run")
+    ended = bench(*words, *SHARES, *SLURM, "--dry-run")
     assert (ended.code, ALONE in ended.err) == (2, True)
 
 
-def test_a_group_of_one_process_has_no_shares(bench: Bench, asked: list[str], torchrun: Callable[[int], None]) -> None:
+def test_a_group_of_one_process_has_no_shares(bench: Bench, words: list[str], torchrun: Callable[[int], None]) -> None:
     torchrun(1)
     assert current_group() is None
-    ended = bench(*asked, *SHARES)
+    ended = bench(*words, *SHARES)
     assert (ended.code, ALONE in ended.err) == (2, True)
 
 
 # What is refused ----------------------------------------------------------------------------------------------------
 
 
-def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: list[str], tmp_path: Path) -> None:
+def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, words: list[str], tmp_path: Path) -> None:
     instead = "leave it out, and delete model-*.safetensors of runs afterwards"
     keep = ("--keep-checkpoints", "none")
-    ended = bench(*asked, *keep, "--grid", "optim.lr=1e-4,1e-3")
+    ended = bench(*words, *keep, "--grid", "optim.lr=1e-4,1e-3")
     assert (ended.code, f"{KEPT} --grid" in ended.err, instead in ended.err) == (2, True, True)
     assert list(tmp_path.iterdir()) == []
 
@@ -71,6 +71,6 @@ def test_checkpoints_stay_where_nobody_would_remove_them(bench: Bench, asked: li
 
 
 @pytest.mark.parametrize("more", [("--devices", "2"), SLURM])
-def test_steps_are_timed_in_this_process(bench: Bench, asked: list[str], more: tuple[str, ...]) -> None:
-    ended = bench(*asked, *more, "--dry-run", "timed")
+def test_steps_are_timed_in_this_process(bench: Bench, words: list[str], more: tuple[str, ...]) -> None:
+    ended = bench(*words, *more, "--dry-run", "timed")
     assert (ended.code, "leave out --slurm and --devices" in ended.err) == (2, True)

@@ -42,8 +42,8 @@ def test_the_public_names_are_there_and_light() -> None:
         assert getattr(bench, name) is not None, name
     heavy = ["torch", "numpy", "pandas", "matplotlib", "lightning", "transformers", "torchmetrics", "yaml", "rich"]
     code = f"import sys, bench; print([name for name in {heavy} if name in sys.modules], len(dir(bench)))"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.startswith("[] ")
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("[] ")
     with pytest.raises(AttributeError, match="module 'bench' has no attribute 'nothing'"):
         _ = bench.nothing
 
@@ -134,7 +134,7 @@ def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
     text = path.read_text()
     assert "<h3>Gigaword" in text
     assert "<h3>LogicNLG" not in text
-    assert 'id="overview"' not in text, "what is said over all tasks is not of a filter"
+    assert 'id="overview"' not in text, "an overview of all tasks is not that of a filter"
     assert 'id="overview"' in board.html(tmp_path / "whole.html").read_text()
     assert json.dumps(board.content)  # JSON types only
 

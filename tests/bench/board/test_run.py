@@ -81,12 +81,12 @@ class Failing(MLE):
 
 def test_failures_are_raised_or_kept(board: bench.Board, results: Path, own: Own) -> None:
     own.write("failing", FAILING)
-    asked = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
+    options = {"set": {**SETS, "optim.lr": 1e-3}, "limit": 8, "results": results}
     method = "failing:Failing"
     with pytest.raises(RunError, match=r"1 runs have failed and the others are stored: .*fails on purpose") as caught:
-        bench.run("logicnlg", ["mle", method], **asked)  # type: ignore[arg-type]
+        bench.run("logicnlg", ["mle", method], **options)  # type: ignore[arg-type]
     assert len(caught.value.failed) == 1
-    kept = bench.run("logicnlg", ["mle", method], on_error="keep", **asked)  # type: ignore[arg-type]
+    kept = bench.run("logicnlg", ["mle", method], on_error="keep", **options)  # type: ignore[arg-type]
     assert len(kept.failed) == 1
     assert "fails on purpose" in repr(kept)
 
@@ -159,8 +159,8 @@ def test_trials_are_those_of_the_command(tmp_path: Path) -> None:
     board = bench.run("logicnlg", "mle", set=SETS, limit=8, results=ours, trials="2 steps=1/2")
     assert board.methods == ["mle"]
     sets = [f"{name}={value}" for name, value in SETS.items()]
-    asked = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "steps=1/2"]
-    assert main([*asked, "--set", *sets, "--results", str(typed), "--quiet"]) == 0
+    command = ["run", "--task", "logicnlg", "--method", "mle", "--limit", "8", "--trials", "2", "steps=1/2"]
+    assert main([*command, "--set", *sets, "--results", str(typed), "--quiet"]) == 0
     assert {path.parent.name for path in ours.rglob("trained.json")} == {
         path.parent.name for path in typed.rglob("trained.json")
     }

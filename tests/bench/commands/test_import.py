@@ -48,8 +48,8 @@ def test_texts_become_rows_and_scores(bench: Bench, texts: Path, tmp_path: Path)
     results = tmp_path / "results"
     ended = bench(*XSUM, "--system", "oracle", str(texts), "--results", str(results), "--json")
     assert ended.code == 0, ended.err
-    said = json.loads(ended.out)
-    assert (said["rows"], said["values"]["rouge-1"]) == (len(sample_rows()), 100.0)
+    printed = json.loads(ended.out)
+    assert (printed["rows"], printed["values"]["rouge-1"]) == (len(sample_rows()), 100.0)
     cell = only_cell(results, "oracle")
     trained = cell.trained()
     assert trained is not None
@@ -60,7 +60,7 @@ def test_texts_become_rows_and_scores(bench: Bench, texts: Path, tmp_path: Path)
     (stored,) = cell.all_rows()
     assert [row["id"] for row in stored.rows] == sorted(row.id for row in sample_rows())
     again = bench(*XSUM, "--system", "oracle", str(texts), "--results", str(results), "--json")
-    assert json.loads(again.out) == said
+    assert json.loads(again.out) == printed
     assert len(only_cell(results, "oracle").all_rows()) == 1
     assert bench("store", "verify", str(results)).code == 0
     assert bench("score", str(results), "--metrics", "overlap").code == 0

@@ -209,7 +209,7 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("histalign/tabel1",), "did you mean 'histalign/table1'"),
         (("histaling",), "did you mean 'histalign'"),
@@ -217,10 +217,10 @@ def test_the_list_has_every_table_with_its_cells_and_how_it_comes(bench):
         (("histalign/table1", "--set", "trainer.stepps=1"), "no option 'trainer.stepps'; did you mean 'steps'"),
     ],
 )
-def test_a_wrong_word_is_one_clear_line(bench, tmp_path, arguments, said):
+def test_a_wrong_word_is_one_clear_line(bench, tmp_path, arguments, message):
     ended = bench("reproduce", *arguments, "--preset", "small", "--no-run", "--results", str(tmp_path))
     assert (ended.code, len(ended.complaints)) == (2, 1)
-    assert said in ended.err
+    assert message in ended.err
 
 
 def test_settings_of_other_tasks_and_methods_are_for_those_only(bench, tmp_path):

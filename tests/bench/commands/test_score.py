@@ -118,22 +118,22 @@ def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
     bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[float | None] = [None]
-    asked: list[int] = []
+    calls: list[int] = []
 
     def scorer(rows: Any, gold: Any) -> list[Score]:
-        asked.append(len(rows))
+        calls.append(len(rows))
         why = "" if found[0] is not None else "|not applicable: needs a model: bench doctor"
         return [Score("checked", found[0], "percent", True, len(rows), "checker" + why)]
 
     monkeypatch.setitem(METRICS, "checker", MetricEntry("tests:none", "", kind="likelihood"))
     monkeypatch.setattr(MetricEntry, "load", lambda self: scorer)
-    asked_for = ("score", str(store_copy), "--metrics", "checker", "--json")
-    assert json.loads(bench(*asked_for).out)["new"] == 1
-    assert json.loads(bench(*asked_for).out) == {"new": 0, "known": 1, "failed": 0}
+    command = ("score", str(store_copy), "--metrics", "checker", "--json")
+    assert json.loads(bench(*command).out)["new"] == 1
+    assert json.loads(bench(*command).out) == {"new": 0, "known": 1, "failed": 0}
     found[0] = 50.0
-    assert json.loads(bench(*asked_for).out)["new"] == 1
-    assert json.loads(bench(*asked_for).out)["known"] == 1
-    assert len(asked) == 3
+    assert json.loads(bench(*command).out)["new"] == 1
+    assert json.loads(bench(*command).out)["known"] == 1
+    assert len(calls) == 3
     (content,) = [c for cell in Store(store_copy).cells() for c in cell.all_scores() if c["family"] == "checker"]
     assert content["values"][0]["value"] == 50.0
 

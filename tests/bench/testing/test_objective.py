@@ -213,16 +213,16 @@ def test_what_cannot_be_checked_is_said(bench: Bench, arguments: list[str], code
 
 
 def test_globs_and_groups_stand_for_methods(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    checked: list[str] = []
 
     def stub(name: str, **options: Any) -> Report:
-        asked.append(name)
+        checked.append(name)
         return Report(name, ())
 
     monkeypatch.setattr("bench.testing.check_objective", stub)
     assert bench("check", "unlikelihood").code == 0
-    assert asked == ["ul_token", "ul_seq", "ul_token_seq"]
-    asked.clear()
+    assert checked == ["ul_token", "ul_seq", "ul_token_seq"]
+    checked.clear()
     assert bench("check", "*").code == 0
-    assert "lead" not in asked
-    assert set(OBJECTIVES) <= set(asked)
+    assert "lead" not in checked
+    assert set(OBJECTIVES) <= set(checked)
