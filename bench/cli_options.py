@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import expand, split_names
 from bench.config.config import parse_sets
@@ -21,57 +21,50 @@ if TYPE_CHECKING:
 TASK, METHOD = -3, -2
 """Positions of task and method in the path of a run."""
 
-# Adding options ----------------------------------------------------------------------------------------------------
+
+def positive(text: str) -> int:
+    """Read a whole number above zero."""
+    return whole(text, 1)
 
 
-def cells_option(parser: argparse.ArgumentParser) -> None:
-    """Add the folders of runs."""
-    folders = "runs, folders above them or snapshots; default 'results'"
-    parser.add_argument("cells", nargs="*", metavar="FOLDER", help=folders)
+def whole(text: str, least: int = 0) -> int:
+    """Read a whole number."""
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
+    return int(text)
 
 
-def data_options(parser: argparse.ArgumentParser) -> None:
-    """Add where the data of tasks is."""
-    set_option(parser, "where data is, e.g. task.path=my.txt")
-    data_dir_option(parser)
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "cells": {"nargs": "*", "metavar": "FOLDER", "help": "runs, folders above them or snapshots; default 'results'"},
+    "--results": {
+        "default": "results",
+        "metavar": "DIR",
+        "help": "the store; default 'results'; a snapshot is only read",
+    },
+    "--task": {"action": "append", "metavar": "NAMES", "help": "names with commas, 'all' or globs"},
+    "--set": {
+        "action": "append",
+        "default": [],
+        "nargs": "+",
+        "metavar": "KEY=VALUE",
+        "dest": "sets",
+        "help": "where data is, e.g. task.path=my.txt",
+    },
+    "--data-dir": {"metavar": "DIR", "help": "holds a folder for each task"},
+    "--limit": {
+        "type": positive,
+        "metavar": "N",
+        "help": "first N rows of each split, for debugging: no leaderboard has them",
+    },
+    "--json": {"action": "store_true", "help": "machine-readable output"},
+}
+"""Options of several commands, as `argparse` takes them."""
 
 
-def store_options(parser: argparse.ArgumentParser) -> None:
-    """Add which store is read, and which tasks of it."""
-    results_option(parser)
-    parser.add_argument("--task", action="append", metavar="NAMES", help="names with commas, 'all' or globs")
-
-
-def results_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--results`, the folder of the store, or a snapshot."""
-    parser.add_argument(
-        "--results",
-        default="results",
-        metavar="DIR",
-        help="the store; default 'results'; a snapshot is only read",
-    )
-
-
-def data_dir_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--data-dir`."""
-    parser.add_argument("--data-dir", metavar="DIR", help="holds a folder for each task")
-
-
-def set_option(parser: argparse._ActionsContainer, help: str) -> None:
-    """Add `--set`; `set_texts` reads it."""
-    parser.add_argument("--set", action="append", default=[], nargs="+", metavar="KEY=VALUE", dest="sets", help=help)
-
-
-def limit_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--limit`, which keeps a run out of leaderboards."""
-    parser.add_argument(
-        "--limit", type=positive, metavar="N", help="first N rows of each split, for debugging: no leaderboard has them"
-    )
-
-
-def json_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+def add_options(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
+    """Add some of `OPTIONS` to a parser, with changes such as another `help`."""
+    for name in names:
+        parser.add_argument(name, **{**OPTIONS[name], **changes})
 
 
 # Reading them ------------------------------------------------------------------------------------------------------
@@ -90,12 +83,12 @@ def data_dir_of(given: argparse.Namespace) -> Path | None:
 
 
 def cell_folders(given: argparse.Namespace) -> list[Path]:
-    """Return the folders that `cells_option` names."""
+    """Return the folders that the argument `cells` names."""
     return [Path(folder) for folder in given.cells] or [Path("results")]
 
 
 def tasks_of(given: argparse.Namespace) -> Tasks:
-    """Return the tasks of stored runs, with the data that `data_options` names."""
+    """Return the tasks of stored runs, with the data that `--set` and `--data-dir` name."""
     from bench.cells.score import Tasks
 
     named = split_names([getattr(given, "task", None) or ""])
@@ -159,18 +152,6 @@ def trained_run(name: str, store: Store) -> CellFolder:
             f"trained runs: {found}"
         )
     return runs[named[0]]
-
-
-def positive(text: str) -> int:
-    """Read a whole number above zero."""
-    return whole(text, 1)
-
-
-def whole(text: str, least: int = 0) -> int:
-    """Read a whole number."""
-    if not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"a whole number of at least {least}, not '{text}'")
-    return int(text)
 
 
 # What commands that read a store say at the end --------------------------------------------------------------------

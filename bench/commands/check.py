@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bench.base.registry import all_names, installed, split_names
-from bench.cli_options import data_dir_of, data_dir_option, json_option, set_option, set_texts
+from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.commands.list import KINDS
 from bench.errors import UsageError, nearest
 from bench.metrics import MetricEntry
@@ -23,10 +23,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     names = "names with commas, of any kind; module:Name or file.py:Name; 'all' and globs select methods"
     parser.add_argument("names", nargs="+", metavar="NAME", help=names)
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
-    set_option(parser, "e.g. method.alpha=0.5, task.path=my.jsonl")
+    add_options(parser, "--set", help="e.g. method.alpha=0.5, task.path=my.jsonl")
     parser.add_argument("--quick", action="store_true", help="leave out the check that starts two processes")
-    data_dir_option(parser)
-    json_option(parser)
+    add_options(parser, "--data-dir", "--json")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.cli_options import json_option, say_damaged
+from bench.cli_options import add_options, say_damaged
 from bench.errors import UsageError, did_you_mean
 from bench.store.store import Store, Stores
 
@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--results", action="append", metavar="DIR", help="a store or snapshot, repeatable; default 'results'"
     )
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
-    json_option(parser)
+    add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:

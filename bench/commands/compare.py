@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.base.redaction import one_line
-from bench.cli_options import json_option, results_option, say_damaged, trained_run
+from bench.cli_options import add_options, say_damaged, trained_run
 from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
 from bench.store.reading import read_cell
 from bench.store.store import CellFolder, Store
@@ -23,8 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench compare`."""
     parser.add_argument("first", metavar="A", help="folder of a run, or its key in --results")
     parser.add_argument("second", metavar="B", help="likewise")
-    results_option(parser)
-    json_option(parser)
+    add_options(parser, "--results", "--json")
 
 
 def run(given: argparse.Namespace) -> int:

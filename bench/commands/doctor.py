@@ -15,7 +15,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 from bench.base.machine import cores
-from bench.cli_options import json_option
+from bench.cli_options import add_options
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import describe, missing
@@ -45,7 +45,7 @@ class Finding(NamedTuple):
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench doctor`."""
-    json_option(parser)
+    add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.base.registry import split_names
-from bench.cli_options import data_options, json_option, positive, say_damaged, task_name, tasks_of, whole
+from bench.cli_options import add_options, positive, say_damaged, task_name, tasks_of, whole
 from bench.errors import MissingError, UsageError
 from bench.store.store import Store
 
@@ -35,11 +35,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     for name in ("--preset", "--backbone", "--decode"):
         export.add_argument(name, metavar="NAME", help="needed where the store has several")
     export.add_argument("--seed", type=whole, metavar="N", help="of the runs; default the lowest that all have")
-    data_options(export)
+    add_options(export, "--set", "--data-dir")
     answers = actions.add_parser("import", help="read answers; print results and agreement", allow_abbrev=False)
     answers.add_argument("answers", nargs="+", type=Path, metavar="FILE", help="CSV of the annotation tool")
     answers.add_argument("--key", required=True, type=Path, metavar="FILE", help="key.json of the export")
-    json_option(answers)
+    add_options(answers, "--json")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.options import read_options
 from bench.base.redaction import one_line
 from bench.base.registry import NAME, expand, split_names
-from bench.cli_options import data_dir_of, data_options, json_option, positive, results_option, set_texts
+from bench.cli_options import add_options, data_dir_of, positive, set_texts
 from bench.config.config import parse_sets, section_values
 from bench.errors import UsageError
 from bench.metrics import METRICS, find_metric
@@ -29,9 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system in tables, e.g. ptgen")
     parser.add_argument("--rows", type=positive, metavar="N", help="keep the subset that evaluation.rows=N declares")
     parser.add_argument("--metrics", action="append", metavar="NAMES", help="in addition to those of the task")
-    results_option(parser)
-    data_options(parser)
-    json_option(parser)
+    add_options(parser, "--results", "--set", "--data-dir", "--json")
 
 
 def run(given: argparse.Namespace) -> int:

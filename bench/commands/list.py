@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.redaction import one_line
 from bench.base.registry import Entry, installed, package_of, split_names
 from bench.base.registry import expand as expand_names
-from bench.cli_options import data_dir_of, data_options, json_option, set_texts
+from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.config.config import parse_sets
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics, decodings or all"
     )
-    json_option(parser)
+    add_options(parser, "--json")
     parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
     parser.add_argument(
         "--data",
@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="where the rows of all tasks are; with names, what each split is and how it differs from the published",
     )
     parser.add_argument("--fetch", action="store_true", help="with --data TASK: download rows from the hub first")
-    data_options(parser)
+    add_options(parser, "--set", "--data-dir")
 
 
 def run(given: argparse.Namespace) -> int:

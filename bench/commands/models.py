@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.base.registry import split_names
-from bench.cli_options import json_option
+from bench.cli_options import add_options
 from bench.errors import BenchError, UsageError
 
 LINES = ("title", "url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list or get")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names, or 'all'; list: default all")
     parser.add_argument("--accept-terms", action="store_true", help="get: accept a model's terms of use")
-    json_option(parser)
+    add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.base.files import write_atomic
 from bench.base.registry import split_names
-from bench.cli_options import say_damaged, store_options, task_names
+from bench.cli_options import add_options, say_damaged, task_names
 from bench.errors import UsageError
 from bench.leaderboards.render import FORMATS, PAGE, find_format
 from bench.store.snapshot import is_snapshot
@@ -19,7 +19,7 @@ from bench.store.store import Store
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench report`."""
-    store_options(parser)
+    add_options(parser, "--results", "--task")
     parser.add_argument(
         "--method", action="append", metavar="NAMES", help="show rows of these alone: names with commas, or globs"
     )

@@ -10,14 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.cli_options import (
-    data_dir_option,
-    json_option,
-    limit_option,
-    results_option,
-    say_damaged,
-    set_option,
-)
+from bench.cli_options import add_options, say_damaged
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError
@@ -51,13 +44,12 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
     parser.add_argument("--dry-run", action="store_true", help="show the plans and what is stored of them")
     parser.add_argument("--strict", action="store_true", help="exit with 4 where a number is off or not there")
-    limit_option(parser)
-    set_option(parser, "settings of every run, e.g. trainer.steps=100")
-    results_option(parser)
-    data_dir_option(parser)
+    add_options(parser, "--limit")
+    add_options(parser, "--set", help="settings of every run, e.g. trainer.steps=100")
+    add_options(parser, "--results", "--data-dir")
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
-    json_option(parser)
+    add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from bench.base.redaction import one_line
-from bench.cli_options import (
-    data_dir_option,
-    json_option,
-    limit_option,
-    positive,
-    results_option,
-    set_option,
-)
+from bench.cli_options import add_options, positive
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, Strategy, collect
 from bench.config.config import PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
@@ -66,11 +59,9 @@ def what_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--preset", choices=PRESETS, help="default small; mid fine-tunes a pretrained model; paper: as published"
     )
-    set_option(
-        group,
-        "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50; "
-        "execution.name=value changes speed and no result: " + ", ".join(each.name for each in fields(ExecutionConfig)),
-    )
+    speed = ", ".join(each.name for each in fields(ExecutionConfig))
+    settings = "section.name=value, e.g. method.alpha=0.5, trainer.precision=bf16-mixed, logicnlg:task.eval_rows=50"
+    add_options(group, "--set", help=f"{settings}; execution.name=value changes speed and no result: {speed}")
     group.add_argument(
         "--grid",
         action="append",
@@ -96,7 +87,7 @@ def what_options(group: argparse._ArgumentGroup) -> None:
         dest="controls",
         help="leave out the rows that 'all' adds to explain gains away",
     )
-    limit_option(group)
+    add_options(group, "--limit")
 
 
 def how_options(group: argparse._ArgumentGroup) -> None:
@@ -128,13 +119,13 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         choices=get_args(KeptCheckpoints),
         help="of runs that are finished and scored: all or none; default all",
     )
-    data_dir_option(group)
+    add_options(group, "--data-dir")
     group.add_argument(
         "--on-bad-row",
         choices=get_args(OnBadRow),
         help="whether a training row that cannot be used ends the run or is left out; evaluated splits never skip",
     )
-    results_option(group)
+    add_options(group, "--results")
     group.add_argument(
         "--logger",
         action="append",
@@ -151,7 +142,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="show the plan, what is skipped and what it costs; timed: seconds and memory of three steps too",
     )
     group.add_argument("--quiet", action="store_true", help="warnings and the table only")
-    json_option(group)
+    add_options(group, "--json")
     group.add_argument(
         "--slurm",
         action="append",

@@ -7,16 +7,7 @@ import sys
 from pathlib import Path
 
 from bench.base.registry import all_names, split_names, unknown
-from bench.cli_options import (
-    METHOD,
-    data_options,
-    positive,
-    results_option,
-    say_damaged,
-    stored_names,
-    task_names,
-    tasks_of,
-)
+from bench.cli_options import METHOD, add_options, positive, say_damaged, stored_names, task_names, tasks_of
 from bench.errors import MissingError
 from bench.models import METHODS
 from bench.store.store import Store
@@ -31,8 +22,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", metavar="ID", help="this row only")
     parser.add_argument("--source", metavar="TEXT", help="let the stored models generate for this text instead")
     parser.add_argument("--format", default="terminal", choices=["terminal", "markdown"], help="default terminal")
-    results_option(parser)
-    data_options(parser)
+    add_options(parser, "--results", "--set", "--data-dir")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -8,16 +8,14 @@ import sys
 from collections.abc import Sequence
 
 from bench.base.registry import expand, split_names
-from bench.cli_options import cell_folders, cells_option, data_options, json_option, tasks_of
+from bench.cli_options import add_options, cell_folders, tasks_of
 from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric, metrics_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench score`."""
-    cells_option(parser)
-    data_options(parser)
-    json_option(parser)
+    add_options(parser, "cells", "--set", "--data-dir", "--json")
     parser.add_argument(
         "--metrics",
         action="append",

@@ -10,16 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import one_line
-from bench.cli_options import (
-    cell_folders,
-    cells_option,
-    json_option,
-    results_option,
-    say_damaged,
-    store_options,
-    task_names,
-    trained_run,
-)
+from bench.cli_options import add_options, cell_folders, say_damaged, task_names, trained_run
 from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders
 from bench.store.reading import CellRecords, read_cells
@@ -32,24 +23,22 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of each action of `bench store`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    store_options(actions.add_parser("status", help="the state of every run", allow_abbrev=False))
+    status = actions.add_parser("status", help="the state of every run", allow_abbrev=False)
+    add_options(status, "--results", "--task", "--json")
     check = actions.add_parser("verify", help="compute values and keys again", allow_abbrev=False)
-    cells_option(check)
-    json_option(check)
+    add_options(check, "cells", "--json")
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
+    add_options(join, "--json")
     snapshot = actions.add_parser("snapshot", help="records and statistics as three small tables", allow_abbrev=False)
     snapshot.add_argument("folder", type=Path, metavar="FOLDER", help="new; every command that reads a store reads it")
     snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown with its rows (docs/submit.md)")
-    results_option(snapshot)
+    add_options(snapshot, "--results")
     leave = actions.add_parser("export", help="a trained run as a folder of transformers", allow_abbrev=False)
     leave.add_argument("run", metavar="TASK/METHOD/KEY", help="or TASK/METHOD of one run, its key or its folder")
     leave.add_argument("folder", type=Path, metavar="FOLDER", help="new; AutoModelForCausalLM loads it")
-    results_option(leave)
-    for name, action in actions.choices.items():
-        if name not in ("verify", "export", "snapshot"):
-            json_option(action)
+    add_options(leave, "--results")
 
 
 def run(given: argparse.Namespace) -> int:
