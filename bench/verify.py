@@ -174,21 +174,17 @@ class Verification:
                     self.differences.append(f"{where}: its sufficient statistics, {content['items']}, are missing")
             for column in sorted(set(sums) - set(columns)):
                 self.differences.append(f"{where}: {column}: has statistics and no stored value")
-            for column, value in columns.items():
+            for column, record in columns.items():
                 if column not in sums:
                     self.without.setdefault(content["family"], Counter())[column] += 1
-                elif is_near(value["value"], now := value_of(sums[column].total.tolist(), sums[column].form)):
+                    continue
+                stored_value, value = record["value"], value_of(sums[column].total.tolist(), sums[column].form)
+                numbers = [math.nan if number is None else number for number in (stored_value, value)]
+                if value is stored_value is None or math.isclose(*numbers, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
                     self.equal += 1
                 else:
-                    line = f"value stored {value['value']!r}, its statistics give {now!r}"
+                    line = f"value stored {stored_value!r}, its statistics give {value!r}"
                     self.differences.append(f"{where}: {column}: {line}")
-
-
-def is_near(value: float | None, now: float | None) -> bool:
-    """Return whether two values are equal within `TOLERANCE`, or both are missing."""
-    if value is None or now is None:
-        return value is now
-    return math.isclose(value, now, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 # All of a store ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from bench.metrics.requirements import describe
 from bench.models import METHODS, MethodEntry
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry, find_task
-from bench.tasks.fetch.hub_copies import is_commit
+from bench.tasks.fetch.hub_copies import HUB, is_commit
 
 if TYPE_CHECKING:
     from bench.tasks.core.task import Task
@@ -73,8 +73,11 @@ def run(given: argparse.Namespace) -> int:
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    titles = list(KINDS) if kind == "all" else [kind]
-    chosen = {title: {name: content(name, entry) for name, entry in entries_of(title).items()} for title in titles}
+    chosen = {}
+    for title in KINDS if kind == "all" else (kind,):
+        points = installed(title.removesuffix("s"), KINDS[title])  # plug-ins of packages, which are not imported
+        plugins = {name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}
+        chosen[title] = {name: content(name, entry) for name, entry in {**KINDS[title], **plugins}.items()}
     if as_json:
         return json.dumps(chosen, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2
@@ -94,12 +97,6 @@ def listing(kind: str, as_json: bool) -> str:
             lines.append("  each takes too:")
             lines += [f"    +{name}={setting.default_text}: {setting.words}" for name, setting in SHARED.items()]
     return "\n".join(lines)
-
-
-def entries_of(title: str) -> dict[str, Entry]:
-    """Return the entries of a kind, and those that installed packages have registered, known by their package alone."""
-    points = installed(title.removesuffix("s"), KINDS[title])
-    return {**KINDS[title], **{name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}}
 
 
 def content(name: str, entry: Entry) -> dict[str, Any]:
@@ -155,11 +152,8 @@ def hub_of(name: str, entry: Entry) -> tuple[str, str]:
     """Return repository and revision of a backbone's weights or a task's rows; nothing of what is not on the hub."""
     if isinstance(entry, BackboneEntry):
         return entry.hub, entry.revision
-    if isinstance(entry, TaskEntry):
-        from bench.tasks.fetch.hub_copies import HUB
-
-        if name in HUB:
-            return HUB[name].repository, HUB[name].revision
+    if isinstance(entry, TaskEntry) and name in HUB:
+        return HUB[name].repository, HUB[name].revision
     return "", ""
 
 

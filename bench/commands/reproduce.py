@@ -55,11 +55,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print the chosen tables, or the list of all; return the exit code."""
     if not given.tables:
+        from bench.leaderboards.published.paper_files import LEVELS
+
         every = listed()
         if given.json:
             print(json.dumps(every, indent=1))
         else:
-            print("\n".join([*(line for table in every for line in lines_of(table)), "", *how_to_read()]))
+            levels = [f"{level}: {meaning}" for level, meaning in LEVELS.items()]
+            print("\n".join([*(line for table in every for line in lines_of(table)), "", *levels]))
+            print("The plan of one, with its cost: bench reproduce PAPER/TABLE --dry-run")
         return 0
     from bench.leaderboards import table as ours
     from bench.leaderboards.published.reproduction import STRICT_EXIT, reproduce
@@ -288,11 +292,3 @@ def lines_of(table: dict[str, Any]) -> Iterator[str]:
     yield f"{'':<20} {size}; needs {table['how'] or (made if table['tasks'] else 'nothing: no score')}"
     for level in table["levels"]:
         yield f"{'':<20} {Level(**level).text}"
-
-
-def how_to_read() -> list[str]:
-    """Return what the levels of the list mean, and what to type next."""
-    from bench.leaderboards.published.paper_files import LEVELS
-
-    meanings = [f"{level}: {meaning}" for level, meaning in LEVELS.items()]
-    return [*meanings, "The plan of one, with its cost: bench reproduce PAPER/TABLE --dry-run"]
