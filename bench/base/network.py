@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-__all__ = ["hub_reachable", "within"]
+__all__ = ["hub_reachable", "is_commit", "within"]
 
 ANSWER_S = 3.0
 """Seconds the hub has for a first answer."""
@@ -42,6 +43,15 @@ def hub_reachable() -> bool:
         return False
     except Exception:  # the connection is refused, or the endpoint is no address
         return False
+
+
+def is_commit(revision: str) -> bool:
+    """Return whether a revision of a repository is a whole commit, which always means the same files.
+
+    >>> is_commit("0" * 40), is_commit("refs/convert/parquet"), is_commit("")
+    (True, False, False)
+    """
+    return re.fullmatch(r"[0-9a-f]{40}", revision) is not None
 
 
 def within(seconds: float, act: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bench.base.network import is_commit
 from bench.base.redaction import one_line
 from bench.base.registry import Entry, installed, package_of, split_names
 from bench.base.registry import expand as expand_names
@@ -21,7 +22,7 @@ from bench.metrics.requirements import describe
 from bench.models import METHODS, MethodEntry
 from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.tasks import TASKS, TaskEntry, find_task
-from bench.tasks.fetch.hub_copies import HUB, is_commit
+from bench.tasks.fetch.hub_copies import HUB
 
 if TYPE_CHECKING:
     from bench.tasks.core.task import Task

@@ -71,7 +71,7 @@ def hub(
     place = path or location(name)
     if not path:
         _check_converted(name)
-    weights = pretrained(place, revision_of(name, revision))
+    weights = resolved(place, revision_of(name, revision))
     try:
         model, tokenizer = _loaded(place, weights)
     except (OSError, ValueError) as error:
@@ -212,17 +212,10 @@ def architecture(name: str, path: str = "") -> str:
         return known
     place = path or location(name)
     try:
-        config, _ = _configuration(place, _download_options(place, pretrained(place, revision_of(name))))
+        config, _ = _configuration(place, _download_options(place, resolved(place, revision_of(name))))
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
-
-
-def pretrained(place: str, revision: str) -> Pretrained:
-    """Return where the weights of a hub id or folder are from, with the commit that a revision stands for."""
-    if Path(place).is_dir():
-        return Pretrained()
-    return resolved(place, revision)
 
 
 def revision_of(name: str, revision: str = MAIN) -> str:

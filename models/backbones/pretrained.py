@@ -7,11 +7,10 @@ cache from then on; configuration, tokenizer and weights are all loaded at it.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.base.network import hub_reachable, within
+from bench.base.network import hub_reachable, is_commit, within
 
 ANSWER_S = 12.0
 """Seconds the hub has to say which commit a branch is at."""
@@ -42,22 +41,15 @@ class Pretrained:
         return {"repository": self.repository, "revision": self.revision, "commit": self.commit}
 
 
-def is_commit(revision: str) -> bool:
-    """Return whether a revision is pinned: a whole commit hash, which always means the same files.
-
-    >>> is_commit("main")
-    False
-    """
-    return re.fullmatch(r"[0-9a-f]{40}", revision) is not None
-
-
 def resolved(repository: str, revision: str) -> Pretrained:
     """Settle the commit of a revision: the one in the cache, else the one that the hub names now.
 
     Args:
-        repository: hub id.
+        repository: hub id, or a folder, which has neither revision nor commit.
         revision: a branch, a tag or a commit.
     """
+    if Path(repository).is_dir():
+        return Pretrained()
     if is_commit(revision):
         return Pretrained(repository, revision, revision)
     commit = _cached_commit(repository, revision)

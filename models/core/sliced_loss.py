@@ -269,19 +269,11 @@ class _Gradients:
                 self.of_memory = torch.zeros_like(self.memory)
             self.of_memory[tokens.index.batch].add_(of_memory)
         for at, gradient in enumerate(of_parameters):
-            if gradient is not None:
-                self._add_parameter(at, gradient)
-
-    def _add_parameter(self, at: int, gradient: Tensor) -> None:
-        """Add a parameter's gradient to a copy of its first.
-
-        Autograd may return one tensor for two parameters, or a view of one number: neither can be added to.
-        """
-        before = self.of_parameters[at]
-        if before is None:
-            self.of_parameters[at] = gradient.clone()
-        else:
-            before.add_(gradient)
+            if gradient is None:
+                continue
+            before = self.of_parameters[at]
+            # The first is copied: autograd may return one tensor for two parameters, or a view of one number.
+            self.of_parameters[at] = gradient.clone() if before is None else before.add_(gradient)
 
     def whole(self) -> list[Tensor | None]:
         """Return all gradients in the shapes of the inputs."""

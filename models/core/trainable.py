@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
@@ -126,7 +126,8 @@ class Trainable(LightningModule):
         states = self.backbone.states(batch)
         if not self.has_reference:
             return states
-        return replace(states, reference=cache(partial(_states_without_gradient, self.reference_model, batch)))
+        of_reference = torch.no_grad()(self.reference_model.states)
+        return replace(states, reference=cache(lambda: of_reference(batch)))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Move or cast the reference model with this one."""
@@ -240,11 +241,9 @@ class Trainable(LightningModule):
         split = "test" if self.trainer.testing else "val"
         self.log_dict({f"{split}/{name}": mean for name, mean in means.items()}, rank_zero_only=False)
 
-    on_test_epoch_start, test_step, on_test_epoch_end = (
-        on_validation_epoch_start,
-        validation_step,
-        on_validation_epoch_end,
-    )
+    on_test_epoch_start = on_validation_epoch_start
+    test_step = validation_step
+    on_test_epoch_end = on_validation_epoch_end
 
     def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
         """Continue prompts greedily; return id, text and token ids of each row.
@@ -307,9 +306,3 @@ class Trainable(LightningModule):
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
         objective: Self = rebuilt(cls, checkpoint, MADE_OF, backbone, reference, options)
         return objective.to(map_location).eval()
-
-
-def _states_without_gradient(objective: Any, batch: Batch) -> States:
-    """The states of a batch in a frozen model."""
-    with torch.no_grad():
-        return objective.states(batch)

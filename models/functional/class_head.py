@@ -141,12 +141,7 @@ class _Layer(NamedTuple):
 
     def part(self, start: int, stop: int) -> _Layer:
         """The layer of the columns from `start` to `stop`, as views."""
-        return _Layer(
-            self.weight[start:stop],
-            _part(self.bias, start, stop),
-            _part(self.of_weight, start, stop),
-            _part(self.of_bias, start, stop),
-        )
+        return _Layer(*(_part(values, start, stop) for values in self))  # type: ignore[arg-type]
 
 
 def _part(values: Tensor | None, start: int, stop: int) -> Tensor | None:

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.base.network import within
+from bench.base.network import is_commit, within
 from bench.errors import MissingError, UsageError
 from bench.tasks.fetch.hub import Repository, library, listing, make_folder, message_of, reading, write_origin
-from bench.tasks.fetch.hub_copies import is_commit, origin_of, unpinned
+from bench.tasks.fetch.hub_copies import origin_of, unpinned
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
 __all__ = ["DataSet", "commit_of", "is_split"]

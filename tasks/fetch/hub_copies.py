@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "is_commit", "origin_of", "unpinned"]
+from bench.base.network import is_commit
+
+__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "origin_of", "unpinned"]
 
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
@@ -24,15 +25,6 @@ def origin_of(folder: Path) -> Mapping[str, str]:
     except (OSError, ValueError):
         return {}
     return origin if isinstance(origin, dict) and {"repository", "commit"} <= set(origin) else {}
-
-
-def is_commit(revision: str) -> bool:
-    """Return whether a revision is a whole commit, not a branch, a tag or nothing.
-
-    >>> is_commit("0" * 40), is_commit("refs/convert/parquet"), is_commit("")
-    (True, False, False)
-    """
-    return bool(re.fullmatch(r"[0-9a-f]{40}", revision))
 
 
 def unpinned(revision: str) -> str:

@@ -23,6 +23,7 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
+from bench.models.core.objective import Objective
 from bench.models.core.rebuild import rebuilt
 from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.gem import GEM
@@ -127,8 +128,8 @@ def neighbours(kind: str = "small-causal", **options: int) -> MLEKNN:
     return objective
 
 
-def rows_of_a_batch(objective: Interpolated, number: int, kind: str = "small-causal") -> TokenSlice:
-    return next(iter(slices(objective.states(batches(kind)[number]))))
+def rows_of_a_batch(objective: Objective, number: int, kind: str = "small-causal") -> TokenSlice:
+    return next(slices(objective.states(batches(kind)[number])))
 
 
 def fill(objective: MLEKNN, n: int) -> TokenSlice:
@@ -208,16 +209,12 @@ def decoder(name: str, kind: str = "small-encdec") -> Decoded:
     return objective
 
 
-def first_rows(objective: Decoded, kind: str = "small-encdec"):
-    return next(iter(slices(objective.states(batches(kind)[0]))))
-
-
 @pytest.mark.parametrize(("name", "sampler"), [("mle.min_p", MinP(p=0.2)), ("mle.typical", Typical(tau=0.5))])
 def test_tokens_that_the_sampler_cuts_away_are_ruled_out(name: str, sampler: MinP | Typical) -> None:
     objective = decoder(name)
     objective.chosen.fill_(0.2 if name == "mle.min_p" else 0.5)
     with torch.no_grad():
-        rows = first_rows(objective)
+        rows = rows_of_a_batch(objective, 0, "small-encdec")
         whole, cut = objective.log_probs(rows), objective.decode_log_probs(rows, Sample())
     kept = sampler.kept(whole)
     assert torch.equal(cut.isfinite(), kept)
@@ -239,7 +236,7 @@ def test_the_key_of_a_penalty_has_the_decoding_it_is_chosen_under(bench: Callabl
 def test_a_penalty_is_on_what_was_written_and_on_nothing_else(kind: str) -> None:
     objective = decoder("mle.penalty", kind)
     with torch.no_grad():
-        rows = first_rows(objective, kind)
+        rows = rows_of_a_batch(objective, 0, kind)
         whole = objective.log_probs(rows)
         assert torch.equal(objective.decode_log_probs(rows, Greedy()), whole.log_softmax(1))  # a penalty of 1
         objective.chosen.fill_(1.5)
