@@ -35,9 +35,9 @@ from bench.errors import UsageError
 from bench.generation.row_cache import RowCache, new_cache
 from bench.models import METHODS
 from bench.models.backbones.backbone import Backbone, Batch, LinearHead, Step, decoder_inputs
-from bench.models.backbones.cache_keyword import library_keyword
 from bench.models.backbones.causal import Causal, positions
 from bench.models.backbones.encoder_decoder import EncoderDecoder
+from bench.models.backbones.library_inputs import library_keyword
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices

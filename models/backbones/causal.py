@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step
-from bench.models.backbones.cache_keyword import cache_keyword
-from bench.models.backbones.masks import causal_mask, takes_ready_masks
+from bench.models.backbones.library_inputs import cache_keyword, causal_mask, takes_ready_masks
 from bench.models.core.cpu_copy import Array, CpuTokens, kept_arrays
 from bench.models.core.states import IGNORED, History, States, TokenSlice, last_slice
 

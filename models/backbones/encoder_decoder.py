@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, source_on_cpu
-from bench.models.backbones.cache_keyword import cache_keyword
-from bench.models.backbones.masks import causal_mask, takes_ready_masks
+from bench.models.backbones.library_inputs import cache_keyword, causal_mask, takes_ready_masks
 from bench.models.core.states import History, States, TokenSlice, last_slice
 
 

@@ -36,8 +36,16 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_cpu
 from bench.models.backbones.recurrent.glove import read_glove
 from bench.models.backbones.recurrent.lstm import Design, Exemplar
-from bench.models.backbones.recurrent.lstm_decoder import Decoded, Decoder, DecoderState, Given
-from bench.models.backbones.recurrent.lstm_encoder import EncodedSource, ExemplarEncoder, ExemplarRead, SourceEncoder
+from bench.models.backbones.recurrent.parts import (
+    Decoded,
+    Decoder,
+    DecoderState,
+    EncodedSource,
+    ExemplarEncoder,
+    ExemplarRead,
+    Given,
+    SourceEncoder,
+)
 from bench.models.backbones.small import Rate, special_ids
 from bench.models.core.states import History, States, TokenSlice, last_slice
 from bench.models.functional.adaptive_lstm import exemplar_coefficients

@@ -10,9 +10,8 @@ from bench.errors import UsageError
 from bench.generation.row_cache import new_cache
 from bench.models.backbones import causal, encoder_decoder
 from bench.models.backbones.backbone import Backbone, Step, decoder_inputs
-from bench.models.backbones.cache_keyword import NEW, OLD, cache_keyword, library_keyword
 from bench.models.backbones.causal import positions
-from bench.models.backbones.masks import takes_ready_masks
+from bench.models.backbones.library_inputs import NEW, OLD, cache_keyword, library_keyword, takes_ready_masks
 from bench.models.mle import MLE
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
