@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bench.base.keys import key_of
 from bench.base.lightning import LightningDataModule
+from bench.base.network import is_commit
 from bench.base.options import check_constructor
 from bench.errors import DataError
 from bench.tasks.core.example import Example
@@ -24,7 +25,7 @@ from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
-from bench.tasks.fetch.hub_copies import HUB, is_commit, origin_of
+from bench.tasks.fetch.hub_copies import HUB, origin_of
 from bench.tasks.fetch.sources import Source, cache_folder
 from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
