@@ -76,8 +76,8 @@ class NSMC(Lyrics):
         if not files.get(split, files["train"]):
             raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
         read = _ratings if is_table else _records
-        numbered, origin = split_rows(files, split, bad_rows, read, lambda film: place(film.place))
-        films = [film for _, film in numbered]
+        rows, origin = split_rows(files, split, bad_rows, read, lambda film: place(film.place))
+        films = list(rows)
         status = "official" if is_table and len(films) == N_REVIEWS.get(split) else "subset"
         examples, left_out = [], []
         for film in films:

@@ -123,7 +123,7 @@ class Pairs(Task):
         bad_rows, files = self.bad_rows(split), self.user_data.files(folder)
         remedy = "; set task.valid_path and task.test_path"
         rows, origin = split_rows(files, split, bad_rows, self._rows, lambda row: place(self.group_of(row)), remedy)
-        examples = self._examples(split, [row for _, row in rows])
+        examples = self._examples(split, list(rows))
         return Split(split, examples, "own", origin, bad_rows.closed(), commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:

@@ -156,12 +156,12 @@ class Text(Task):
             "task.valid_path and task.test_path"
         )
 
-        def read(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Document]:
-            return read_documents(files, self.column, self.document, bad_rows)
+        def read(files: Sequence[Path], bad_rows: BadRows) -> Iterable[tuple[int, Document]]:
+            return enumerate(read_documents(files, self.column, self.document, bad_rows))
 
-        def place_of(document: Document) -> float | None:
-            has_enough_words = len(document.text.split(maxsplit=self.least)) >= self.least
-            return place(document.text) if has_enough_words else None
+        def place_of(numbered: tuple[int, Document]) -> float | None:
+            text = numbered[1].text
+            return place(text) if len(text.split(maxsplit=self.least)) >= self.least else None
 
         documents, origin = split_rows(self.user_data.files(folder), split, bad_rows, read, place_of, remedy)
         examples, short = self.rows(documents, split)

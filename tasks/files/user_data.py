@@ -103,7 +103,7 @@ def split_rows(
     read: Callable[[Sequence[Path], BadRows], Iterable[Row]],
     place_of: Callable[[Row], float | None],
     remedy: str = "",
-) -> tuple[Iterable[tuple[int, Row]], str]:
+) -> tuple[Iterable[Row], str]:
     """Return the rows of a split; one that has no file is held out from the training rows.
 
     Args:
@@ -115,21 +115,19 @@ def split_rows(
         remedy: what to do where there are too few rows to hold any out.
 
     Returns:
-        The rows, each with its number from 0 through the files, and the files for people.
+        The rows, and the files for people.
 
     Raises:
         DataError: there are too few rows to hold out.
     """
     mine = files.get(split, files["train"])
-    rows: Iterable[tuple[int, Row]] = enumerate(
-        read(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
-    )
+    rows = read(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
     origin = str(mine[0]) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
     missing = [name for name in ("valid", "test") if name not in files]
     if missing and (split == "train" or split in missing):
         every = list(rows)
-        split_of = held_out([place_of(row) for _, row in every], missing, origin, remedy)
-        rows = [(number, row) for number, row in every if split_of.get(number, "train") == split]
+        split_of = held_out(map(place_of, every), missing, origin, remedy)
+        rows = [row for number, row in enumerate(every) if split_of.get(number, "train") == split]
         origin += f"; {' and '.join(missing)} held out"
     return rows, origin
 
