@@ -19,13 +19,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import DataError, UsageError
+from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.token_store import TokenStore
 from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import read_records
+from bench.tasks.files.user_data import check_user_data
 from bench.tasks.pairs import Pairs, TextPair
 
 Messages = list[dict[str, str]]
@@ -65,8 +66,7 @@ class Chat(Pairs):
     @classmethod
     def check_options(cls, options: Mapping[str, Any]) -> None:
         """Refuse files to evaluate on without one to train on."""
-        if (options["valid_path"] or options["test_path"]) and not options["path"]:
-            raise UsageError("task.valid_path and task.test_path need task.path, the conversations to train on")
+        check_user_data(options)
 
     def sample(self, split: str) -> Sequence[Example]:
         """Sums of two numbers, in words, with the answer at the end; no sum is in two splits."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
@@ -25,9 +25,8 @@ from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
-from bench.tasks.files.published import NAMES
 from bench.tasks.files.records import read_records
-from bench.tasks.gigaword import ADVICE, PAPER, SIZES, read_pairs, sample_pairs, split_pair
+from bench.tasks.gigaword import ADVICE, PAPER, SIZES, read_pairs, sample_pairs
 from bench.tasks.samples import sample_rows
 
 REFERENCES = 4
@@ -65,7 +64,7 @@ class Duc2004(Task):
         if split == "test":
             examples, origin = read_test(folder, bad_rows)
         else:
-            examples, origin = read_pairs(gigaword_folder(folder, split), split, bad_rows)
+            examples, origin = read_gigaword(folder, split, bad_rows)
         return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
 
     def sample(self, split: str) -> Sequence[Example]:
@@ -79,19 +78,23 @@ class Duc2004(Task):
         return made
 
 
-def gigaword_folder(folder: Path, split: str) -> Path:
-    """Return the folder of Gigaword's rows of a split: the task's folder, one in it, or one next to it.
+def read_gigaword(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Example], str]:
+    """Read Gigaword's rows of a split from the task's folder, one in it, or one next to it.
 
     Raises:
-        MissingError: in none of them.
+        MissingError: the split is in none of them.
+        DataError: a row cannot be used.
     """
     places = [folder, folder / "gigaword", folder.parent / "gigaword"]
     if folder.parent.name == "gigaword":
         places.append(folder.parent)
-    hub = [f"{stem}{end}" for stem in NAMES[split] for end in (".jsonl", ".parquet", "-*-of-*.parquet")]
     for place in places:
-        if split_pair(place, split) is not None or find(place, hub) is not None:
-            return place
+        try:
+            return read_pairs(place, split, bad_rows)
+        except DataError:
+            raise
+        except MissingError:
+            continue
     raise MissingError(
         f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or {places[2]}; {ADVICE}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class HubCopy:
 
     repository: str
     revision: str
-    files: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, Sequence[str]]
     note: str
 
     @property
@@ -61,14 +61,8 @@ class HubCopy:
         return f"{self.repository} at {origin['commit'][:12]}{unpinned(self.revision)}"
 
 
-def _read() -> dict[str, HubCopy]:
-    """Return the table of `hub_copies.toml`, by task."""
-    content = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    copies = {}
-    for task, facts in content.items():
-        files = {split: tuple(patterns) for split, patterns in facts.pop("files").items()}
-        copies[task] = HubCopy(files=files, **facts)
-    return copies
-
-
-HUB: Mapping[str, HubCopy] = _read()
+HUB: Mapping[str, HubCopy] = {
+    task: HubCopy(**facts)
+    for task, facts in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+}
+"""The copies of `hub_copies.toml`, by task."""

@@ -39,11 +39,11 @@ def check_user_data(options: Mapping[str, Any]) -> None:
     """
     if (options["valid_path"] or options["test_path"]) and not options["path"]:
         raise UsageError("task.valid_path and task.test_path need task.path, the file to train on")
-    if options["hub"] and options["path"]:
+    if options.get("hub") and options["path"]:
         raise UsageError("task.hub and task.path are two places of the rows; give one of them")
-    given = [f"task.{name}" for name in NEED_HUB if options[name]]
-    if given and not options["hub"]:
-        raise UsageError(f"{' and '.join(given)} needs task.hub, the data set")
+    needing = [f"task.{name}" for name in NEED_HUB if options.get(name)]
+    if needing and not options["hub"]:
+        raise UsageError(f"{' and '.join(needing)} needs task.hub, the data set")
 
 
 @dataclass(frozen=True)
