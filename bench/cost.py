@@ -187,7 +187,7 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
     texts = TEXTS
     if type(cell.task).tokenizer is not Task.tokenizer:  # the task has its vocabulary, known without training one
         texts = SimpleNamespace(**{**vars(TEXTS), "tokenizer": cell.task.tokenizer})
-    key = key_of([name, config.plug_in_code().get("backbone", {}), options, markers, glove, cell.task.name])
+    key = key_of([name, config.plugin_code().get("backbone", {}), options, markers, glove, cell.task.name])
     entry = find_backbone(name).value
     with torch.device("meta"):
         if key not in bodies and is_pretrained(name):

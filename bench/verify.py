@@ -107,7 +107,7 @@ def trained_keys(record: Record) -> list[str]:
             backbone=backbone,
             trainer=trainer,
             seed=config["seed"],
-            own=plugins,
+            plugins=plugins,
             parent=parent,
             reference=(record.get("second") or {}).get("key", ""),
         )

@@ -52,7 +52,7 @@ def page_of(
     held: dict[str, list[Held]] = defaultdict(list)
     for one in holding(store, {table.task for table in found.tables}):
         held[one.record["key"]].append(one)
-    task_of = task_of or Tasks(import_plug_ins=False).of
+    task_of = task_of or Tasks(import_plugins=False).of
     samples = [samples_of(store, table, held, task_of) for table in found.tables]
     extras = {"samples": dict(zip(table_ids(found.tables), samples, strict=True)), "claims": content(claims)}
     write_page(path, board(found, extras))

@@ -54,7 +54,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
             f"'{cell.task.name}' has {backbone.added_tokens} marker tokens that this model lacks, and their vectors "
             f"would be random; take a form of the task without them, such as --set task.style=compact"
         )
-    if "backbone" in config.plug_ins:
+    if "backbone" in config.plugins:
         check_made(backbone, config, entry.architecture)
     seed_torch(seed_of(config.seed, "method"))
     objective = cell.method.objective(backbone, config.method_options)
@@ -73,7 +73,7 @@ def build(cell: Cell, reference: Objective | None = None) -> tuple[Objective, Co
 
 def check_made(backbone: Any, config: CellConfig, architecture: str) -> None:
     """Refuse the result of a user's backbone factory that is no backbone, or of another architecture than planned."""
-    where = config.plug_ins["backbone"].code["class"]
+    where = config.plugins["backbone"].code["class"]
     if not isinstance(backbone, Backbone):
         raise UsageError(f"'{where}' should return a bench.models.backbones.backbone.Backbone, not {type(backbone)}")
     if backbone.architecture != architecture:
@@ -117,7 +117,7 @@ def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     """Return what the objective of a run is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
     options = {**cell.method.values("method"), **config.method_options}
-    backbone = config.plug_in_code().get("backbone", {}).get("class", config.backbone)
+    backbone = config.plugin_code().get("backbone", {}).get("class", config.backbone)
     return made_of(objective, backbone, config.backbone_options, options, config.seed, cell.task.markers)
 
 

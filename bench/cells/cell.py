@@ -22,7 +22,7 @@ from bench.tasks.core.task import Task
 
 KEY_SCHEMA = 2
 FORMER_OPTIONS = {"init_from": ""}
-"""Options of the trainer that are no more; keys and records have them with the value that nobody had changed."""
+"""Options that the trainer had in version 0.2. Keys and records still have them, with their default."""
 OWN = "own"
 """Status of rows that only the user has."""
 ADVICE = {"glove": f"; the paper's: {HOW_TO_GET}"}
@@ -76,12 +76,12 @@ def make_cell(
 
 
 def with_revisions(method: Method, config: CellConfig, task: Task) -> Method:
-    """Return a method whose code says which values of its options have another meaning than they once had.
+    """Return a method whose code lists the values of its options that have changed their meaning.
 
-    Only for rows of the user's own, or a task of theirs: for the rows of built-in tasks the meanings do not differ, so
-    that their keys stay. The values are in the key and in the record, so that tables keep old runs and new ones apart.
+    Only data of the user and tasks that are plug-ins have such a list: on the rows of built-in tasks both meanings are
+    the same, so that their keys stay. Key and record have the list, so that tables keep old and new runs apart.
     """
-    if "task" not in config.plug_ins and task.manifest("train").status != OWN:
+    if "task" not in config.plugins and task.manifest("train").status != OWN:
         return method
     chosen = {f"{name}={value}" for name, value in config.method_options.items()}
     revised = {text: version for text, version in getattr(method.kind, "revised", {}).items() if text in chosen}
@@ -103,6 +103,9 @@ def trained_key_of(
         parent_key: of the run it is fine-tuned from; empty for none.
         reference_key: of the run of its reference model; empty for none.
     """
+    weights = {}
+    if "backbone" not in config.plugins:  # the key of a plug-in has the hash of its code
+        weights = pretrained_weights(config.backbone, config.backbone_options)
     task_content: dict[str, Any] = {
         "name": task.name,
         "version": task.version,
@@ -114,10 +117,10 @@ def trained_key_of(
     return key_of_training(
         task=task_content,
         method={**method.code, "options": config.method_options},
-        backbone={"name": config.backbone, "options": placed(config.backbone_options), **weights(config)},
+        backbone={"name": config.backbone, "options": placed(config.backbone_options), **weights},
         trainer={**config.trainer.content(), **FORMER_OPTIONS},
         seed=config.seed,
-        own=config.plug_in_code(),
+        plugins=config.plugin_code(),
         parent=parent_key,
         reference=reference_key,
     )
@@ -130,7 +133,7 @@ def key_of_training(
     backbone: Mapping[str, Any],
     trainer: Mapping[str, Any],
     seed: int,
-    own: Mapping[str, Any],
+    plugins: Mapping[str, Any],
     parent: str,
     reference: str,
 ) -> str:
@@ -143,7 +146,7 @@ def key_of_training(
         backbone: its name, options and, if it is pretrained, its weights.
         trainer: every setting of the training.
         seed: of the run.
-        own: class and source hash of a task or backbone of the user's own.
+        plugins: class and source hash of task and backbone, where they are plug-ins.
         parent: key of the run it is fine-tuned from; empty for none.
         reference: key of the run of its reference model; empty for none.
     """
@@ -157,8 +160,8 @@ def key_of_training(
     }
     if not trainer["steps"] and not trainer["epochs"]:
         content["training"] = "none"  # before 0.3 it was one step
-    if own:
-        content["own"] = own
+    if plugins:
+        content["own"] = plugins
     if parent:
         content["parent"] = parent
     if reference:
@@ -209,13 +212,6 @@ def _kept_hash(file: Path, size: int, changed: int) -> str:
 
 DROPOUT = "configured"
 """How pretrained backbones are trained since 0.3; before it they were trained in evaluation mode, without dropout."""
-
-
-def weights(config: CellConfig) -> dict[str, Any]:
-    """Return what a pretrained backbone is; nothing for a backbone of the user's own, whose code says it."""
-    if "backbone" in config.plug_ins:
-        return {}
-    return pretrained_weights(config.backbone, config.backbone_options)
 
 
 def pretrained_weights(backbone: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,8 +37,12 @@ def missing_evaluations(cell: Cell, metrics: Sequence[str] = ()) -> list[str]:
 
 
 def is_from_snapshot(folder: CellFolder) -> bool:
-    """Return whether a run has neither weights nor predictions, as those that were joined from a snapshot."""
-    return not _has_weights(folder) and not folder.names("rows-*.jsonl.gz")
+    """Return whether a run has neither weights nor predictions, as those that were joined from a snapshot.
+
+    A baseline needs no weights, and a run that is yet to be trained will have them.
+    """
+    digest = (folder.trained() or {}).get("model", {}).get("checkpoint_sha256")
+    return digest is not None and not folder.has_checkpoint(digest) and not folder.names("rows-*.jsonl.gz")
 
 
 def has_only_numbers(folder: CellFolder) -> bool:
@@ -57,13 +61,6 @@ def without_weights(cell: Cell) -> list[CellFolder]:
     for needed in cell.needed:
         found += [needed.folder] if is_from_snapshot(needed.folder) else without_weights(needed)
     return found
-
-
-def _has_weights(folder: CellFolder) -> bool:
-    """Return whether rows can be made: a baseline needs no weights, and a run to be trained will have them."""
-    trained = folder.trained()
-    digest = (trained or {}).get("model", {}).get("checkpoint_sha256")
-    return digest is None or folder.has_checkpoint(digest)
 
 
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:

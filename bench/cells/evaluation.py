@@ -146,7 +146,7 @@ def merge(parts: Sequence[Sequence[dict[str, Any]]], ids: Sequence[str], what: s
     if count != len(rows) or set(rows) != set(ids):
         raise BenchError(
             f"{what}: expected {len(set(ids))} rows, one per id; got {count} rows with {len(rows)} ids, "
-            f"{len(set(ids) - set(rows))} missing and {len(set(rows) - set(ids))} not asked for"
+            f"{len(set(ids) - set(rows))} missing and {len(set(rows) - set(ids))} not required"
         )
     return [rows[name] for name in sorted(rows)]
 

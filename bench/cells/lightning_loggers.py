@@ -63,7 +63,7 @@ class RunWandbLogger(WandbLogger):
             settings=settings,
         )
         begun.define_metric(STEP)
-        begun.define_metric("*", step_metric=STEP, step_sync=True)  # validation is logged behind later training steps
+        begun.define_metric("*", step_metric=STEP, step_sync=True)  # a validation is logged after later training steps
         super().__init__(project=project, experiment=begun)
 
     def finalize(self, status: str) -> None:

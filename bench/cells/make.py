@@ -104,7 +104,7 @@ def cell_of(arguments: RunArguments) -> Cell:
 
 
 def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:
-    """Return what finds a method or task again: its name, or where its class can be imported from.
+    """Return a name from which other processes get a method or task: its own, or the place of its class.
 
     Raises:
         UsageError: it is no such class, or one that was typed in a session or inside a function: the key of a run
@@ -112,11 +112,9 @@ def name_of(kind: str | type[Objective] | type[Task], what: str) -> str:
     """
     if isinstance(kind, str):
         return kind
-    if not isinstance(kind, type):
-        raise UsageError(f"a {what} is a name or a class, not {type(kind).__name__} '{kind!r:.60}'")
-    if issubclass(kind, Task) != (what == "task") or not hasattr(kind, "name"):
+    if not isinstance(kind, type) or issubclass(kind, Task) != (what == "task") or not hasattr(kind, "name"):
         expected = {"task": "bench.Task", "method": "bench.Objective"}[what]
-        raise UsageError(f"a {what} is a name or a class derived from {expected}, not the class {kind.__name__}")
+        raise UsageError(f"a {what} is a name or a class derived from {expected}, not {kind!r:.60}")
     target = f"{kind.__module__}:{kind.__qualname__}"
     for entry in [*METHODS.values(), *TASKS.values()]:
         if entry.target == target:

@@ -88,18 +88,18 @@ def make_plan(
     costs_only: bool = False,
     only_task: str | None = None,
 ) -> Plan:
-    """Look everything up that `bench run` was asked for; nothing is trained.
+    """Look up every name that `bench run` was given, and make its runs with their keys; nothing is trained.
 
     Args:
         arguments: names and overrides.
         say: prints where each task's data comes from, before it is read.
         on_rows: shows how far a task is that reads, hashes or encodes many rows, or searches exemplars for them.
         only_task: the name of the only task whose runs are planned.
-        costs_only: nobody will run the plan: the preset `paper` is planned without its data too.
+        costs_only: whether only costs are computed, so that the preset `paper` is planned without its data, too.
 
     Raises:
         UsageError: a name or option is unknown, or nothing is left to run.
-        MissingError: data that was asked for is not there.
+        MissingError: data that the runs need is not there.
     """
     builder = PlanBuilder(arguments, say, on_rows, costs_only=costs_only)
     kinds = [kind for kind in builder.kinds if only_task in (None, kind.name)]
@@ -115,7 +115,7 @@ def make_plan(
 
 
 class PlanBuilder:
-    """Adds runs to a plan one by one, each behind the run it is fine-tuned from; tasks are read once.
+    """Adds runs to a plan one by one, each after the run it is fine-tuned from; tasks are read once.
 
     Args:
         arguments: of the run.
@@ -151,12 +151,12 @@ class PlanBuilder:
     def check_overrides(self) -> None:
         """Refuse settings that no task, method or backbone of the run takes."""
         concerned = [relative for method in self.methods for relative in (method, *ancestors(method))]
-        asked = [(method, self.arguments.backbone) for method in concerned]
+        pairs = [(method, self.arguments.backbone) for method in concerned]
         for method in tuple(concerned):
             if reference := reference_of(method):
-                asked.append((reference, reference_backbone(method) or self.arguments.backbone))
+                pairs.append((reference, reference_backbone(method) or self.arguments.backbone))
                 concerned.append(reference)
-        backbones = [backbone_of(kind, method, name, self.preset) for kind in self.kinds for method, name in asked]
+        backbones = [backbone_of(kind, method, name, self.preset) for kind in self.kinds for method, name in pairs]
         check_overrides(self.arguments.overrides, self.kinds, concerned, list(dict.fromkeys(backbones)))
 
     def again(self, arguments: RunArguments) -> PlanBuilder:
@@ -169,46 +169,36 @@ class PlanBuilder:
         """Add the runs of every seed of a method, or note why it is skipped."""
         for seed in self.arguments.seeds:
             if reason := self.add(kind, method, seed):
-                self.skip(kind, method, reason)
+                backbone = backbone_of(kind, method, self.arguments.backbone, self.preset)
+                self.plan.skips.append(Skip(kind.name, method.name, find_backbone(backbone).name, reason))
                 return
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one run and, where they are missing, those it is fine-tuned from; return why not, or None."""
-        asked = self.arguments.backbone
         if self.preset == PAPER and (reason := why_unpublished(kind, method)):
             return reason
         if method.own_backbone and self.preset == "mid":
             return f"trains {method.own_backbone} from scratch, and the preset mid fine-tunes a pretrained model"
-        if method.own_backbone and asked not in (None, method.own_backbone):
+        if method.own_backbone and self.arguments.backbone not in (None, method.own_backbone):
             return f"is maximum likelihood on its own backbone, {method.own_backbone}"
         line = [(relative, self.config(kind, relative, seed)) for relative in (method, *ancestors(method))]
         for relative, config in line:
-            check_cell(relative, config, self.arguments)
-            if reason := self.lacks_data(kind, config):
-                return reason
-            if config.trainer.watch or config.trainer.select or config.trainer.patience:
-                check_validation(config.trainer, relative, self.task(kind, config))
-            reason = self.misfit(kind, relative, config)
-            if reason and relative is method:
-                return reason
-            if reason:
-                return f"is fine-tuned from {relative.name}, which {reason}"
-            if reason := self.misfit_of_reference(kind, relative, config):
-                return reason
+            if reason := self.why_not(kind, relative, config):
+                return reason if relative is method else f"is fine-tuned from {relative.name}, which {reason}"
         *older, cell = self.cells(kind, line)
         if kept := self.arguments.kinds:
             cell = replace(cell, evaluations={key: what for key, what in cell.evaluations.items() if what.kind in kept})
         if not cell.evaluations and "generation" not in kind.info.evaluations:
             return f"only writes texts, and {kind.name} asks for none"
         if not cell.evaluations:
-            return "has no decoding it could read so"
+            return "cannot read any of the decodings"
         for ancestor in older:
             self.plan.place(replace(ancestor, evaluations={}))
         self.plan.place(cell)
         return None
 
     def cells(self, kind: type[Task], line: Sequence[tuple[Method, CellConfig]]) -> list[Cell]:
-        """Return the runs of a method and of those it needs, each behind those that it needs itself."""
+        """Return the runs of a method and of those it needs, each after those that it needs itself."""
         cells: list[Cell] = []
         parent: Cell | None = None
         for method, config in reversed(line):
@@ -229,27 +219,34 @@ class PlanBuilder:
             kind, method, reference, config, self.arguments.overrides, self.arguments.decode
         )
 
-    def skip(self, kind: type[Task], method: Method, reason: str) -> None:
-        """Note what is left out, and why."""
-        backbone = backbone_of(kind, method, self.arguments.backbone, self.preset)
-        self.plan.skips.append(Skip(kind.name, method.name, find_backbone(backbone).name, reason))
-
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
         given, found = self.arguments, self.found[kind.name]
-        plug_ins = {"task": found} if found.code else {}
+        plugins = {"task": found} if found.code else {}
         return cell_config(
-            kind, method, given.backbone, seed, self.preset, given.overrides, given.decode, given.limit, plug_ins
+            kind, method, given.backbone, seed, self.preset, given.overrides, given.decode, given.limit, plugins
         )
 
-    def lacks_data(self, kind: type[Task], config: CellConfig) -> str | None:
-        """Return why there is nothing to train on, or None."""
-        if self.preset != PAPER or self.costs_only:
-            return None
-        reason = why_without_data(self.task(kind, config))
-        if reason is not None:
+    def why_not(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
+        """Return why a method cannot be trained and evaluated, with its reference model if it has one; or None."""
+        check_cell(method, config, self.arguments)
+        if self.preset == PAPER and not self.costs_only and (reason := why_without_data(self.task(kind, config))):
             self.without_data[kind.name] = reason
-        return reason
+            return reason
+        if config.trainer.watch or config.trainer.select or config.trainer.patience:
+            check_validation(config.trainer, method, self.task(kind, config))
+        found, reason = self.reference(kind, method, config), self.misfit(kind, method, config)
+        if reason or found is None:
+            return reason
+        reference, its_config = found
+        check_training(its_config, self.arguments)
+        reason, forms = (
+            self.misfit(kind, reference, its_config),
+            [architecture_of(each) for each in (its_config, config)],
+        )
+        if reason is None and forms[0] != forms[1]:
+            reason = f"has the backbone {its_config.backbone}, which is {forms[0]}, not {forms[1]}"
+        return None if reason is None else f"has for its reference model {reference.name}, which {reason}"
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method does not fit a task and its backbone, or None."""
@@ -274,29 +271,11 @@ class PlanBuilder:
             return reason
         return undecodable(method, config) or unshardable(method, self.arguments)
 
-    def misfit_of_reference(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
-        """Return why a method's reference model does not fit, or None."""
-        found = self.reference(kind, method, config)
-        if found is None:
-            return None
-        reference, own = found
-        check_training(own, self.arguments)
-        reason = self.misfit(kind, reference, own)
-        if reason is None and architecture_of(own) != architecture_of(config):
-            reason = f"has the backbone {own.backbone}, which is {architecture_of(own)}, not {architecture_of(config)}"
-        if reason is None:
-            return None
-        return f"has for its reference model {reference.name}, which {reason}"
-
     def task(self, kind: type[Task], config: CellConfig) -> Task:
-        """Return the task with its data, read once for each configuration."""
-        named = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
-        if named not in self.tasks:
-            self.tasks[named] = self.load(kind, config)
-        return self.tasks[named]
-
-    def load(self, kind: type[Task], config: CellConfig) -> Task:
-        """Make a task and read its data, saying where from."""
+        """Return the task with its data. It is read once for each configuration, and a line says where from."""
+        name = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
+        if name in self.tasks:
+            return self.tasks[name]
         data_dir = Path(self.arguments.data_dir) if self.arguments.data_dir else None
         task = kind(**config.task_options)
         source = resolve(kind.name, data_dir, kind.info.folders, fetch=True)
@@ -306,11 +285,12 @@ class PlanBuilder:
         counts = ", ".join(f"{split.name} {len(split.examples):,} ({split.status})" for split in used)
         self.plan.data.append(f"{kind.name}: {counts}; {task.source.why}")
         self.say(f"{kind.name}: {counts}")
+        self.tasks[name] = task
         return task
 
 
 def architecture_of(config: CellConfig) -> str:
-    """Return the architecture of a run's backbone; a pretrained one is asked, without loading its weights."""
+    """Return the architecture of a run's backbone; a pretrained one states it in its configuration."""
     path = str(config.backbone_options.get("path", ""))
     known = str(find_backbone(config.spec("backbone")).value.architecture)
     if known and not path:
@@ -339,7 +319,7 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
 
 
 def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse a run that could not be trained or evaluated as it was asked for."""
+    """Refuse a run that cannot be trained or evaluated with its settings."""
     trainer, task = config.trainer, config.task
     starts_from_weights = method.parent or is_pretrained(config.spec("backbone"))
     is_trained = trainer.steps or trainer.epochs or method.is_baseline or method.untrained
@@ -383,14 +363,14 @@ def check_training(config: CellConfig, arguments: RunArguments) -> None:
 
 
 def undecodable(method: Method, config: CellConfig) -> str | None:
-    """Return why a method cannot decode as asked, or None."""
+    """Return why a method cannot use one of the decodings, or None."""
     if not issubclass(method.kind, Objective):
         return None
     try:
         for decoding in decodings_of(config, method.evaluation_variant):
             method.kind.resolved(decoding)
     except UsageError as error:
-        return f"cannot decode so: {error}"
+        return f"cannot use a decoding: {error}"
     return None
 
 

@@ -82,8 +82,8 @@ def about(cell: Cell) -> dict[str, Any]:
     }
     if unpinned := cell.task.unpinned():
         content["unpinned"] = unpinned
-    if cell.config.plug_ins:
-        content["own"] = own_of(cell)
+    if cell.config.plugins:
+        content["own"] = plugins_of(cell)
     if cell.task.title:
         content["title"] = cell.task.title
     if cell.reference is not None:
@@ -91,13 +91,13 @@ def about(cell: Cell) -> dict[str, Any]:
     return content
 
 
-def own_of(cell: Cell) -> dict[str, Any]:
-    """Return the part of a record about a task or backbone of the user, so that no reader needs their code."""
-    own: dict[str, Any] = cell.config.plug_in_code()
-    if "task" in own:
+def plugins_of(cell: Cell) -> dict[str, Any]:
+    """Return the part of a record about a task or backbone that is a plug-in, so that no reader needs its code."""
+    content: dict[str, Any] = cell.config.plugin_code()
+    if "task" in content:
         info = cell.task.info
-        own["task"] |= {"columns": list(info.columns), "primary": info.primary}
-    return own
+        content["task"] |= {"columns": list(info.columns), "primary": info.primary}
+    return content
 
 
 def origin(cell: Cell | None) -> dict[str, Any] | None:

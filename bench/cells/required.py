@@ -134,7 +134,7 @@ def required_evaluations(config: CellConfig, method: Method, task: Task) -> Sequ
 
 def can_forget(config: CellConfig) -> bool:
     """Return whether a run starts from a pretrained language model, whose knowledge of general text it may lose."""
-    if "backbone" in config.plug_ins or not is_pretrained(config.backbone):
+    if "backbone" in config.plugins or not is_pretrained(config.backbone):
         return False
     return architecture(config.backbone, str(config.backbone_options.get("path", ""))) == "decoder-only"
 

@@ -120,7 +120,7 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
 
         torch.set_num_threads(threads)
     outcome, logs = Outcome(), Logs(arguments, progress.warn)
-    schedule, told = Schedule(plan.cells), set[int]()
+    schedule, reported = Schedule(plan.cells), set[int]()
     while schedule.waiting:
         number = schedule.next()
         if number is None:  # all that is left is locked by others
@@ -131,9 +131,9 @@ def execute(plan: Plan, arguments: RunArguments, progress: Progress) -> Outcome:
         try:
             execute_run(cell, arguments, progress, logs, outcome)
         except LockedError as error:
-            if number not in told:
+            if number not in reported:
                 progress.say(f"{cell.label}: {error}; it is looked at again later")
-            told.add(number)
+            reported.add(number)
             schedule.put_back(number, AGAIN_S)
             continue
         schedule.running.remove(number)

@@ -172,13 +172,13 @@ class Tasks:
         data_dir: as given by `--data-dir`.
         sets: overrides for options that a record leaves out because they only say where data is.
         specs: `module:Name` or `file.py:Name` of tasks; others are imported from the module that their record names.
-        import_plug_ins: whether the code of a task that is a plug-in may be imported.
+        import_plugins: whether the code of a task that is a plug-in may be imported.
     """
 
     data_dir: Path | None = None
     sets: Sequence[Override] = ()
     specs: Sequence[str] = ()
-    import_plug_ins: bool = True
+    import_plugins: bool = True
     known: dict[str, Task] = field(default_factory=dict)
 
     def of(self, record: Mapping[str, Any], stored: StoredRows, cell: CellFolder | None = None) -> Task:
@@ -260,7 +260,7 @@ class Tasks:
         try:
             if code is None:
                 return find_task(name).value
-            if self.import_plug_ins:
+            if self.import_plugins:
                 return find_task(code["class"]).value
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error

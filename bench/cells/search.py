@@ -1,9 +1,9 @@
 """Search: `--trials` and `--grid` try settings of each method, and what is picked is trained on every seed.
 
 A comparison at one shared learning rate can be decided by that rate alone. So `--trials` gives every method the same
-number of learning rates around its recipe's own, baseline included, unless more are asked for some by name: such as
-maximum likelihood with the number that a paper gave its method. With few trials, methods differ in the rates they draw;
-`lr=A,B,C` tries the same rates for all. `--grid` tries the same typed values for every method, and it alone tries
+number of learning rates around that of its recipe, baseline included, unless some methods are given more by name, such
+as maximum likelihood with the number that a paper gave its method. With few trials, methods differ in the rates they
+draw; `lr=A,B,C` tries the same rates for all. `--grid` tries the same values for every method, and it alone tries
 options of a method itself: a weight that trades likelihood for something else cannot be picked by likelihood.
 
 The learning rate is picked by the negative log-likelihood under the method's own distribution on the validation split,
@@ -20,10 +20,9 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from bench.base.keys import key_of
@@ -547,20 +546,14 @@ def _of_rows(cell: Cell) -> float | None:
 
 def _recorded(cells: Sequence[Cell]) -> float | None:
     """Return the value that a stored search of the method has recorded for these runs; None where none tried them."""
-    keys = {str(cell.config.seed): cell.key for cell in cells}
-    for tried in _tried(cells[0].folder.path.parent, cells[0].config.evaluation.rows):
-        if tried["keys"] == keys and tried["nll"] is not None and math.isfinite(tried["nll"]):
-            return float(tried["nll"])
+    keys, rows = {str(cell.config.seed): cell.key for cell in cells}, cells[0].config.evaluation.rows
+    searches = [search for folder in cells_below(cells[0].folder.path.parent) for search in folder.grids()]
+    for search in searches:
+        for tried in (*search["tried"], *search.get("play_off", ())):
+            is_same = search.get("rows") == rows and tried["keys"] == keys
+            if is_same and tried["nll"] is not None and math.isfinite(tried["nll"]):
+                return float(tried["nll"])
     return None
-
-
-def _tried(method: Path, rows: int | None) -> Iterator[Mapping[str, Any]]:
-    """Yield what the stored searches of a method have tried and repeated, if they were scored on as many rows."""
-    for folder in cells_below(method):
-        for search in folder.grids():
-            if search.get("rows") == rows:
-                yield from search["tried"]
-                yield from search.get("play_off", ())
 
 
 def _of_perplexity(cell: Cell) -> float | None:

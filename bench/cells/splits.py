@@ -18,7 +18,7 @@ SPLITS = ("train", "valid", "test")
 
 
 def where(kind: type[Task], data_dir: Path | None) -> Source:
-    """Return where the rows of a task are on this machine; the hub is not asked."""
+    """Return where the rows of a task are on this machine; nothing is downloaded."""
     return resolve(kind.name, data_dir, kind.info.folders)
 
 

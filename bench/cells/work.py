@@ -69,7 +69,9 @@ def train_and_evaluate(
         content = cell.folder.trained()
         if content is None:
             events.stage(TRAINING, cell.config.trainer.steps)
-            warn(cell, events, exemplar_leak(cell))
+            if cell.method.reads_exemplars:
+                equal_targets = bool(cell.config.method_options.get("equal_targets", True))
+                warn(cell, events, cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets))
             started, states = time.monotonic(), StateFiles(cell.folder.path / STATE)
             start(objective, cell, codec)
             cell.task.setup_run(training_loader(cell, codec))
@@ -94,17 +96,9 @@ def train_and_evaluate(
 
 
 def warn(cell: Cell, events: Events, *notes: str | None) -> None:
-    """Tell a user what should be known of a run."""
+    """Warn the user of something about a run; None is no warning."""
     for note in filter(None, notes):
         events.warn(f"{cell.label}: {note}")
-
-
-def exemplar_leak(cell: Cell) -> str | None:
-    """Return a warning if exemplars contain training targets but not those of the evaluation, or None."""
-    if not cell.method.reads_exemplars:
-        return None
-    equal_targets = bool(cell.config.method_options.get("equal_targets", True))
-    return cell.task.exemplar_leak(cell.config.evaluation.split, equal_targets)
 
 
 def stored_by_first(folder: CellFolder) -> dict[str, Any]:
@@ -210,15 +204,15 @@ def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int 
         rank: of this process.
         world: number of processes.
     """
-    rows, asked = cell.config.trainer.batch_size, arguments.micro_batch
+    rows, micro_batch = cell.config.trainer.batch_size, arguments.micro_batch
     accumulate = arguments.execution.accumulate
-    if asked == AUTO:
+    if micro_batch == AUTO:
         accumulate = 1
-    elif asked and not cell.method.is_baseline:
-        accumulate = max(1, min(-(-rows // (int(asked) * world)), rows // world))  # each process has a row at least
+    elif micro_batch and not cell.method.is_baseline:
+        accumulate = max(1, min(-(-rows // (int(micro_batch) * world)), rows // world))  # each process has a row
     return Execution(
         **{**asdict(arguments.execution), "accumulate": accumulate},
-        micro_batch=asked,
+        micro_batch=micro_batch,
         strategy=arguments.strategy,
         threads=arguments.threads_of(cell.config.preset),
         rank=rank,
@@ -271,7 +265,7 @@ def failure_of(cell: Cell, micro_batches: int, error: BaseException) -> str:
 
 
 def fitted(cell: Cell, objective: Objective, codec: Codec, status: str, events: Events) -> dict[str, Any]:
-    """Run the objective's `after_training` hook; return what it wants recorded, or nothing.
+    """Let an objective choose by data what no step trains; return the part of the record about it, if there is one.
 
     One process does it, on its device; the others read what is stored.
     """

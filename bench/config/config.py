@@ -172,7 +172,7 @@ class CellConfig:
     """One run of the matrix, every default written out.
 
     Args:
-        plug_ins: `task` and `backbone`, where they are plug-ins. Their code is in the key and in the record; the text
+        plugins: `task` and `backbone`, where they are plug-ins. Their code is in the key and in the record; the text
             that was typed may name a folder of this machine, and is in neither.
     """
 
@@ -187,22 +187,22 @@ class CellConfig:
     task_options: Mapping[str, Any] = field(default_factory=dict)
     method_options: Mapping[str, Any] = field(default_factory=dict)
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
-    plug_ins: Mapping[str, Resolved] = field(default_factory=dict)
+    plugins: Mapping[str, Resolved] = field(default_factory=dict)
 
     def spec(self, part: str) -> str:
         """Return what to type to find its `task` or `backbone` again."""
-        if part in self.plug_ins:
-            return self.plug_ins[part].spec
+        if part in self.plugins:
+            return self.plugins[part].spec
         return str(getattr(self, part))
 
-    def plug_in_code(self) -> dict[str, dict[str, str]]:
+    def plugin_code(self) -> dict[str, dict[str, str]]:
         """Return class and hash of the source of each plug-in."""
-        return {part: dict(plug_in.code) for part, plug_in in self.plug_ins.items()}
+        return {part: dict(plugin.code) for part, plugin in self.plugins.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain content, for keys and records."""
-        content = asdict(replace(self, plug_ins={}))
-        del content["plug_ins"]
+        content = asdict(replace(self, plugins={}))
+        del content["plugins"]
         content |= {"trainer": self.trainer.content(), "evaluation": self.evaluation.content()}
         content["decodings"] = [decoding.text for decoding in self.decodings]
         return content

@@ -4,7 +4,7 @@
 
 A comma stands between decodings and a `+` before each option. Of `first:rest`, `first` is a distribution if it has the
 name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is a decoding of ours; else both are
-`module:Name` or `file.py:Name`. A module that is called like a distribution is written behind one:
+`module:Name` or `file.py:Name`. A module that is called like a distribution is written after one:
 `model:posterior:Name`. The path of a file has no comma, `+`, `=` or `:` in it.
 """
 
@@ -55,7 +55,7 @@ def _decoding(text: str) -> Decoding:
     head, *options = (part.strip() for part in text.split("+"))
     target, sign, value = (part.strip() for part in head.partition("="))
     distribution, target = _split(target)
-    kind, own = _found(target)
+    kind, plugin = _found(target)
     settings = kind.settings()
     given = _value(kind, sign, value)
     for option in options:
@@ -69,7 +69,7 @@ def _decoding(text: str) -> Decoding:
     for name, setting in settings.items():
         if setting.default is REQUIRED and name not in given:
             raise UsageError(f"{kind.name} needs {name}, {setting.words}: add +{name}=...")
-    return kind(distribution=distribution, own=own, **given)
+    return kind(distribution=distribution, own=plugin, **given)
 
 
 def _split(target: str) -> tuple[Distribution, str]:

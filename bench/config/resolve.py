@@ -98,7 +98,7 @@ class Method:
 
     @property
     def chooses_after_training(self) -> bool:
-        """Whether it takes something from data behind the last step: what it chooses, it chooses on validation text."""
+        """Whether it chooses something on validation text after the last step."""
         return issubclass(self.kind, Objective) and self.kind.after_training is not Objective.after_training
 
     @property
@@ -229,7 +229,7 @@ def method_names(wanted: Sequence[str], controls: bool = True) -> list[str]:
 
 
 def _group(entries: Mapping[str, MethodEntry], controls: bool) -> list[str]:
-    """Return the objectives among some entries, and behind them their controls."""
+    """Return the objectives among some entries, followed by their controls."""
     names = [name for name, entry in entries.items() if not entry.baseline]
     if not controls:
         return names
@@ -238,7 +238,7 @@ def _group(entries: Mapping[str, MethodEntry], controls: bool) -> list[str]:
 
 
 def backbone_of(task: type[Task], method: Method, backbone: str | None, preset: str) -> str:
-    """Return the name of a run's backbone: the method's own, else the one asked for, else the recipe's."""
+    """Return the name of a run's backbone: that of the method, else the given one, else that of the recipe."""
     return method.own_backbone or backbone or str(recipe_of(task, preset)["backbone"])
 
 
@@ -274,19 +274,19 @@ def cell_config(
     given: Sequence[Override],
     decode: str | None,
     limit: int | None,
-    plug_ins: Mapping[str, Resolved] | None = None,
+    plugins: Mapping[str, Resolved] | None = None,
 ) -> CellConfig:
     """Resolve one run: constructor and method defaults, then the task's recipe, the method's settings, overrides.
 
     Args:
-        plug_ins: the `task`, where it is a plug-in.
+        plugins: the `task`, where it is a plug-in.
     """
     chosen = recipe_of(task, preset)
     recipe = [override(key, value) for key, value in chosen.items() if "." in key]
     found = find_backbone(backbone_of(task, method, backbone, preset))
-    name, plug_ins = found.name, dict(plug_ins or {})
+    name, plugins = found.name, dict(plugins or {})
     if found.code:
-        plug_ins["backbone"] = found
+        plugins["backbone"] = found
     scopes = {task.name, name} | scopes_of(method)
 
     def values(section: str) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def cell_config(
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),
         backbone_options=options("backbone", f"backbone '{name}'", found.value.load()),
-        plug_ins=plug_ins,
+        plugins=plugins,
     )
     content = json.dumps(config.as_dict(), ensure_ascii=False, default=str)
     if leak := secret_in(content):  # typed, or the default of a plug-in
@@ -327,11 +327,11 @@ def cell_config(
 
 def own_or_given(method: Method, given: tuple[Decoding, ...]) -> tuple[Decoding, ...]:
     """Return the decodings of a run, or those of a method that has its own, with the limits of new tokens given."""
-    own = getattr(method.kind, "own_decoding", "")
-    if not own:
+    fixed = getattr(method.kind, "own_decoding", "")
+    if not fixed:
         return given
     limits = dict.fromkeys(decoding.max_new_tokens for decoding in given)
-    texts = [f"{own}+max_new_tokens={limit}" if limit else own for limit in limits]
+    texts = [f"{fixed}+max_new_tokens={limit}" if limit else fixed for limit in limits]
     return tuple(decoding for text in texts for decoding in parse(text))
 
 
@@ -442,6 +442,6 @@ def reference_config(
         [*for_all, *by_method, *by_user],
         decode,
         config.trainer.limit,
-        plug_ins={part: found for part, found in config.plug_ins.items() if part == "task"},
+        plugins={part: found for part, found in config.plugins.items() if part == "task"},
     )
     return replace(resolved, task_options=config.task_options)

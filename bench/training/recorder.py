@@ -38,11 +38,11 @@ class Recorder(Callback):
         self.every = max(1, steps // CURVE_POINTS)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed training goes on from; asked for at the end of a step."""
+        """Return the state from which a training is resumed, at the end of a step."""
         return {"step": self.step, "tokens": self.tokens, "curve": self.curve, "accumulate": self.accumulate}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what was kept; a diverged training keeps no state."""
+        """Continue from a state; a diverged training has none."""
         self.step, self.tokens, self.curve = state_dict["step"], state_dict["tokens"], state_dict["curve"]
 
     def ends_step(self, batch: Any) -> bool:
@@ -59,17 +59,14 @@ class Recorder(Callback):
         if not self.ends_step(batch):
             return
         self.step += 1
-        self._look_at(self.sums["loss"])
+        loss = self.sums["loss"]  # the first step at which it is not finite is noted without waiting for the device
+        if self.bad_at is None:
+            self.bad_at = torch.full_like(loss, math.inf)
+        self.bad_at = torch.where(loss.isfinite(), self.bad_at, self.bad_at.clamp(max=self.step))
         self.tokens += int(batch["step_tokens"])
         if (self.step % self.every == 0 or self.step == self.steps) and self.is_finite(trainer, module):
             self._record(trainer)
         self.sums = {}
-
-    def _look_at(self, loss: torch.Tensor) -> None:
-        """Note the first step whose loss is not finite, without waiting for the device."""
-        if self.bad_at is None:
-            self.bad_at = torch.full_like(loss, math.inf)
-        self.bad_at = torch.where(loss.isfinite(), self.bad_at, self.bad_at.clamp(max=self.step))
 
     def is_finite(self, trainer: Trainer, module: LightningModule) -> bool:
         """Return whether losses and weights are finite on all ranks, all of which ask; if not, stop the training."""

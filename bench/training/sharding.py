@@ -1,7 +1,7 @@
 """Sharding: weights, gradients and moments of the optimiser in shares, one on each rank (FSDP2 of torch).
 
-Before a layer runs, its weights are gathered; behind it each rank keeps its share only. Embeddings, head and what is
-the method's own are gathered for a whole micro-batch, because a loss reads them outside of any layer's forward pass.
+Before a layer runs, its weights are gathered; after it each rank keeps only its share. Embeddings, head and parameters
+of the method are gathered for a whole micro-batch, because a loss reads them outside of any layer's forward pass.
 What is saved is whole, in the form of one process, so that any strategy can take a training up again.
 
 Source: Zhao et al. 2023, "PyTorch FSDP"; `torch.distributed.fsdp.fully_shard`.
@@ -9,7 +9,7 @@ Source: Zhao et al. 2023, "PyTorch FSDP"; `torch.distributed.fsdp.fully_shard`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -33,8 +33,22 @@ class ShardedStrategy(DDPStrategy):
     """
 
     def _setup_model(self, model: nn.Module) -> Any:
-        """Shard the objective in place; it stays the one that is trained."""
-        self.shards = Shards(model, self.root_device)
+        """Shard the objective in place; it stays the one that is trained.
+
+        Raises:
+            UsageError: its backbone has no layers that could be sharded.
+        """
+        self.objective: Any = model
+        self.sharded: list[Any] = [*layers_of(self.objective), model]
+        before = [(module, type(module), set(vars(module)), _hooks(module)) for module in model.modules()]
+        mesh = init_device_mesh(self.root_device.type, (torch.distributed.get_world_size(),))
+        for layer in self.sharded[:-1]:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh, reshard_after_forward=False)
+        for step in STEPS:
+            register_fsdp_forward_method(model, step)
+        model.to(self.root_device)
+        self.before = [(module, kind, set(vars(module)) - names, hooks) for module, kind, names, hooks in before]
         return model
 
     def _register_ddp_hooks(self) -> None:
@@ -65,61 +79,30 @@ class ShardedStrategy(DDPStrategy):
 
     def on_validation_start(self) -> None:
         """Gather the whole model."""
-        self.shards.hold_whole(True)
+        for module in self.sharded:
+            module.set_reshard_after_forward(False, recurse=False)
+            module.unshard()
 
     def on_validation_end(self) -> None:
         """Go back to shares."""
-        self.shards.hold_whole(False)
+        for module in self.sharded:
+            module.set_reshard_after_forward(module is not self.objective, recurse=False)
+            module.reshard()
 
     def on_train_end(self) -> None:
-        """Make the objective a plain one again, with whole weights on the CPU of every rank."""
+        """Make the objective a plain one again: whole weights on the CPU of every rank, nothing that sharding added."""
         self.optimizers, self.lr_scheduler_configs = [], []  # their moments make room for whole weights
-        self.shards.undo()
-
-
-class Shards:
-    """An objective that is sharded in place.
-
-    Args:
-        objective: with its weights, the same on every rank.
-        device: of this rank.
-
-    Raises:
-        UsageError: its backbone has no layers that could be sharded.
-    """
-
-    def __init__(self, objective: nn.Module, device: torch.device) -> None:
-        self.objective: Any = objective
-        self.modules: list[Any] = [*layers_of(self.objective), objective]
-        before = [(module, type(module), set(vars(module)), _hooks(module)) for module in objective.modules()]
-        mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
-        for layer in self.modules[:-1]:
-            fully_shard(layer, mesh=mesh)
-        fully_shard(objective, mesh=mesh, reshard_after_forward=False)
-        for step in STEPS:
-            register_fsdp_forward_method(objective, step)
-        objective.to(device)
-        self.before = [(module, kind, set(vars(module)) - names, hooks) for module, kind, names, hooks in before]
-
-    def hold_whole(self, is_whole: bool) -> None:
-        """Gather all weights on this rank and keep them, or go back to shares; all ranks do it."""
-        for module in self.modules:
-            module.set_reshard_after_forward(not is_whole and module is not self.objective, recurse=False)
-            if is_whole:
-                module.unshard()
-            else:
-                module.reshard()
-
-    def undo(self) -> None:
-        """Put whole weights on the CPU in the place of shares and take off what sharding has added; all ranks do it."""
-        for module in self.modules:
+        for module in self.sharded:
             module.reshard()
-        whole: dict[int, nn.Parameter] = {}
-        for module, name, parameter in list(_places(self.objective)):
-            if id(parameter) not in whole:
-                value = _gathered(parameter.detach()).cpu()
-                whole[id(parameter)] = nn.Parameter(value, parameter.requires_grad)
-            module._parameters[name] = whole[id(parameter)]
+        whole: dict[nn.Parameter, nn.Parameter] = {}
+        for module in self.objective.modules():
+            for name, parameter in module._parameters.items():
+                if parameter is None:
+                    continue
+                if parameter not in whole:
+                    value = _gathered(parameter.detach()).cpu()
+                    whole[parameter] = nn.Parameter(value, parameter.requires_grad)
+                module._parameters[name] = whole[parameter]
         for module, kind, added_names, hooks in self.before:
             module.__class__ = kind
             for name in added_names:
@@ -198,14 +181,6 @@ def _like(value: Any, parameter: Tensor) -> Any:
         return value
     here = value.to(parameter.to_local().device)
     return distribute_tensor(here, parameter.device_mesh, parameter.placements, src_data_rank=None)
-
-
-def _places(module: nn.Module) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
-    """Yield where parameters stand: module, name in it, parameter."""
-    for part in module.modules():
-        for name, parameter in part._parameters.items():
-            if parameter is not None:
-                yield part, name, parameter
 
 
 def _hooks(module: nn.Module) -> dict[str, set[int]]:

@@ -20,10 +20,10 @@ class StateKeeper(Callback):
     """Saves at the end of a step, never in the middle of an accumulation: there a resumed training would not be exact.
 
     All ranks agree on what is done, by one small reduction a step on the CPU. Where a validation follows a step, the
-    state is saved behind it, so that a resumed training does not leave it out.
+    state is saved after it, so that a resumed training does not leave it out.
 
     Args:
-        recorder: stands before this one among the callbacks.
+        recorder: counts the steps; it comes before this one in the list of callbacks.
         files: where states go; None for a training that keeps none.
         interval: steps from one validation to the next; 0 for no validation.
         seconds: from one state to the next.

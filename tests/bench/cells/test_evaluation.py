@@ -99,9 +99,9 @@ def test_any_parts_give_the_same_rows_sorted_by_id(parts: Any) -> None:
 @pytest.mark.parametrize(
     ("parts", "says"),
     [
-        ([rows(*"abc")], "expected 4 rows, one per id; got 3 rows with 3 ids, 1 missing and 0 not asked for"),
-        ([rows(*"abcd"), rows("a")], "got 5 rows with 4 ids, 0 missing and 0 not asked for"),
-        ([rows(*"abce")], "got 4 rows with 4 ids, 1 missing and 1 not asked for"),
+        ([rows(*"abc")], "expected 4 rows, one per id; got 3 rows with 3 ids, 1 missing and 0 not required"),
+        ([rows(*"abcd"), rows("a")], "got 5 rows with 4 ids, 0 missing and 0 not required"),
+        ([rows(*"abce")], "got 4 rows with 4 ids, 1 missing and 1 not required"),
         ([], "got 0 rows with 0 ids, 4 missing"),
     ],
 )

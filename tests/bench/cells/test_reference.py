@@ -171,8 +171,8 @@ class TestCells:
             own_pair.write("own_parts", PARTS + line)
             arguments = RunArguments(("own_parts:Mine",), (PAIR,), **asked)
             reference, cell = make_plan(arguments).cells
-            assert reference.config.plug_in_code() == cell.config.plug_in_code()
-            assert set(reference.config.plug_ins) == {"task", "backbone"}
+            assert reference.config.plugin_code() == cell.config.plugin_code()
+            assert set(reference.config.plugins) == {"task", "backbone"}
             assert cell_of(job_of(reference, arguments)).key == reference.key
             keys.append(reference.key)
         assert keys[0] != keys[1]

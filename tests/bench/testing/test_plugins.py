@@ -73,7 +73,7 @@ def checked(names: Sequence[str], folder: Path) -> tuple[int, list[dict[str, Any
     return ended.code, json.loads(ended.out)
 
 
-def test_plug_ins_of_all_kinds_pass(files: Path) -> None:
+def test_plugins_of_all_kinds_pass(files: Path) -> None:
     code, reports = checked(ALL, files)
     assert {report["name"]: report["ok"] for report in reports} == dict.fromkeys(
         ("towns", "shouts", "tiny", "soft", "top_a=0.2"), True

@@ -168,7 +168,7 @@ def test_the_config_of_a_cell_that_a_control_has_trained_repeats_the_cell(tmp_pa
         ("mle.matched", {"task": AMBIGUOUS}, "is for open-ended tasks, whose texts have a diversity to match"),
         ("lead", {"task": AMBIGUOUS}, "only writes texts, and ambiguous_template asks for none"),
         ("mle.decoupled", {"task": AMBIGUOUS}, "only writes texts, and ambiguous_template asks for none"),
-        ("mle.decoupled", {"decode": "sample"}, "has no decoding it could read so"),
+        ("mle.decoupled", {"decode": "sample"}, "cannot read any of the decodings"),
         ("f2softmax", {"backbone": "bilstm"},
          "has a head of its own, which a copying backbone cannot mix with its copies"),
         ("ul_seq", {"task": AMBIGUOUS}, "needs targets of 8 tokens; these have about 2"),
