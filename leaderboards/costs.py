@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ OF_TRAINER = ("batch_size", "precision", "max_source", "max_target", "limit")
 
 
 def with_costs(store: Store, table: Table) -> Table:
-    """Return a table with a column of costs, where the store has the times of trainings that can be compared.
+    """Return a table with a column of costs, if the store has times of trainings that can be compared.
 
     A row has a number for each seed whose run shares its conditions with runs of the baseline, whose median counts.
     Damaged files are passed over and noted in the store.
@@ -45,20 +45,20 @@ def with_costs(store: Store, table: Table) -> Table:
 
 
 def _times(store: Store, table: Table, row: TableRow) -> Iterator[tuple[tuple[Any, ...], int, float]]:
-    """Yield conditions, seed and seconds of a row's own trainings; a row that reads another method's run has none."""
+    """Yield for each training of a row the conditions that its seconds hold for, its seed, and its seconds.
+
+    A row that evaluates another method's run has no training.
+    """
     for key in sorted(row.keys) if row.method == row.config.get("method") else ():
         cell = store.cell(table.task, row.method, key)
         record, provenance = readable(store, cell.trained), cell.provenance()
         if record and record["status"] == "ok" and provenance.get("wall_s") and record.get("train", {}).get("steps"):
-            seed = int(record["config"]["seed"])
-            yield tuple(_conditions(record, provenance)), seed, float(provenance["wall_s"])
-
-
-def _conditions(record: Mapping[str, Any], provenance: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what two trainings have to share for their seconds to be compared; the seed is one of it."""
-    config, environment = record["config"], provenance.get("environment", {})
-    yield from (config[name] for name in ("task", "backbone", "preset", "seed"))
-    yield from (config["trainer"][name] for name in OF_TRAINER)
-    yield from (record["data"]["train"]["sha256"], record["train"]["steps"])
-    yield from (provenance.get(name) for name in ("host", "world", "accumulate"))
-    yield from (environment.get(name) for name in SAME_MACHINE)
+            config, environment = record["config"], provenance.get("environment", {})
+            conditions = (
+                *(config[name] for name in ("task", "backbone", "preset", "seed")),
+                *(config["trainer"][name] for name in OF_TRAINER),
+                *(record["data"]["train"]["sha256"], record["train"]["steps"]),
+                *(provenance.get(name) for name in ("host", "world", "accumulate")),
+                *(environment.get(name) for name in SAME_MACHINE),
+            )
+            yield conditions, int(config["seed"]), float(provenance["wall_s"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 from bench.leaderboards.leaderboards import Leaderboards
@@ -59,12 +58,6 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         "tables": tables,
         **({"claims": extras["claims"]} if "claims" in extras else {}),
     }
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of a board."""
-    text = resources.files("bench.leaderboards").joinpath("board.schema.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
 
 
 def _fields(part: Any, names: Iterable[str]) -> dict[str, Any]:

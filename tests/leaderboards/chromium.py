@@ -151,7 +151,7 @@ class Chromium:
         while b"\0" not in self.buffer:
             ready, _, _ = select.select([self.frm], [], [], max(0.0, until - time.monotonic()))
             if not ready:
-                raise TimeoutError(f"the browser said nothing for {PATIENCE_S} s")
+                raise TimeoutError(f"no message from the browser within {PATIENCE_S} s")
             part = os.read(self.frm, 1 << 20)
             if not part:
                 raise RuntimeError("the browser has ended")

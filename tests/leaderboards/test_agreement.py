@@ -6,7 +6,7 @@ from bench.leaderboards.human import alpha
 
 
 def units(*raters):
-    """By unit, what each rater said; a point is no answer."""
+    """By unit, the answers of each rater; a point is no answer."""
     return [[answer for answer in answers if answer != "."] for answers in zip(*raters, strict=True)]
 
 

@@ -57,9 +57,9 @@ def test_baselines_and_readings_stand_in_the_table_marked(tmp_path):
     assert [r.values["ppl/word"].mean if "ppl/word" in r.values else None for r in table.rows] == [None, 9.0, 9.0]
     text = render(with_statistics([table]), "markdown")
     assert "| lead \\[control\\] |  | 1 |" in text
-    said = "Controls of methods that are not in this table: lead, mle.decoupled"
-    assert said in text.replace("\\", "")
-    assert said[:60] in render(with_statistics([table]), "terminal")
+    note = "Controls of methods that are not in this table: lead, mle.decoupled"
+    assert note in text.replace("\\", "")
+    assert note[:60] in render(with_statistics([table]), "terminal")
     rows = json.loads(render(with_statistics([table]), "json"))["tables"][0]["methods"]
     assert [row["controls"] for row in rows] == [["attexp", "adadec", "adadec_attexp"], ["f2softmax"], []]
     lines = csv.DictReader(io.StringIO(render(with_statistics([table]), "csv")))
@@ -168,8 +168,8 @@ def test_a_table_shows_the_rung_that_meets_with_its_remark(tmp_path):
     assert labels(table) == {"mle", "f2softmax", "mle.matched [control]"}
     (row,) = [r for r in table.rows if r.method == "mle.matched"]
     assert (row.decoding, row.values[DIVERSITY].mean, row.values["ppl/word"].mean) == ("topk=20", 50.0, 30.0)
-    said = "mle.matched: topk=20 is the nearest to f2softmax topk=3 in self-bleu-2: 50.0 to 52.0"
-    assert said in render(with_statistics([table]), "markdown").replace("\\", "")
+    note = "mle.matched: topk=20 is the nearest to f2softmax topk=3 in self-bleu-2: 50.0 to 52.0"
+    assert note in render(with_statistics([table]), "markdown").replace("\\", "")
 
 
 # What a cell starts from ------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The overview over tasks: which table of a task counts, which tasks are aggregated, and what is said of the others."""
+"""The overview over tasks: which table of a task counts, which tasks are aggregated, and what notes name."""
 
 import pytest
 

@@ -140,15 +140,15 @@ def test_what_to_run_is_said_where_nothing_is_stored(bench, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--methods", "mel"), "did you mean 'mle'"),
         (("--task", "logicnl"), "did you mean 'logicnlg'"),
         (("--row", "r11"), "there is, for example, 'r1'"),
     ],
 )
-def test_unknown_names_have_a_neighbour(bench, tmp_path, arguments, said):
+def test_unknown_names_have_a_neighbour(bench, tmp_path, arguments, message):
     three(tmp_path)
     ended = bench("samples", *arguments, "--results", str(tmp_path))
     assert (ended.code, len(ended.complaints)) == (2, 1)
-    assert said in ended.err
+    assert message in ended.err

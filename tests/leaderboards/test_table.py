@@ -540,6 +540,6 @@ def test_a_text_has_the_name_that_its_user_gave_it_and_a_public_one_its_own(tmp_
     assert table.title == "text (King James Bible) · test split, 3 rows · preset small"
     assert table.watermark == "train data: King James Bible; test data: King James Bible"
     assert names(tmp_path) == ["King James Bible"]
-    mine = {split: manifest(split, "own", "mine") for split in ("train", "test")}
-    scored(trained(tmp_path, "mle", task="text", data=mine, title="Letters", extra="x"), {"kld": 1.0})
+    letters = {split: manifest(split, "own", "letters") for split in ("train", "test")}
+    scored(trained(tmp_path, "mle", task="text", data=letters, title="Letters", extra="x"), {"kld": 1.0})
     assert sorted(names(tmp_path)) == ["King James Bible", "Letters"]

@@ -161,8 +161,8 @@ def test_sums_come_to_the_value_in_the_order_of_ids(family, case):
 
 def check_value(score):
     """A finite number, or none and why."""
-    signed, said, why = score.signature.partition("|not applicable: ")
-    assert (said != "") is (score.value is None), score
+    signed, separator, why = score.signature.partition("|not applicable: ")
+    assert (separator != "") is (score.value is None), score
     assert score.value is None or (type(score.value) is float and math.isfinite(score.value)), score
     assert score.value is not None or why, score
     assert signed

@@ -118,9 +118,9 @@ def planned() -> dict[tuple[str, str], list[Cell]]:
         patch.setenv("HF_HUB_OFFLINE", "1")
         for file in FILES:
             for run in file.runs.values():
-                asked = RunArguments((run.task,), run.methods, (run.seeds[0],), preset=run.preset, sets=run.sets,
+                arguments = RunArguments((run.task,), run.methods, (run.seeds[0],), preset=run.preset, sets=run.sets,
                                      decode=run.decode or None, results="nowhere")  # fmt: skip
-                plan = make_plan(asked)
+                plan = make_plan(arguments)
                 assert not plan.skips, plan.skips
                 found.setdefault((file.name, run.task), []).extend(plan.cells)
     return found
@@ -150,7 +150,7 @@ def makes(side: Side, run: Run, cell: Cell) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"relation": "lover"}, "'higher', 'lower', 'nearer', 'near' or 'no_higher'"),
         ({"column": "kld"}, "column"),
@@ -162,9 +162,9 @@ def makes(side: Side, run: Run, cell: Cell) -> bool:
         ({"controls": ["mle.decoupled", "trime"]}, "trime is no declared control of a side; a rival is none"),
     ],
 )
-def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], said: str) -> None:
+def test_fields_that_do_not_go_together_are_refused(given: dict[str, Any], message: str) -> None:
     good = {"quote": "q", "where": "w", "method": "f2softmax", "against": "mle", "columns": "kld", "relation": "lower",
             "run": "r"}  # fmt: skip
     claim_of(good)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         claim_of(good | given)

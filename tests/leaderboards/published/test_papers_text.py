@@ -92,8 +92,8 @@ def test_the_row_of_a_table_that_is_transcribed_in_part():
 
 @pytest.mark.parametrize("address", WHOLE)
 def test_every_number_is_that_of_the_text_in_its_order(address):
-    found, mine = rows_of(section(address)), stored(address, part="(a)" if address == GARBLED else "")
-    pairs = list(zip(found, mine, strict=True))
+    found, ours = rows_of(section(address)), stored(address, part="(a)" if address == GARBLED else "")
+    pairs = list(zip(found, ours, strict=True))
     assert [a for a, b in pairs if "?" not in (a, b)] == [b for a, b in pairs if "?" not in (a, b)]
     assert sum("?" in pair for pair in pairs) == (2 if address == GARBLED else 0)
 

@@ -262,10 +262,10 @@ def test_all_forms_show_ours_published_delta_verdict_and_the_reasons(tmp_path):
     assert "a: no unit is stated" in text
     lines = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ") and "ours" in line]
     assert lines == ["BART", "TRIME", "HISTALIGN", "Human"]
-    told = content(found)
-    assert told["verdicts"] == {WITHIN: 2, OFF: 2, ANOTHER: 0, NOT_RUN: 2, NOT_COMPARABLE: 6}
-    assert told["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
-    assert told["rows"][2]["cells"][0]["ours"] is None
+    shown = content(found)
+    assert shown["verdicts"] == {WITHIN: 2, OFF: 2, ANOTHER: 0, NOT_RUN: 2, NOT_COMPARABLE: 6}
+    assert shown["rows"][0]["cells"][0]["ours"]["by_seed"] == {"0": 30.0, "1": 31.0, "2": 32.0}
+    assert shown["rows"][2]["cells"][0]["ours"] is None
 
 
 REDUCTION = Deviation("method.reduction", "pair_mean", "sum", "authors", "eq. 5")

@@ -49,8 +49,8 @@ def test_what_a_method_says_of_its_numbers_is_said_once(tmp_path: Path) -> None:
         text = render(boards, form)
         assert text.count("entmax: likelihoods are of") == 1, form
         assert "mle: " not in text
-    (said,) = [line for line in render(boards, "markdown").splitlines() if line.startswith("*loss\\_truncation: ")]
-    assert set(said.strip("*").partition(": ")[2].split("; ")) == {"saw 0 rows", "saw 1 rows"}
+    (note,) = [line for line in render(boards, "markdown").splitlines() if line.startswith("*loss\\_truncation: ")]
+    assert set(note.strip("*").partition(": ")[2].split("; ")) == {"saw 0 rows", "saw 1 rows"}
     rows = json.loads(render(boards, "json"))["tables"][0]["methods"]
     assert {row["method"]: row["remark"] for row in rows}["entmax"] == SMOOTHED
     lines = csv.DictReader(io.StringIO(render(boards, "csv")))
@@ -98,8 +98,8 @@ def test_a_tie_break_is_stated_and_its_runs_are_no_table(tmp_path: Path) -> None
     picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": repeated}, PROVENANCE)
     table = one(tmp_path)
     assert table.rows[0].tied == 2
-    said = "picked among 2 of these at full length, since they were within 0.01 nats of the best: mle"
-    assert said in tuning(table)
+    note = "picked among 2 of these at full length, since they were within 0.01 nats of the best: mle"
+    assert note in tuning(table)
 
 
 def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> None:

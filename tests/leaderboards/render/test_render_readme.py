@@ -20,11 +20,11 @@ KEPT = ROOT / "leaderboards" / "runs" / "first-screen"
 def test_its_format_runs_over_a_snapshot(own: Own, bench: Callable[..., Ended], tmp_path: Path) -> None:
     for name, text in FILES.items():
         own.write(name, text)
-    asked = f"{own.folder}/winners.py:winners"
-    ended = bench("report", "--results", str(KEPT), "--format", asked)
+    form = f"{own.folder}/winners.py:winners"
+    ended = bench("report", "--results", str(KEPT), "--format", form)
     assert ended.code == 0, ended.err
     titles = {table.title for table in tables(Store(KEPT))[0]}
     assert ended.out
     assert all(line.partition(": ")[0] in titles for line in ended.out.splitlines())
-    assert bench("report", "--results", str(KEPT), "--format", asked, "--output", str(tmp_path)).code == 0
+    assert bench("report", "--results", str(KEPT), "--format", form, "--output", str(tmp_path)).code == 0
     assert (tmp_path / "leaderboard.txt").read_text() == ended.out

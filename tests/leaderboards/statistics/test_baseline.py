@@ -57,7 +57,7 @@ def test_a_baseline_with_another_output_layer_is_not_taken_for_the_default_one()
 
 def test_a_search_of_as_many_trials_comes_before_the_length() -> None:
     built = table(row("mle", SHORT, tried=0), row("trime", {**SHORT, "lr": 0.1}, tried=0))
-    assert baseline_of(built, built.rows[3]) is None  # two are as long, and neither is said to be its own
+    assert baseline_of(built, built.rows[3]) is None  # two are as long, and nothing tells which of them to choose
     tuned = row("trime", {**SHORT, "lr": 0.1}, tried=5)
     assert baseline_of(table(row("mle", LONG, tried=5), tuned), tuned) == 2
 
@@ -70,4 +70,6 @@ def test_the_baseline_of_a_table_is_the_one_that_most_methods_are_compared_with(
     assert found[0] is built.rows[0]
     found = baseline_row(table(sampled[0]))
     assert found is not None
-    assert found[0].values["kld"].mean == 3.0  # nobody is beside any of them: the first, which is the best of a table
+    assert (
+        found[0].values["kld"].mean == 3.0
+    )  # no method is compared with any of them: the first, which is the best of a table

@@ -26,12 +26,12 @@ def test_golden(name):
     assert [distinct(texts, n) / 100 for n in range(1, 6)] == pytest.approx(expected["distinct"], abs=1e-14)
     each = expected["ul_ngram_metrics"]
     for text, theirs in zip(texts, each, strict=True):
-        mine = [seq_rep([text], n) for n in (1, 2, 3, 4)]
+        ours = [seq_rep([text], n) for n in (1, 2, 3, 4)]
         if isinstance(theirs, str):  # the authors' code divides by zero
             assert theirs.startswith(RAISES)
-            assert mine == [0.0 if n <= len(text) else None for n in (1, 2, 3, 4)]
+            assert ours == [0.0 if n <= len(text) else None for n in (1, 2, 3, 4)]
         else:
-            assert mine == pytest.approx(list(theirs.values()), abs=1e-15)
+            assert ours == pytest.approx(list(theirs.values()), abs=1e-15)
     if str(expected["seq_rep_4"]).startswith(RAISES):
         long = [text for text in texts if len(text) >= 4]
         assert len(long) < len(texts)

@@ -90,7 +90,7 @@ def test_without_true_continuations_only_what_needs_none_is_defined(rows):
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([{"id": "a", "text": "x"}], "expected rows with token_ids, got 1 without"),
         (
@@ -102,8 +102,8 @@ def test_without_true_continuations_only_what_needs_none_is_defined(rows):
         ([{"id": "a", "token_ids": [-1]}], "ids of 0 or more"),
     ],
 )
-def test_rows_that_cannot_be_scored_say_why(rows, said):
-    with pytest.raises(ValueError, match=said):
+def test_rows_that_cannot_be_scored_say_why(rows, message):
+    with pytest.raises(ValueError, match=message):
         diversity_scores(rows, gold_of(rows))
     with pytest.raises(ValueError, match="exactly the 2 ids"):
         diversity_scores([{"id": "a", "token_ids": [1]}], {"a": {}, "b": {}})

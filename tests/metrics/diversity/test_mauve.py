@@ -140,8 +140,8 @@ def test_without_package_model_or_reference_there_is_no_number(package, monkeypa
     with pytest.raises(ValueError, match="in all 40 rows or in none; 1 rows have none"):
         score([*rows[1:], without[0]])
     monkeypatch.setitem(sys.modules, "mauve", None)
-    said = "mauve|version:3|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
-    assert score(rows)[0].signature == said
+    signature = "mauve|version:3|not applicable: needs mauve-text: pip install 'objective-bench[mauve]'"
+    assert score(rows)[0].signature == signature
     with pytest.raises(NotApplicable, match="needs nobody/reader: bench doctor"):
         load_reader("nobody/reader")
 

@@ -46,7 +46,7 @@ def test_keys_too_large_to_pack_are_sorted_all_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         (["a b"], "list of token ids for each text"),
         ("ab", "list of token ids for each text"),
@@ -57,7 +57,7 @@ def test_keys_too_large_to_pack_are_sorted_all_the_same(monkeypatch):
         ([[1], [3, -100]], "got -100; drop padding"),
     ],
 )
-def test_what_is_no_text_is_refused(texts, said):
+def test_what_is_no_text_is_refused(texts, message):
     for use in (flatten, lambda these: count_ngrams(these, 2)):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             use(texts)

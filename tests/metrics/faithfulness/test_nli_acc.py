@@ -143,12 +143,12 @@ def oracle(weights, tokenizer, linked, sentence):
     for number in range(2):
         names = [f"BASE.encoder.layer.{number}.{part}" for part in parts]
         states = layer(states, seen, 2, names, bert_norm, weights, torch.nn.functional.gelu)
-    said = [state for state, kind in zip(states, kinds, strict=True) if kind == "statement"]
+    statement = [state for state, kind in zip(states, kinds, strict=True) if kind == "statement"]
     inside = [[states[i] for i in span if i < 512] for span in spans]
     cells = [sum(some) / len(some) for some in inside if some]
     kind = weights["biflow.embedding.weight"]
-    states = [state + kind[0] for state in said] + [cell + kind[1] for cell in cells]
-    seen = [range(len(states))] * len(said) + [range(len(said))] * len(cells)
+    states = [state + kind[0] for state in statement] + [cell + kind[1] for cell in cells]
+    seen = [range(len(states))] * len(statement) + [range(len(statement))] * len(cells)
     parts = ("mhatt.linear_q", "mhatt.linear_k", "mhatt.linear_v", "mhatt.linear_merge", "ffn.mlp.fc.linear",
              "ffn.mlp.linear", "norm1", "norm2")  # fmt: skip
     for number in range(3):

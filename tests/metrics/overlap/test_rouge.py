@@ -217,7 +217,7 @@ def test_other_scripts_are_not_applicable_and_never_zero(text):
 
 @pytest.mark.parametrize("family", ["rouge", "table_bleu", "overlap"])
 @pytest.mark.parametrize(
-    ("rows", "gold", "said"),
+    ("rows", "gold", "message"),
     [
         ([{"id": "a", "text": "x"}], {"a": {"references": []}}, "row 'a': expected one or more references"),
         ([{"id": "a", "text": "x"}], {"a": {}}, "row 'a': expected one or more references"),
@@ -228,6 +228,6 @@ def test_other_scripts_are_not_applicable_and_never_zero(text):
         ([], {}, "of no texts is undefined"),
     ],
 )
-def test_rows_that_cannot_be_scored_say_why(family, rows, gold, said):
-    with pytest.raises(ValueError, match=said):
+def test_rows_that_cannot_be_scored_say_why(family, rows, gold, message):
+    with pytest.raises(ValueError, match=message):
         METRICS[family].load()(rows, gold)
