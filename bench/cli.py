@@ -1,4 +1,4 @@
-"""The command line: thin and lazy. Heavy imports happen inside the commands that need them."""
+"""The command line: it finds the command, whose file imports what it needs, and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
         try:
             with handled():
                 given = parser().parse_args(argv)
-                given.words = argv  # --slurm gives them to other machines
+                given.words = argv  # --slurm runs the same command on other machines
                 if own_process:
                     postpone()
                 if own_process and given.dry_run is True:  # rows of a task are a million objects without a cycle
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
     except KeyboardInterrupt:
         print("bench: stopped; run the same command again to go on", file=sys.stderr)
         return EXIT_CODES[signal.SIGINT]
-    except BrokenPipeError:  # the reader has had enough; what Python flushes at exit goes nowhere
+    except BrokenPipeError:  # the reader has closed the pipe; what Python still writes at exit goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
 
 
 def refused_by_system(error: OSError) -> str:
-    """Return what the operating system would not do, in one line with the file where it has one."""
+    """Return the message of an error of the operating system, with the file if it names one."""
     what = error.strerror or str(error) or type(error).__name__
     if error.filename is None:
         return f"the system refuses: {what}; what was stored before is as it was"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Picture", "draw", "drawing", "new_figure", "style_of"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart by most colour-blind readers (Okabe and Ito 2008)."""
+"""Colours that most colour-blind readers can tell apart (Okabe and Ito 2008)."""
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 STYLE = {

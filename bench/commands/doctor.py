@@ -113,7 +113,7 @@ def device() -> Iterator[Finding]:
 
 
 def data() -> Iterator[Finding]:
-    """Say where the data of each task would come from."""
+    """Find where the data of each task would come from."""
     from bench.tasks.fetch.sources import resolve
 
     for name in TASKS:

@@ -35,7 +35,7 @@ KINDS: dict[str, Mapping[str, Entry]] = {
     "decodings": DECODINGS,
 }
 DIRECTIONS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}
-"""What the first character of a metric's column pattern says."""
+"""The meaning of the first character of a metric's column pattern."""
 SHARED = Decoding.settings()
 """Settings that every decoding has."""
 
@@ -101,7 +101,7 @@ def listing(kind: str, as_json: bool) -> str:
 
 
 def content(name: str, entry: Entry) -> dict[str, Any]:
-    """Return what is known of an entry as plain content."""
+    """Return the facts about an entry as plain content."""
     about: dict[str, Any] = {
         "summary": entry.summary,
         "paper": entry.paper,
@@ -150,7 +150,7 @@ def setting_lines(kind: type[Decoding]) -> Iterator[str]:
 
 
 def hub_of(name: str, entry: Entry) -> tuple[str, str]:
-    """Return repository and revision of a backbone's weights or a task's rows; nothing of what is not on the hub."""
+    """Return repository and revision of a backbone's weights or a task's rows; empty for all that is not on the hub."""
     if isinstance(entry, BackboneEntry):
         return entry.hub, entry.revision
     if isinstance(entry, TaskEntry) and name in HUB:

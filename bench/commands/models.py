@@ -1,4 +1,4 @@
-"""`bench models`: the public models that metrics and backbones need, and how they come to this machine."""
+"""`bench models`: list and download the public models that metrics and backbones need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.cli_options import add_options
 from bench.errors import BenchError, UsageError
 
 LINES = ("title", "url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
-"""What is printed of a model, a line each."""
+"""The facts that are printed of a model, a line each."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def list_models(given: argparse.Namespace) -> int:
-    """Print what is known of models, and whether they are here."""
+    """Print the facts about models, and whether they are on this machine."""
     from bench.pretrained.catalogue import chosen_models
 
     rows = [model.as_dict() for model in chosen_models(split_names(given.names) or ["all"])]
@@ -42,7 +42,7 @@ def list_models(given: argparse.Namespace) -> int:
 
 
 def text_of(row: Mapping[str, Any]) -> str:
-    """Return what is known of one model for people."""
+    """Return the facts about one model as text."""
     lines = [f"{row['name']:<16}{'here' if row['here'] else 'not here':<10}{', '.join(row['uses'])}"]
     for name in LINES:
         value = row[name]

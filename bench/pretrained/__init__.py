@@ -1,1 +1,1 @@
-"""Pretrained: the public models that metrics and backbones need, where they are, and how they come to this machine."""
+"""Pretrained: the public models that metrics and backbones need, where they are, and their download."""

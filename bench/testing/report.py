@@ -17,7 +17,7 @@ Check = Callable[[Any], str]
 State = Literal["passed", "failed", "not applicable"]
 
 TOLERANCE = 1e-6
-"""Largest difference of numbers that are equal but for rounding; models are in float64, a term may be in float32."""
+"""Largest difference of numbers that differ by rounding alone; models are in float64, a term may be in float32."""
 
 
 class Failed(Exception):
@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 class NotApplicable(Exception):
-    """A check has nothing to look at; the message says why."""
+    """A check does not apply to the plug-in; the message gives the reason."""
 
 
 def need(holds: bool, expected: str, actual: object, remedy: str) -> None:
@@ -87,7 +87,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """How many checks ended how, in one line."""
+        """The number of checks in each state, in one line."""
         counts = Counter(result.state for result in self.results)
         return f"{self.name}: {', '.join(f'{number} {state}' for state, number in counts.items())}"
 

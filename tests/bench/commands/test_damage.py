@@ -83,7 +83,7 @@ def test_samples_go_on(bench: Callable[..., Ended], tmp_path: Path, pattern: str
 def test_a_study_goes_on_with_the_other_cells(
     bench: Callable[..., Ended], tmp_path: Path, pattern: str, code: int
 ) -> None:
-    """Rows are read of the methods that are asked for."""
+    """Predictions of other methods are not read."""
     root = tmp_path / "results"
     for method in ("histalign", "trime", "mle"):
         store(root, method)
