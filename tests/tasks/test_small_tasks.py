@@ -1,4 +1,4 @@
-"""Tasks end to end on their samples, Korean text all the way: a tiny model trains, writes and is scored."""
+"""Tasks end to end on their samples: a tiny model trains, writes and is scored."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench.metrics.columns import is_named
 from bench.tasks import TASKS
 from bench.tasks.samples import sample_rows
-from tests.conftest import call, forget_data
+from tests.conftest import Ended, call, forget_data
 
 TINY = ("--method", "mle", "--preset", "small", "--limit", "24", "--quiet", "--set", "trainer.steps=1",
         "backbone.width=16", "backbone.vocabulary=400", "trainer.batch_size=4", "evaluation.batch_size=24")  # fmt: skip
@@ -25,6 +26,8 @@ METRICS = {
     "pairs": {"ppl/word", "bleu", "chrf", "rouge-1"},
     "chat": {"ppl/word", "exact-match", "rouge-l"},
 }
+
+NEWS = ("xsum", "cnndm", "gigaword", "duc2004", "nyt")
 
 Cell = Callable[..., Path]
 
@@ -70,6 +73,17 @@ def rows(folder: Path, field: str) -> list[dict[str, Any]]:
 def test_a_sample_trains_writes_and_is_scored(cell: Cell, task: str) -> None:
     found = scores(cell(task))
     assert {name for name in METRICS[task] if isinstance(found.get(name), float)} == METRICS[task], found
+
+
+def test_each_news_task_is_scored_in_every_column(bench: Callable[..., Ended], tmp_path: Path) -> None:
+    ended = bench("run", "--task", ",".join(NEWS), "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
+                  "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.max_target=8",
+                  "--results", str(tmp_path / "results"))  # fmt: skip
+    assert ended.code == 0, ended.err
+    for name in NEWS:
+        found = [json.loads(path.read_bytes()) for path in (tmp_path / "results" / name).rglob("scores-*.json")]
+        scored = {score["name"] for one in found for score in one["content"]["values"]}
+        assert all(any(is_named(column, wanted) for column in scored) for wanted in TASKS[name].columns), name
 
 
 def test_korean_pairs_have_no_rouge_in_place_of_nothing(cell: Cell, tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
-"""Where a task's rows come from, in which order, and what is said when a folder is missing."""
+"""Where a task's rows come from, in which order, and which copies the hub has."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from bench.errors import DataError, MissingError
+from bench.tasks import TASKS
 from bench.tasks.fetch import hub, sources
-from bench.tasks.fetch.hub_copies import HUB, HubCopy
+from bench.tasks.fetch.hub_copies import CONVERTED, HUB, HubCopy
 from bench.tasks.fetch.sources import resolve
 
 
@@ -75,3 +77,13 @@ def test_a_hub_that_fails_or_is_not_there_leaves_the_sample_and_says_why(
     assert "row 3 is no table" in found.why
     monkeypatch.setattr(sources, "hub_reachable", lambda: False)
     assert "the hub is not reachable" in resolve("xsum", fetch=True).why
+
+
+@pytest.mark.parametrize("task", HUB)
+def test_a_copy_is_pinned_or_says_that_it_is_not(task: str) -> None:
+    assert task in TASKS
+    copy = HUB[task]
+    assert re.fullmatch(r"[\w.-]+/[\w.-]+", copy.repository)
+    assert copy.revision == CONVERTED or re.fullmatch(r"[0-9a-f]{40}", copy.revision)
+    assert copy.note.startswith("https://")
+    assert set(copy.files) in ({"train", "validation", "test"}, {"train", "test"})
