@@ -66,8 +66,8 @@ def test_larger_models_are_one_at_a_time(
     arguments: RunArguments, monkeypatch: pytest.MonkeyPatch, larger: dict[str, object]
 ) -> None:
     of_machine(monkeypatch, 16, 100 * GB)
-    asked = replace(arguments, **larger)  # type: ignore[arg-type]
-    assert jobs_of(make_plan(asked), asked) == 1
+    changed = replace(arguments, **larger)  # type: ignore[arg-type]
+    assert jobs_of(make_plan(changed), changed) == 1
 
 
 def test_what_is_free_is_no_more_than_a_container_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

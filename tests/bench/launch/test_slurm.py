@@ -81,14 +81,14 @@ def test_an_element_has_the_runs_of_its_part_and_what_they_need() -> None:
 
 
 def test_without_slurm_and_without_submitit(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = stores.arguments(tmp_path / "results", "--slurm", "time=10", task=TASK, method="mle")
+    words = stores.arguments(tmp_path / "results", "--slurm", "time=10", task=TASK, method="mle")
     monkeypatch.setenv("PATH", str(tmp_path))
-    ended = bench(*asked)
+    ended = bench(*words)
     assert (ended.code, "type the command on a login node of a cluster with Slurm" in ended.err) == (3, True)
     (tmp_path / "squeue").write_text("#!/bin/sh\n")
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setitem(sys.modules, "submitit", None)
-    ended = bench(*asked)
+    ended = bench(*words)
     assert (ended.code, "pip install 'objective-bench[integrations]'" in ended.err) == (3, True)
 
 

@@ -96,8 +96,8 @@ def test_one_process_at_other_moments(
     start: Start, run: Run, log: Path, tmp_path: Path, of_one: dict[str, bytes], moment: str
 ) -> None:
     results = tmp_path / "results"
-    asked = [word for word in sleepers(results) if word != "--json"]
-    child = start(asked, partial(children.wait_in, *MOMENTS[moment]), WAITS="0", BED=str(tmp_path))
+    words = [word for word in sleepers(results) if word != "--json"]
+    child = start(words, partial(children.wait_in, *MOMENTS[moment]), WAITS="0", BED=str(tmp_path))
     os.kill(asleep(tmp_path, "0")[0], signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert run(sleepers(results)) == 0, children.read(log)
@@ -121,9 +121,9 @@ def test_two_processes_agree(
 ) -> None:
     """Whoever gets the signal, all end behind the same step, and the run ends with the signal's code."""
     results = tmp_path / "results"
-    asked = [*sleepers(results), "--devices", "2"]
+    words = [*sleepers(results), "--devices", "2"]
     trouble = children.together(children.hear_control_c, children.fork_jobs)
-    child = start(asked, trouble, SLEEPS="0,1", BED=str(tmp_path))
+    child = start(words, trouble, SLEEPS="0,1", BED=str(tmp_path))
     ranks = asleep(tmp_path, "0,1")
     assert child.pid is not None
     processes = {"parent": [child.pid], "all": [child.pid, *ranks.values()]}.get(who) or [ranks[int(who)]]
@@ -134,7 +134,7 @@ def test_two_processes_agree(
     assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
     assert kinds(results) == {"step"}
     assert not (results / ".work").exists()
-    assert run(asked, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_jobs) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
@@ -145,14 +145,14 @@ def test_two_processes_in_an_evaluation(
 ) -> None:
     """One rank in evaluation ends the other one, which has no need to wait for it."""
     results = tmp_path / "results"
-    asked = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
+    words = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
     trouble = children.together(children.fork_jobs, partial(children.wait_in, *MOMENTS["evaluation"]))
-    child = start(asked, trouble, WAITS="0", BED=str(tmp_path))
+    child = start(words, trouble, WAITS="0", BED=str(tmp_path))
     sleeper = asleep(tmp_path, "0")[0]
     assert child.pid is not None
     os.kill(sleeper if who == "rank" else child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
-    assert run(asked, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_jobs) == 0, children.read(log)
     assert without_page(stores.contents(results)) == of_two
 
 
@@ -170,23 +170,23 @@ def test_ranks_that_do_not_end_are_ended(
     start: Start, run: Run, log: Path, tmp_path: Path, of_two: dict[str, bytes], sleeps: str
 ) -> None:
     results = tmp_path / "results"
-    asked = [*sleepers(results), "--devices", "2"]
+    words = [*sleepers(results), "--devices", "2"]
     trouble = children.together(children.fork_jobs, children.hurry)
-    child = start(asked, trouble, SLEEPS=sleeps, BED=str(tmp_path))
+    child = start(words, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert kinds(results) <= {LOCK}, "no state, and the lock of a process that was killed"
-    assert run(asked, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_jobs) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
 @pytest.mark.ddp
 def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
-    asked = [*sleepers(results), "--devices", "2"]
-    child = start(asked, children.fork_jobs, SLEEPS="0,1", BED=str(tmp_path))
+    words = [*sleepers(results), "--devices", "2"]
+    child = start(words, children.fork_jobs, SLEEPS="0,1", BED=str(tmp_path))
     asleep(tmp_path, "0,1")
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
@@ -201,9 +201,9 @@ def test_an_objective_that_exits_fails_its_cell_only(
     run: Run, log: Path, tmp_path: Path, devices: str, code: int
 ) -> None:
     results = tmp_path / "results"
-    asked = stores.arguments(results, "--devices", devices, task="ambiguous_template", method=f"{OURS}:Exits,mle",
+    words = stores.arguments(results, "--devices", devices, task="ambiguous_template", method=f"{OURS}:Exits,mle",
                              sets=(f"exits:method.code={code}",))  # fmt: skip
-    assert run(asked, children.fork_jobs) == 1, children.read(log)
+    assert run(words, children.fork_jobs) == 1, children.read(log)
     assert f"SystemExit: {code}" in children.read(log)
     assert trained(results) == ["mle"]
     assert [path.parts[-3] for path in results.rglob("failed.json")] == ["exits"]

@@ -46,6 +46,6 @@ def test_two_processes_choose_what_one_does(bench: Bench, run: Run, log: Path, t
 def test_the_process_that_waits_outlives_the_timeout_of_the_group(run: Run, log: Path, tmp_path: Path) -> None:
     """What the first process does alone is outside of the group."""
     trouble = children.together(children.fork_jobs, partial(children.hurry, 20, timeout=2.0))
-    asked = stores.arguments(tmp_path / "results", "--devices", "2", task="ambiguous_template", method=READS)
-    assert run(asked, trouble, EACH="2") == 0, children.read(log)
+    words = stores.arguments(tmp_path / "results", "--devices", "2", task="ambiguous_template", method=READS)
+    assert run(words, trouble, EACH="2") == 0, children.read(log)
     assert after_training(tmp_path / "results", "reads-slowly") == {"read": 2}

@@ -30,8 +30,8 @@ Torchrun = Callable[..., "Future[dict[int, int]]"]
 class Member:
     """`bench` as what torchrun's agent starts, forked in place of a fresh interpreter, for speed."""
 
-    def __init__(self, asked: list[str], environment: Mapping[str, str], log: str) -> None:
-        self.process = children.start(children.run_bench, asked, environment, log)
+    def __init__(self, words: list[str], environment: Mapping[str, str], log: str) -> None:
+        self.process = children.start(children.run_bench, words, environment, log)
         self.pid = self.process.pid
 
     def poll(self) -> int | None:
@@ -46,10 +46,10 @@ class Member:
 def torchrun(tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Torchrun:
     """Start `bench` on two processes by torchrun's agent; the future has the exit codes of those that ended badly."""
 
-    def begin(asked: list[str], **more: str) -> Future[dict[int, int]]:
+    def begin(words: list[str], **more: str) -> Future[dict[int, int]]:
         def member(_: object, command: object, given: Mapping[str, str]) -> Member:
             of_agent = {name: value for name, value in given.items() if value != os.environ.get(name)}
-            return Member(asked, {**environment, **of_agent, **more}, str(tmp_path / f"log.{given['RANK']}"))
+            return Member(words, {**environment, **of_agent, **more}, str(tmp_path / f"log.{given['RANK']}"))
 
         monkeypatch.setattr(SubprocessHandler, "_popen", member)
         pool = ThreadPoolExecutor(1)
@@ -104,8 +104,8 @@ def test_they_store_what_devices_would(tmp_path: Path, torchrun: Torchrun, of_tw
 def test_a_run_that_fails_ends_the_processes_and_says_why(tmp_path: Path, torchrun: Torchrun) -> None:
     """What was done before stays."""
     results = tmp_path / "results"
-    asked = arguments(results, methods=f"mle,{OURS}:RaisesOnSecondRank,trime")
-    assert set(torchrun(asked).result(60)) <= {0, 1}
+    words = arguments(results, methods=f"mle,{OURS}:RaisesOnSecondRank,trime")
+    assert set(torchrun(words).result(60)) <= {0, 1}
     assert trained(results) == ["mle"]
     failed = "process 1 of 2: RuntimeError: the second step went wrong\n"
     (line,) = [line for line in logs(tmp_path)[1].splitlines(keepends=True) if line.startswith("bench: failed: ")]

@@ -21,10 +21,10 @@ class Commands:
         self.folder, self.environment = folder, environment
         self.started: list[tuple[BaseProcess, Path]] = []
 
-    def start(self, asked: list[str], trouble: Any = None, **more: str) -> BaseProcess:
+    def start(self, words: list[str], trouble: Any = None, **more: str) -> BaseProcess:
         """Start a command."""
         log = self.folder / f"log.{len(self.started)}"
-        child = children.start(children.run_bench, asked, {**self.environment, **more}, str(log), trouble)
+        child = children.start(children.run_bench, words, {**self.environment, **more}, str(log), trouble)
         self.started.append((child, log))
         return child
 
@@ -53,8 +53,8 @@ def commands(tmp_path: Path, environment: dict[str, str]) -> Iterator[Commands]:
 def test_two_commands_train_nothing_twice(commands: Commands, matrix: Path, tmp_path: Path, jobs: str) -> None:
     """Each run is done by one of them; the other finds it stored."""
     results = tmp_path / "results"
-    asked = stores.arguments(results, "--jobs", jobs)
-    both = [commands.outcome(child) for child in [commands.start(asked, children.fork_jobs) for _ in range(2)]]
+    words = stores.arguments(results, "--jobs", jobs)
+    both = [commands.outcome(child) for child in [commands.start(words, children.fork_jobs) for _ in range(2)]]
     done = [label for found in both for label in found["ok"]]
     assert len(done) == len(set(done)) == 6
     assert all(len(found["ok"]) + len(found["stored"]) == 6 for found in both)
@@ -79,10 +79,10 @@ def steps_in(folder: Path) -> list[tuple[int, int]]:
 def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_path: Path, devices: str) -> None:
     """Meanwhile the other one does the rest of the plan. It goes on from the last state."""
     results, bed = tmp_path / "results", str(tmp_path)
-    asked = [word for word in paced(results, "--devices", devices) if word != "--quiet"]
-    first = commands.start(asked, children.fork_jobs, BED=bed)
+    words = [word for word in paced(results, "--devices", devices) if word != "--quiet"]
+    first = commands.start(words, children.fork_jobs, BED=bed)
     assert wait_until(lambda: len(steps_in(tmp_path)) >= 2, 60), commands.log(first)
-    second = commands.start(asked, children.fork_jobs, BED=bed)
+    second = commands.start(words, children.fork_jobs, BED=bed)
     assert wait_until(lambda: len(list(results.glob("*/mle/*/trained.json"))) == 1, 60), commands.log(second)
     assert wait_until(lambda: "is locked by process" in commands.log(second), 20), commands.log(second)
     children.kill(first)
