@@ -3,6 +3,9 @@
 
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+// On a small screen the answers above each table are folded, so that the table is in view.
+if (innerWidth < 700) find(".answers").forEach((answers) => { answers.open = false; });
+
 // Sorting: best first, then worst first, then as it was. A published row stays below the row of ours that it follows.
 
 function groupsOf(body) {
