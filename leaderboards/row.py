@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
+WITHOUT_MEMORY = "validation data gave its memory the weight 0, so that columns of the cache alone mean nothing"
+"""The remark of a row of `mle.cache` or `mle.knn` whose memory has no part in the prediction."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSums:

@@ -27,7 +27,7 @@ WORDS: Mapping[str, str] = {
     "same difference in every seed",
     "reversed here": "a comparison has the opposite direction, with p at most 0.05 after Holm's correction",
     "open": "neither, with the seeds that were run",
-    "not run": "a method, a control or a trivial control that the claim needs was not run",
+    "not run": "a method or control that the claim needs was not run, and nothing else prevents the test",
     "not testable here": "a method does not clearly beat the trivial controls, or data, models or methods are missing",
 }
 

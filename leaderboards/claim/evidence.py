@@ -11,7 +11,7 @@ from typing import Literal
 from bench.errors import DataError
 from bench.leaderboards.claim.claim_files import HUMAN, Claim, Part, Run, Side
 from bench.leaderboards.published.papers import paper_table
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import WITHOUT_MEMORY, TableRow, Value
 from bench.leaderboards.statistics.analysis import differences
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.statistics.intervals import SeedMean, paired_difference, seed_mean, welch_interval
@@ -39,6 +39,7 @@ class ControlEffect:
         share: its mean effect over the mean effect, over the seeds that both have.
         rest: the effect less that of the control, paired by seed.
         value: the control's own mean over the columns; with `nearer` its gap to human text, in per cent.
+        is_empty: it lacks the part that it was made for, since validation data gave its memory the weight 0.
     """
 
     label: str
@@ -46,6 +47,7 @@ class ControlEffect:
     share: float
     rest: SeedMean
     value: float
+    is_empty: bool = False
 
 
 @dataclass(frozen=True)
@@ -292,7 +294,8 @@ class _Board:
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
             share, value = of_control / whole if whole else 0.0, _shown(part, its, rest.by_seed, human)
-            found.append(ControlEffect(control.label, replaced, share, rest, value))
+            is_empty = isinstance(other, TableRow) and WITHOUT_MEMORY in other.remark
+            found.append(ControlEffect(control.label, replaced, share, rest, value, is_empty))
         return found, missing
 
     def p_over_items(self, values: Sequence[Sequence[Value]]) -> float | None:

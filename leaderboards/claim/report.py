@@ -146,7 +146,9 @@ def control_text(verdict: Verdict) -> Iterator[str]:
         name, shares = CONTROLS.get(label, label), sorted(control.share for control in found)
         percent = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (shares[0], shares[-1])))
         seeds = ranged(sorted({str(len(control.rest.by_seed)) for control in found}))
-        if shares[-1] <= 0:
+        if found[0].is_empty:
+            yield f"{name} is no test, since validation data gave its memory the weight 0"
+        elif shares[-1] <= 0:
             yield f"{name} does not do it"
         elif replaced == "method":
             yield f"{name} has {percent} % of the effect ({seeds} seeds)"
