@@ -11,7 +11,7 @@ import pytest
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, claim_of
 from bench.leaderboards.claim.evaluation import Verdict, evaluate
 from bench.leaderboards.claim.report import evidence_lines, paper_text, verdict_text
-from bench.leaderboards.row import TableRow, Value
+from bench.leaderboards.row import WITHOUT_MEMORY, TableRow, Value
 from bench.leaderboards.table import Table
 
 DECODING = {"mle.decoupled": "decoupled:topk=3+max_new_tokens=64"}
@@ -231,6 +231,15 @@ def test_the_share_of_a_control_is_printed_and_changes_no_verdict(control: float
     assert verdict_text(found).endswith(
         f"; an MLE model with the same classes and decoding (mle.decoupled) has {percent} % of the effect (3 seeds)"
     )
+
+
+def test_a_control_whose_memory_got_no_weight_is_no_test() -> None:
+    board = two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9])
+    board.rows.append(row("mle.cache", kld=[5.0, 5.1, 4.9]))
+    assert verdict_text(verdict_of(claim(controls=["mle.cache"]), board)).endswith("(mle.cache) does not do it")
+    board.rows[-1].add_remark(WITHOUT_MEMORY)
+    found = verdict_text(verdict_of(claim(controls=["mle.cache"]), board))
+    assert found.endswith("(mle.cache) is no test, since validation data gave its memory the weight 0")
 
 
 def test_a_control_with_nine_tenths_of_an_effect_is_counted() -> None:
