@@ -99,6 +99,14 @@ class TestGolden:
             torch.testing.assert_close(float(loss.terms["mle"]), expected["mle_loss"], **EXACT)
 
 
+    def test_padded_positions_of_orig(self) -> None:
+        """Where padding is a target like any other, as in one flat row of the released code."""
+        given, expected = load("ul_token_orig_pad")
+        logits = torch.tensor(given["logits"], dtype=torch.float64)
+        loss = ULToken(GivenLogits(logits), variant="paper").step_loss(batch_of(torch.tensor([given["targets"]])))
+        torch.testing.assert_close(float(loss.terms["unlikelihood"]), expected["paper_ul_sum"], **EXACT)
+
+
 class TestCertainty:
     def test_gradient_lives(self) -> None:
         """A repetition the model is certain of is pushed down; the released clamp leaves it alone."""
