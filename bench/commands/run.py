@@ -31,8 +31,8 @@ TIMED = "timed"
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench run`: what is run, and how. Names after `dest` are fields of `RunArguments`."""
-    what_options(parser.add_argument_group("what"))
-    how_options(parser.add_argument_group("how (never changes a result)"))
+    what_options(parser.add_argument_group("what is run"))
+    how_options(parser.add_argument_group("how it is run (never changes a result)"))
 
 
 def what_options(group: argparse._ArgumentGroup) -> None:
