@@ -104,7 +104,8 @@ def warn(cell: Cell, events: Events, *notes: str | None) -> None:
 def stored_by_first(folder: CellFolder) -> dict[str, Any]:
     """Return what is stored of the training, waiting for the first process to store it.
 
-    The wait is outside of the process group, so it may be long; when the first process fails, this one is ended.
+    The wait is outside of the process group, so it may be long; when the first process fails, torchrun's agent ends
+    this one.
     """
     while (content := folder.trained()) is None:
         time.sleep(LOOK_S)

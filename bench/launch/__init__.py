@@ -4,8 +4,8 @@ Open `jobs.py` first: it executes a plan on several processes, here or through a
 
 lock.py       one run, one lock: no two processes train the same run
 jobs.py       `--jobs`, `--devices` and `bench.run(executor=...)`: submits runs and collects what became of them
-child.py      the function that is submitted: it executes a run in new processes and waits for them
-processes.py  starts the processes of a run by a fork server; all end with the process that has started them
+child.py      the function that is submitted: it executes a run in processes of its own and waits for them
+processes.py  starts one process by a fork server, several by torchrun's elastic agent; all end with their starter
 group.py      this process as one of several that share each run: the first one leads, the others follow
 signals.py    exit codes of signals; work ends between two steps
 slurm.py      the same plan on a cluster

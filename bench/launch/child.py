@@ -1,16 +1,20 @@
-"""Child: the function that executors are given. It executes a run in one or several new processes, and waits."""
+"""Child: the function that executors are given. It executes one run in a process of its own, or in several, and waits.
+
+The scratch folder of the run has the files of `processes.py`, and `outcome.json`: what became of the run.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import traceback
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.base.files import scratch_folder
+from bench.base.files import scratch_folder, write_atomic
+from bench.base.keys import canonical
 from bench.base.registry import importable
 from bench.cells.loggers import Logs
 from bench.cells.progress import Progress
@@ -20,7 +24,9 @@ from bench.config.arguments import RunArguments
 from bench.errors import BenchError
 from bench.launch.group import GroupError, current_group
 from bench.launch.lock import LockedError
-from bench.launch.processes import log_tail, run_processes
+from bench.launch.processes import Rank, log_tail, run_processes
+
+OUTCOME = "outcome.json"
 
 
 def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,30 +44,32 @@ def execute_in_process(job: Mapping[str, Any]) -> dict[str, Any]:
     scratch = Path(job["scratch"])
     with scratch_folder(scratch):
         target, processes = "bench.launch.child:be_run", job["processes"]
-        ended = run_processes(target, job, processes, scratch, job["threads"], job["environment"])
-    found: dict[str, Any] = ended["result"] if ended["status"] == "done" else ended
-    return found
+        bad_end = run_processes(target, job, processes, scratch, job["threads"], job["environment"])
+        found: dict[str, Any] = bad_end or json.loads((scratch / OUTCOME).read_bytes())
+        return found
 
 
-def be_run(job: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Execute a run as one of its processes; the first one returns how it ended."""
+def be_run(job: dict[str, Any], rank: Rank) -> None:
+    """Execute a run as one of its processes; the first one writes how it ended."""
     if os.path.isdir(job["folder"]):
         os.chdir(job["folder"])
     for folder in job["path"]:
         importable(Path(folder))
-    group = current_group()
+    group = current_group() if rank.world > 1 else None
     try:
-        if group is not None and group.rank:
+        if group is None:
+            execute_job(job, rank.scratch)
+        elif rank.number:
             group.follow()
-            return None
-        with nullcontext() if group is None else group.led():
-            return execute_job(job)
+        else:
+            with group.led():
+                execute_job(job, rank.scratch)
     except GroupError as error:
         raise BenchError(error.reason) from error
 
 
-def execute_job(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute a run and return how it ended."""
+def execute_job(job: dict[str, Any], scratch: Path) -> None:
+    """Execute a run and write what became of it."""
     arguments, progress = RunArguments(**job["run"]["arguments"]), LogProgress()
     try:
         number, of = job["number"]
@@ -79,7 +87,8 @@ def execute_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:  # the code or the data is not that of the plan
         traceback.print_exc()
         content = {"status": "failed", "error": str(error)}
-    return content | {"seconds": time.monotonic() - progress.started, "warnings": progress.warnings}
+    content |= {"seconds": time.monotonic() - progress.started, "warnings": progress.warnings}
+    write_atomic(scratch / OUTCOME, canonical(content), replace=True)
 
 
 class LogProgress(Progress):

@@ -1,9 +1,9 @@
 """Group: this process as one of several that share each run. The first one leads, the others follow.
 
 torchrun has started them, on one machine or several, or `processes.py` has for `--devices`. The leader plans, locks and
-stores; it hands a run to the others through the key-value store of torchrun, so they may wait for as long as it takes.
-Then all train, by Lightning's process group, and evaluate their shares of the rows. A process that fails ends, and
-torchrun or `processes.py` ends the others. Keys in the store:
+stores; it hands a run to the others through the store of torchrun's agent, so they may wait for as long as it takes.
+Then all train, by Lightning's process group, and evaluate their shares of the rows. A process that fails ends, and the
+agent ends the others: a group does not go on behind a failure. Keys in the store:
 
 run/<n>            the n-th run that the processes share; null when there is no more
 <n>/<point>/<rank> a process has come to a point of its work on it
@@ -60,7 +60,7 @@ class Group:
 
     @cached_property
     def store(self) -> Any:
-        """The key-value store through which the processes communicate."""
+        """What the processes tell each other, by name."""
         from torch._C._distributed_c10d import PrefixStore
         from torch.distributed.rendezvous import rendezvous
 
@@ -131,7 +131,7 @@ class Group:
         """Wait until there is a value in the store, however long it takes, and return it.
 
         Raises:
-            Stopped: a signal came, as it does when another process has failed.
+            Stopped: a signal came, also from torchrun's agent because another process has failed.
         """
         while not self.store.check([key]):
             raise_pending_signal()
@@ -141,7 +141,18 @@ class Group:
 
 @lru_cache(maxsize=1)
 def current_group() -> Group | None:
-    """Return the group of this process; None where it is the only process of its runs."""
+    """Return the group that this process is a member of; None where torchrun's agent has not started it."""
     if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return None
     return Group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+
+
+def world_of(devices: int, nodes: int = 1) -> int:
+    """Return how many processes share a run: all of the group of this process, if it is in one.
+
+    Args:
+        devices: processes on each node.
+        nodes: that share a run.
+    """
+    group = current_group()
+    return devices * nodes if group is None else group.world

@@ -1,13 +1,15 @@
 """Processes: the processes that work on a run. They print into logs, and end with the process that started them.
 
-Each is a copy of a fork server, which has imported what runs need. Several processes of one run, the ranks, find each
-other by the variables that torchrun sets; when one fails, the others are ended. In the scratch folder of the run there
-are for each rank `process.<rank>` (its id), `log.<rank>`, and `end.<rank>` (how it ended, unless it was killed).
+A run of one process is a copy of a fork server, which has imported what runs need. Several processes, the ranks, are
+fresh interpreters that torchrun's elastic agent starts: when one fails, it ends the others. In the scratch folder of
+the run there are `work.json` (what they call), and for each rank `process.<rank>` (its id), `log.<rank>`, and
+`end.<rank>` (how it ended, unless it was killed).
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import multiprocessing
 import os
@@ -16,32 +18,50 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
-from multiprocessing import connection, resource_tracker
+from multiprocessing import resource_tracker
 from multiprocessing.context import ForkServerContext
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from bench.base.machine import end_with_parent
+from bench.base.machine import end_with_parent, is_alive
 from bench.base.redaction import guard_process
 from bench.base.registry import load
 from bench.errors import BenchError
 from bench.launch.signals import EXIT_CODES, Stopped, forget, handled
 
+WORK = "work.json"
 PRELOAD = "bench.launch.preload"
 """The module that the fork server imports."""
 SERVER_LOST = 255
 """The exit code that `multiprocessing` gives a child whose fork server is gone; such a child is gone too."""
-LOOK_S, END_S = 0.1, 30.0
-"""Seconds between two looks at the processes, and that the others may take to end when one has failed."""
+LOOK_S, END_S = 0.1, 5.0
+"""Seconds between two looks at the ranks, and that the others may go on when one has failed."""
 TAIL = 12
 """How many of the last lines of a log a message repeats."""
 
 _STARTING = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One of the processes of a run.
+
+    Args:
+        number: of this process, from 0.
+        world: number of processes.
+        scratch: folder that all of them share.
+    """
+
+    number: int
+    world: int
+    scratch: Path
 
 
 def run_processes(
@@ -51,87 +71,47 @@ def run_processes(
     scratch: Path,
     threads: int,
     environment: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Call a function in one or several processes and wait until all have ended; none is left behind.
 
     Args:
-        target: `module:function`, called with `content` in each process; it returns plain content for JSON.
-        content: plain content.
+        target: `module:function`, called with `content` and a `Rank` in each process.
+        content: plain content for JSON.
         world: number of processes.
         scratch: folder of logs and notes, which exists.
         threads: CPU threads of a process; 0 for what the environment says.
         environment: variables of the processes, in addition to those of this one.
 
     Returns:
-        `status`: `done` (with the `result` of the first process), `stopped` (by a signal, with the exit `code`),
-        `killed` or `failed` (both with the `error`).
+        None when all have ended well. Else `status`: `stopped` (by a signal, with the exit `code`), `killed` or
+        `failed` (both with the `error`).
     """
-    variables = {**os.environ, **environment}
-    if world > 1:
-        from torch.distributed import TCPStore  # type: ignore[attr-defined]
-
-        store = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)  # served until this function returns
-        variables |= {
-            "MASTER_ADDR": "localhost",
-            "MASTER_PORT": str(store.port),
-            "WORLD_SIZE": str(world),
-            "LOCAL_WORLD_SIZE": str(world),
-            "GROUP_RANK": "0",
-            "TORCHELASTIC_RUN_ID": scratch.name,
-            "TORCHELASTIC_RESTART_COUNT": "0",
-            "TORCHELASTIC_USE_AGENT_STORE": "True",
-        }
-    processes: list[BaseProcess] = []
-    try:
-        with _STARTING, starting():
-            for rank in range(world):
-                of_rank = {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)} if world > 1 else variables
-                work = (target, content, rank, scratch, threads, of_rank)
-                started = fork_server().Process(target=be_process, args=work, daemon=False)
-                started.start()
-                processes.append(started)
-        return end_of(wait_for(processes), world, scratch)
-    finally:
-        for process in processes:
-            if process.pid is not None and process.exitcode is None:
-                end_group(process.pid)
-                process.kill()  # where it has not made its group yet
+    work = {
+        "target": target,
+        "content": content,
+        "threads": threads,
+        "environment": dict(environment),
+        "parent": os.getpid(),
+        "path": [path or os.getcwd() for path in sys.path],
+    }
+    (scratch / WORK).write_text(json.dumps(work))
+    codes = run_alone(scratch) if world == 1 else run_ranks(world, scratch)
+    return end_of(codes, world, scratch)
 
 
-def wait_for(processes: Sequence[BaseProcess]) -> dict[int, int]:
-    """Wait for the processes of a run; when one has ended badly, the others are asked to end, as torchrun does.
-
-    Returns:
-        The exit codes by rank, without those of processes that have not ended in time.
-    """
-    codes: dict[int, int] = {}
-    deadline = math.inf
-    while len(codes) < len(processes) and time.monotonic() < deadline:
-        rest = [rank for rank in range(len(processes)) if rank not in codes]
-        connection.wait([processes[rank].sentinel for rank in rest], LOOK_S)
-        for rank in rest:
-            code = processes[rank].exitcode
-            if code is not None:
-                codes[rank] = -signal.SIGKILL if code == SERVER_LOST else code
-        if any(codes.values()) and deadline == math.inf:
-            deadline = time.monotonic() + END_S
-            for process in processes:
-                process.terminate()
-    return codes
-
-
-def end_of(codes: Mapping[int, int], world: int, scratch: Path) -> dict[str, Any]:
+def end_of(codes: Mapping[int, int], world: int, scratch: Path) -> dict[str, Any] | None:
     """Return how a run ended, as `run_processes` does.
 
     Args:
-        codes: exit codes of the processes that have ended by themselves.
+        codes: exit codes of the processes that had ended when the first one had ended badly; the agent has then told
+            the others to end.
         world: number of processes.
         scratch: folder of their notes: one that was killed has left none.
     """
-    notes = read_of_ranks(scratch, "end")
     if not any(codes.values()):
-        return {"status": "done", "result": notes[0]["result"]}
-    silent = [str(rank) for rank in range(world) if rank not in codes]
+        return None
+    notes, begun = read_of_ranks(scratch, "end"), read_of_ranks(scratch, "process")
+    silent = [str(rank) for rank in sorted(begun) if rank not in notes and rank not in codes]
     rest = f"; process {', '.join(silent)} did not answer any more and was ended" if silent else ""
     for rank, code in codes.items():
         if rank not in notes and -code not in EXIT_CODES:
@@ -146,6 +126,19 @@ def end_of(codes: Mapping[int, int], world: int, scratch: Path) -> dict[str, Any
     if not error:
         return {"status": "stopped", "code": code}
     return {"status": "failed", "error": error if world == 1 else f"process {rank} of {world} failed: {error}{rest}"}
+
+
+# One process --------------------------------------------------------------------------------------------------------
+
+
+def run_alone(scratch: Path) -> dict[int, int]:
+    """Run the only process of a run to its end, as a copy of the fork server; return its exit code."""
+    with _STARTING, starting():
+        process = fork_server().Process(target=be_child, args=(str(scratch / WORK), dict(os.environ)), daemon=False)
+        process.start()
+    process.join()
+    assert process.exitcode is not None
+    return {0: -signal.SIGKILL if process.exitcode == SERVER_LOST else process.exitcode}
 
 
 @cache
@@ -177,13 +170,8 @@ def starting() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# In a process -------------------------------------------------------------------------------------------------------
-
-
-def be_process(
-    target: str, content: Mapping[str, Any], rank: int, scratch: Path, threads: int, environment: Mapping[str, str]
-) -> NoReturn:
-    """Be a process of a run, with a group of its own: do its work, note how that ended, and exit."""
+def be_child(work_file: str, environment: Mapping[str, str]) -> None:
+    """Be the copy of the fork server: a group of its own, the environment of the starter, and no signal handlers."""
     os.setsid()
     end_with_parent(os.getppid())  # the fork server, which outlives the starter while it has children
     threading.Thread(target=end_with_starter, daemon=True, name="starter").start()
@@ -191,28 +179,7 @@ def be_process(
     signal.pthread_sigmask(signal.SIG_UNBLOCK, EXIT_CODES)
     os.environ.clear()
     os.environ.update(environment)
-    guard_process()
-    (scratch / f"process.{rank}").write_text(str(os.getpid()))
-    print_to(scratch / f"log.{rank}")
-    note: dict[str, Any] = {"code": 0, "error": "", "result": None}
-    try:
-        with handled():
-            use_threads(threads)
-            note["result"] = load(target)(content)
-    except KeyboardInterrupt as stopped:
-        note["code"] = stopped.exit_code if isinstance(stopped, Stopped) else EXIT_CODES[signal.SIGINT]
-    except BaseException as error:  # also SystemExit: its code 0 would say that the work is done
-        is_ours = isinstance(error, BenchError)
-        note |= {"code": 1, "error": str(error) if is_ours else f"{type(error).__name__}: {error}"}
-        traceback.print_exc()
-    try:
-        (scratch / f"end.{rank}").write_text(json.dumps({"at": time.time_ns(), **note}))
-    except OSError:  # the end of the log says why
-        note["code"] = 1
-        traceback.print_exc()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(note["code"])  # threads of a process group that has lost a rank may never end
+    be_process(work_file, 0, 1)
 
 
 def end_with_starter() -> None:
@@ -221,6 +188,92 @@ def end_with_starter() -> None:
     assert starter is not None, "a child of multiprocessing has a parent"
     starter.join()
     end_group(os.getpid())
+
+
+# Several processes --------------------------------------------------------------------------------------------------
+
+
+def run_ranks(world: int, scratch: Path) -> dict[int, int]:
+    """Run ranks by torchrun's elastic agent; return the exit codes of those that ended badly, none for a good end."""
+    with ThreadPoolExecutor(1, "elastic-agent") as pool:  # in a thread it leaves the handlers of signals as they are
+        agent, failed = pool.submit(launch_ranks, world, scratch), math.inf
+        try:
+            while not agent.done():
+                time.sleep(LOOK_S)
+                if has_failed(scratch):
+                    failed = min(failed, time.monotonic())
+                if time.monotonic() - failed > END_S:  # others are stopped or hang
+                    end_processes(scratch)
+            return agent.result()
+        finally:
+            while not agent.done():  # a signal came
+                end_processes(scratch)
+                time.sleep(LOOK_S)
+
+
+def has_failed(scratch: Path) -> bool:
+    """Return whether a process of a run has ended with an error, or was killed."""
+    notes, begun = read_of_ranks(scratch, "end"), read_of_ranks(scratch, "process")
+    killed = [rank for rank, process in begun.items() if rank not in notes and not is_alive(process)]
+    return bool(killed) or any(note["error"] for note in notes.values())
+
+
+def launch_ranks(world: int, scratch: Path) -> dict[int, int]:
+    """Call the elastic agent."""
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    logger = logging.getLogger("torch.distributed.elastic")  # we say how ranks have ended
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=world,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="localhost",
+        max_restarts=0,
+        monitor_interval=LOOK_S,
+    )
+    try:
+        elastic_launch(config, sys.executable)("-m", "bench.launch.processes", str(scratch / WORK))
+    except ChildFailedError as error:
+        first = min(failure.timestamp for failure in error.failures.values())  # in whole seconds
+        return {rank: end.exitcode for rank, end in error.failures.items() if end.timestamp <= first + 1}
+    return {}
+
+
+# In a process -------------------------------------------------------------------------------------------------------
+
+
+def be_process(work_file: str, rank: int, world: int) -> NoReturn:
+    """Be a process of a run: do its work, note how that ended, and exit."""
+    guard_process()
+    scratch = Path(work_file).parent
+    (scratch / f"process.{rank}").write_text(str(os.getpid()))
+    print_to(scratch / f"log.{rank}")
+    code, why = 0, ""
+    try:
+        with handled():
+            work = json.loads(Path(work_file).read_bytes())
+            os.environ.update(work["environment"])
+            sys.path += [path for path in work["path"] if path not in sys.path]
+            if world > 1:
+                end_with_parent(work["parent"])
+            use_threads(work["threads"])
+            load(work["target"])(work["content"], Rank(rank, world, scratch))
+    except KeyboardInterrupt as stopped:
+        code = stopped.exit_code if isinstance(stopped, Stopped) else EXIT_CODES[signal.SIGINT]
+    except BaseException as error:  # also SystemExit: its code 0 would say that the work is done
+        code, why = 1, str(error) if isinstance(error, BenchError) else f"{type(error).__name__}: {error}"
+        traceback.print_exc()
+    with suppress(OSError):
+        (scratch / f"end.{rank}").write_text(json.dumps({"at": time.time_ns(), "code": code, "error": why}))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # threads of a process group that has lost a rank may never end
 
 
 def use_threads(threads: int) -> None:
@@ -247,8 +300,7 @@ def read_of_ranks(scratch: Path, name: str) -> dict[int, Any]:
 
     Args:
         scratch: of the run.
-        name: `process` for their ids, `end` for when (`at`, in nanoseconds) and with which `code` they ended, the
-            `error` if there was one, and the `result`.
+        name: `process` for their ids, `end` for when (`at`, in nanoseconds), with which `code` and `error` they ended.
     """
     found = {}
     for path in scratch.glob(f"{name}.*"):
@@ -276,3 +328,7 @@ def log_tail(scratch: Path, rank: int) -> list[str]:
     except OSError:  # there is none yet, or the folder was removed in this moment
         return []
     return text.strip().splitlines()[-TAIL:]
+
+
+if __name__ == "__main__":
+    be_process(sys.argv[1], int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))

@@ -1,8 +1,9 @@
-"""Signals: one handler for the whole program, and one flag that a training or evaluation checks between two steps.
+"""Signals: one handler for the whole program, and one flag that work in steps looks at between two steps.
 
 Outside such work a signal raises `Stopped` where it comes, as Ctrl-C does. Inside `between_steps()` it only sets the
-flag; the work calls `raise_pending_signal` when a step is complete and its state can be saved. A second signal raises
-at once, unless it comes together with the first: a scheduler signals every process, and a command passes it on.
+flag; the work calls `raise_pending_signal` when a step is whole and its state can be kept. A second signal raises at
+once; one that comes together with the first is no second one: a scheduler signals every process, and a command passes
+it on.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ class Stopped(KeyboardInterrupt):
 
 
 @dataclass
-class _State:
-    """What has come to this process; plain values, since a handler may run between any two instructions."""
+class _Asked:
+    """What signals have asked of this process; plain values, since a handler may run between any two instructions."""
 
-    number: int = 0  # of the signal that is pending, 0 for none
-    at: float = 0.0  # when the first one came, in seconds
+    number: int = 0  # of the first signal, 0 for none
+    at: float = 0.0  # when it came, in seconds
     in_steps: int = 0  # how many `between_steps()` we are inside
 
 
-_STATE = _State()
+_ASKED = _Asked()
 
 
 @contextmanager
@@ -69,12 +70,12 @@ def handled() -> Iterator[None]:
             os.kill(os.getpid(), number)
             return
         now = time.monotonic()
-        is_first = _STATE.number == 0
-        is_second = not is_first and now - _STATE.at > float(os.environ.get(TOGETHER, TOGETHER_S))
+        is_first = _ASKED.number == 0
+        is_second = not is_first and now - _ASKED.at > float(os.environ.get(TOGETHER, TOGETHER_S))
         if is_first:
-            _STATE.at = now
-        _STATE.number = number
-        if is_second or not _STATE.in_steps:
+            _ASKED.at = now
+        _ASKED.number = number
+        if is_second or not _ASKED.in_steps:
             raise Stopped(number)
 
     before = {}
@@ -89,7 +90,7 @@ def handled() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         if before:
-            _STATE.number = 0
+            _ASKED.number = 0
 
 
 @contextmanager
@@ -101,29 +102,29 @@ def between_steps() -> Iterator[None]:
     Raises:
         Stopped: at the end of the outermost, when a signal came that the work has not looked at.
     """
-    _STATE.in_steps += 1
+    _ASKED.in_steps += 1
     try:
         yield
     finally:
-        _STATE.in_steps -= 1
-    if not _STATE.in_steps:
+        _ASKED.in_steps -= 1
+    if not _ASKED.in_steps:
         raise_pending_signal()
 
 
 def pending_signal() -> int:
     """Return the number of the signal that came, 0 if none did."""
-    return _STATE.number
+    return _ASKED.number
 
 
 def raise_pending_signal() -> None:
     """Raise `Stopped` if a signal came."""
-    if _STATE.number:
-        raise Stopped(_STATE.number)
+    if _ASKED.number:
+        raise Stopped(_ASKED.number)
 
 
 def forget() -> None:
     """Begin as a new program: no signal has come, and handlers are the system's. For a process that was forked."""
-    _STATE.number = _STATE.in_steps = 0
+    _ASKED.number = _ASKED.in_steps = 0
     for number in EXIT_CODES:
         signal.signal(number, signal.SIG_DFL)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +28,7 @@ from bench.config.decoding import parse
 from bench.config.resolve import check_overrides, find_method, reference_of
 from bench.errors import UsageError
 from bench.generation.continuation import Continuation
-from bench.launch.processes import run_processes
+from bench.launch.processes import Rank, run_processes
 from bench.models.backbones import backbone_factory
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
@@ -456,11 +455,11 @@ def ranks(subject: Subject) -> str:
     with tempfile.TemporaryDirectory(prefix="bench-ranks-") as folder:
         scratch = Path(folder)
         job = {"method": subject.method.spec, "backbone": subject.backbone, "seed": subject.seed, "sets": sets}
-        job["folder"], without_gpu = folder, {"CUDA_VISIBLE_DEVICES": ""}
-        ended = run_processes("bench.testing.objective:train_both", job, WORLD, scratch, 1, without_gpu)
-        if ended["status"] != "done":
+        without_gpu = {"CUDA_VISIBLE_DEVICES": ""}
+        bad_end = run_processes("bench.testing.objective:train_both", job, WORLD, scratch, 1, without_gpu)
+        if bad_end:
             raise Failed(
-                f"expected {WORLD} processes to end well; got: {one_line(ended.get('error', 'a signal'))}; let every "
+                f"expected {WORLD} processes to end well; got: {one_line(bad_end.get('error', 'a signal'))}; let every "
                 f"parameter and every process take part in each step"
             )
         alone, *together = (load((scratch / name).read_bytes()) for name in ("alone", *map(str, range(WORLD))))
@@ -475,13 +474,12 @@ def ranks(subject: Subject) -> str:
     return f"{STEPS} steps of {BATCH} rows"
 
 
-def train_both(job: Mapping[str, Any]) -> None:
+def train_both(job: Mapping[str, Any], rank: Rank) -> None:
     """Train in one of the processes; the first also trains alone, for comparison."""
     subject = Subject(find_method(job["method"]), job["backbone"], job["seed"], tuple(job["sets"]))
-    folder, rank = Path(job["folder"]), os.environ["RANK"]
-    if rank == "0":
-        (folder / "alone").write_bytes(trained(replace(subject), 1))
-    (folder / rank).write_bytes(trained(subject, WORLD))
+    if rank.number == 0:
+        (rank.scratch / "alone").write_bytes(trained(replace(subject), 1))
+    (rank.scratch / str(rank.number)).write_bytes(trained(subject, WORLD))
 
 
 def trained(subject: Subject, world: int) -> bytes:

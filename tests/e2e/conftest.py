@@ -93,7 +93,7 @@ def of_two(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
 def undisturbed(folder: Path, environment: dict[str, str], devices: str) -> dict[str, bytes]:
     """Run to the end; return the store."""
     words = stores.sleepers(folder / "results", "--devices", devices)
-    child = children.start(children.run_bench, words, environment, str(folder / "log"), children.fork_jobs)
+    child = children.start(children.run_bench, words, environment, str(folder / "log"), children.fork_workers)
     assert children.ended(child, 120)
     assert child.exitcode == 0, children.read(folder / "log")
     return stores.contents(folder / "results")

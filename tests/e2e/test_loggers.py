@@ -94,7 +94,7 @@ def test_the_first_of_several_processes_logs(run: Callable[..., int], log: Path,
     results = folder / "results"
     sets = (*VALIDATED, f"execution.log_dir={folder / 'logs'}")
     asked = arguments(results, "csv", "--devices", "2", task="ambiguous_template", sets=sets)
-    assert run(asked, children.fork_jobs) == 0, children.read(log)
+    assert run(asked, children.fork_workers) == 0, children.read(log)
     _, record = stored(results)
     (logged,) = (folder / "logs").rglob("metrics.csv")
     metrics = read(logged)

@@ -98,7 +98,6 @@ class TestGolden:
             torch.testing.assert_close(float(loss.total.detach()), float(total), **EXACT)
             torch.testing.assert_close(float(loss.terms["mle"]), expected["mle_loss"], **EXACT)
 
-
     def test_padded_positions_of_orig(self) -> None:
         """Where padding is a target like any other, as in one flat row of the released code."""
         given, expected = load("ul_token_orig_pad")

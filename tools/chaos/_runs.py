@@ -65,7 +65,7 @@ def begin(folder: Path, asked: list[str], environment: dict[str, str], trouble: 
     begun = folder / "begun"
     begun.unlink(missing_ok=True)
     # The file is left when the program begins: nobody disturbs it before it can hear.
-    troubles = children.together(*filter(None, (children.fork_jobs, trouble, begun.touch)))
+    troubles = children.together(*filter(None, (children.fork_workers, trouble, begun.touch)))
     child = children.start(children.run_bench, asked, environment, str(folder / "log"), troubles)
     wait_until(begun.exists, 60)
     time.sleep(0.05)

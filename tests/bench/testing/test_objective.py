@@ -20,8 +20,8 @@ from bench.testing.report import run_checks
 from bench.testing.subject import Subject
 from tests.bench import mutations
 from tests.bench.own import FOCAL, Own
+from tests.bench.ranks import Forked
 from tests.conftest import Ended
-from tests.e2e import children
 
 Bench = Callable[..., Ended]
 
@@ -66,8 +66,9 @@ def test_every_built_in_passes_on_both_backbones(name: str) -> None:
 
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the two-process check use the fork server of the tests."""
-    monkeypatch.setattr("bench.launch.processes.fork_server", lambda: children.CONTEXT)
+    """Let the two-process check fork its processes, which takes a second where interpreters take ten."""
+    handler = "torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler.SubprocessHandler"
+    monkeypatch.setattr(f"{handler}._popen", lambda _, command, environment: Forked(command, environment))
 
 
 @pytest.mark.ddp

@@ -123,9 +123,9 @@ def test_several_processes_say_which_setting_needs_less(run: Run, log: Path, tmp
     """Their run fails, and no other; with the setting it is done."""
     results = tmp_path / "results"
     asked = stores.arguments(results, "--devices", "2", task="ambiguous_template", method=f"{LARGE},mle")
-    assert run(asked, children.fork_jobs, FITS="1", LARGE=large) == 1, children.read(log)
+    assert run(asked, children.fork_workers, FITS="1", LARGE=large) == 1, children.read(log)
     said = "failed: out of memory with 2 rows in a micro-batch (OutOfMemoryError: no memory for 2 rows); give it fewer "
     assert f" of 2 {said}rows: --micro-batch 1" in children.read(log)
     assert len(list(results.rglob("trained.json"))) == 1
-    assert run([*asked, "--micro-batch", "1"], children.fork_jobs, FITS="1", LARGE=large) == 0, children.read(log)
+    assert run([*asked, "--micro-batch", "1"], children.fork_workers, FITS="1", LARGE=large) == 0, children.read(log)
     assert len(list(results.rglob("trained.json"))) == 2

@@ -122,7 +122,7 @@ def test_two_processes_agree(
     """Whoever gets the signal, all end behind the same step, and the run ends with the signal's code."""
     results = tmp_path / "results"
     words = [*sleepers(results), "--devices", "2"]
-    trouble = children.together(children.hear_control_c, children.fork_jobs)
+    trouble = children.together(children.hear_control_c, children.fork_workers)
     child = start(words, trouble, SLEEPS="0,1", BED=str(tmp_path))
     ranks = asleep(tmp_path, "0,1")
     assert child.pid is not None
@@ -134,7 +134,7 @@ def test_two_processes_agree(
     assert_ended(child, EXIT_CODES[number], log, f"bench: stopped by {number.name}{AGAIN}")
     assert kinds(results) == {"step"}
     assert not (results / ".work").exists()
-    assert run(words, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_workers) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
@@ -146,13 +146,13 @@ def test_two_processes_in_an_evaluation(
     """One rank in evaluation ends the other one, which has no need to wait for it."""
     results = tmp_path / "results"
     words = [*(word for word in sleepers(results) if word != "--json"), "--devices", "2"]
-    trouble = children.together(children.fork_jobs, partial(children.wait_in, *MOMENTS["evaluation"]))
+    trouble = children.together(children.fork_workers, partial(children.wait_in, *MOMENTS["evaluation"]))
     child = start(words, trouble, WAITS="0", BED=str(tmp_path))
     sleeper = asleep(tmp_path, "0")[0]
     assert child.pid is not None
     os.kill(sleeper if who == "rank" else child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
-    assert run(words, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_workers) == 0, children.read(log)
     assert without_page(stores.contents(results)) == of_two
 
 
@@ -171,14 +171,14 @@ def test_ranks_that_do_not_end_are_ended(
 ) -> None:
     results = tmp_path / "results"
     words = [*sleepers(results), "--devices", "2"]
-    trouble = children.together(children.fork_jobs, children.hurry)
+    trouble = children.together(children.fork_workers, children.hurry)
     child = start(words, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert kinds(results) <= {LOCK}, "no state, and the lock of a process that was killed"
-    assert run(words, children.fork_jobs) == 0, children.read(log)
+    assert run(words, children.fork_workers) == 0, children.read(log)
     assert stores.contents(results) == of_two
 
 
@@ -186,7 +186,7 @@ def test_ranks_that_do_not_end_are_ended(
 def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: Path) -> None:
     results = tmp_path / "results"
     words = [*sleepers(results), "--devices", "2"]
-    child = start(words, children.fork_jobs, SLEEPS="0,1", BED=str(tmp_path))
+    child = start(words, children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
     asleep(tmp_path, "0,1")
     assert child.pid is not None
     os.kill(child.pid, signal.SIGTERM)
@@ -203,7 +203,7 @@ def test_an_objective_that_exits_fails_its_cell_only(
     results = tmp_path / "results"
     words = stores.arguments(results, "--devices", devices, task="ambiguous_template", method=f"{OURS}:Exits,mle",
                              sets=(f"exits:method.code={code}",))  # fmt: skip
-    assert run(words, children.fork_jobs) == 1, children.read(log)
+    assert run(words, children.fork_workers) == 1, children.read(log)
     assert f"SystemExit: {code}" in children.read(log)
     assert trained(results) == ["mle"]
     assert [path.parts[-3] for path in results.rglob("failed.json")] == ["exits"]

@@ -37,7 +37,7 @@ def test_two_processes_choose_what_one_does(bench: Bench, run: Run, log: Path, t
     assert bench(*stores.arguments(one, task="logicnlg", method="mle")).code == 0
     shutil.copytree(one, two)
     assert bench(*controls(one)).code == 0
-    assert run(controls(two, "--devices", "2"), children.fork_jobs) == 0, children.read(log)
+    assert run(controls(two, "--devices", "2"), children.fork_workers) == 0, children.read(log)
     assert after_training(two, "mle.knn")["keys"] == 30
     assert stores.contents(two) == stores.contents(one)
 
@@ -45,7 +45,7 @@ def test_two_processes_choose_what_one_does(bench: Bench, run: Run, log: Path, t
 @pytest.mark.slow
 def test_the_process_that_waits_outlives_the_timeout_of_the_group(run: Run, log: Path, tmp_path: Path) -> None:
     """What the first process does alone is outside of the group."""
-    trouble = children.together(children.fork_jobs, partial(children.hurry, 20, timeout=2.0))
+    trouble = children.together(children.fork_workers, partial(children.hurry, 20, timeout=2.0))
     words = stores.arguments(tmp_path / "results", "--devices", "2", task="ambiguous_template", method=READS)
     assert run(words, trouble, EACH="2") == 0, children.read(log)
     assert after_training(tmp_path / "results", "reads-slowly") == {"read": 2}

@@ -183,7 +183,7 @@ class TestCommandLine:
             for n, results in both.items()
         }
         assert bench(*arguments[1]).code == 0
-        assert run([*arguments[2], "--devices", "2"], children.fork_jobs) == 0, children.read(log)
+        assert run([*arguments[2], "--devices", "2"], children.fork_workers) == 0, children.read(log)
         for method in ("mle", "contrast"):
             assert_same_cell(*(next(results.glob(f"logicnlg/{method}/*")) for results in both.values()))
         held = without_rows(both[2])
@@ -217,7 +217,7 @@ class TestDeath:
         """One process is killed in its second step: the run ends with a clear line, and nothing is left running."""
         results = tmp_path / "results"
         method = {"DIES": "at once" if sleeps else "in step 2", "SLEEPS": sleeps, "BED": str(tmp_path)}
-        child = start(self.arguments(results), children.fork_jobs, **method)
+        child = start(self.arguments(results), children.fork_workers, **method)
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert "its process was killed 2 times: process 1 of 2 was killed by SIGKILL" in children.read(log)
@@ -225,7 +225,7 @@ class TestDeath:
         assert not (results / ".work").exists()
         (folder,) = results.glob("*/dies-on-second-rank/*")
         assert {path.name for path in folder.iterdir()} - {LOCK} == {"failed.json"}
-        assert run(self.arguments(results), children.fork_jobs) == 0, children.read(log)
+        assert run(self.arguments(results), children.fork_workers) == 0, children.read(log)
         assert (folder / "trained.json").exists()
         assert not (folder / "failed.json").exists()
 
@@ -234,7 +234,7 @@ class TestDeath:
         self, start: Start, log: Path, tmp_path: Path, rank: int
     ) -> None:
         """The others wait for it as long as the timeout of the group says."""
-        trouble = children.together(children.fork_jobs, partial(children.hurry, 2, timeout=3.0))
+        trouble = children.together(children.fork_workers, partial(children.hurry, 2, timeout=3.0))
         child = start(self.arguments(tmp_path / "results"), trouble, SLEEPS=str(rank), BED=str(tmp_path))
         bed = tmp_path / f"asleep.{rank}"
         assert wait_until(lambda: children.read(bed) != "", 60)
@@ -246,9 +246,20 @@ class TestDeath:
 
     def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
         """Killed alone, it takes its ranks along."""
-        child = start(self.arguments(tmp_path / "results"), children.fork_jobs, SLEEPS="0,1", BED=str(tmp_path))
+        child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert len(children.users(tmp_path)) >= 3
+        assert child.pid is not None
+        os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        assert wait_until(lambda: children.users(tmp_path) == [], 10)
+
+    @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
+    def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
+        """It cannot see that the parent is gone."""
+        child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
+        assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
+        os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGKILL)
         child.join()

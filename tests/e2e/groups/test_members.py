@@ -12,10 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from bench.launch.processes import launch_ranks
 from tests.e2e import children, stores
 from tests.e2e.faults.test_signals import asleep, kinds, trained
 from tests.waiting import free_port
@@ -53,30 +52,11 @@ def torchrun(tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.Mo
 
         monkeypatch.setattr(SubprocessHandler, "_popen", member)
         pool = ThreadPoolExecutor(1)
-        future = pool.submit(launch)
+        future = pool.submit(launch_ranks, WORLD, tmp_path)
         pool.shutdown(wait=False)
         return future
 
     return begin
-
-
-def launch() -> dict[int, int]:
-    """Call torchrun's agent."""
-    config = LaunchConfig(
-        1,
-        1,
-        WORLD,
-        run_id="test",
-        rdzv_endpoint="localhost:0",
-        rdzv_backend="c10d",
-        local_addr="localhost",
-        max_restarts=0,
-    )
-    try:
-        elastic_launch(config, sys.executable)("bench")
-    except ChildFailedError as error:
-        return {rank: end.exitcode for rank, end in error.failures.items()}
-    return {}
 
 
 def arguments(results: Path, *more: str, methods: str = f"{OURS}:Sleeps,mle") -> list[str]:

@@ -80,9 +80,9 @@ def test_a_killed_command_hands_its_run_over_at_once(commands: Commands, tmp_pat
     """Meanwhile the other one does the rest of the plan. It goes on from the last state."""
     results, bed = tmp_path / "results", str(tmp_path)
     words = [word for word in paced(results, "--devices", devices) if word != "--quiet"]
-    first = commands.start(words, children.fork_jobs, BED=bed)
+    first = commands.start(words, children.fork_workers, BED=bed)
     assert wait_until(lambda: len(steps_in(tmp_path)) >= 2, 60), commands.log(first)
-    second = commands.start(words, children.fork_jobs, BED=bed)
+    second = commands.start(words, children.fork_workers, BED=bed)
     assert wait_until(lambda: len(list(results.glob("*/mle/*/trained.json"))) == 1, 60), commands.log(second)
     assert wait_until(lambda: "is locked by process" in commands.log(second), 20), commands.log(second)
     children.kill(first)
