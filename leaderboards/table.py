@@ -136,7 +136,7 @@ class Table:
             for place, value in values.items():
                 if value.mean is not None and place not in few:
                     ranked.setdefault(round(value.mean, 2), set()).add(place)
-            direction = {value.higher_is_better for value in values.values()}
+            direction = {value.higher_is_better for value in values.values() if value.mean is not None}
             if len(few) < len(trained) and None not in direction and sum(map(len, ranked.values())) > 1:
                 means = sorted(ranked, reverse=True in direction)
                 for places, mean in zip((best, second), means, strict=False):

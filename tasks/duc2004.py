@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import DataError, MissingError
+from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
@@ -25,8 +25,9 @@ from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
+from bench.tasks.files.published import NAMES
 from bench.tasks.files.records import read_records
-from bench.tasks.gigaword import ADVICE, PAPER, SIZES, read_pairs, sample_pairs
+from bench.tasks.gigaword import ADVICE, PAPER, SIZES, read_pairs, sample_pairs, split_pair
 from bench.tasks.samples import sample_rows
 
 REFERENCES = 4
@@ -88,13 +89,10 @@ def read_gigaword(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence
     places = [folder, folder / "gigaword", folder.parent / "gigaword"]
     if folder.parent.name == "gigaword":
         places.append(folder.parent)
+    hub = [f"{stem}{end}" for stem in NAMES[split] for end in (".jsonl", ".parquet", "-*-of-*.parquet")]
     for place in places:
-        try:
+        if split_pair(place, split) is not None or find(place, hub) is not None:
             return read_pairs(place, split, bad_rows)
-        except DataError:
-            raise
-        except MissingError:
-            continue
     raise MissingError(
         f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or {places[2]}; {ADVICE}"
     )

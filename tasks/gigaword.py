@@ -61,7 +61,7 @@ class Gigaword(Task):
     `train` and `giga`, or side by side; or rows with document and summary as the hub has them.
 
     The published test files write `UNK` for an unknown word and the others `<unk>`; here all write `<unk>`. It is the
-    tokenizer's unknown token, so decoding drops it, so that no generated text matches one.
+    tokenizer's unknown token, which decoding drops, so no generated text matches one.
     """
 
     name: str = "gigaword"

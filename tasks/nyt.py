@@ -225,7 +225,7 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
     not read from its archive. `data` may be left out.
 
     Raises:
-        MissingError: there is no year.
+        MissingError: there is no year, or a file cannot be read.
         DataError: an archive is damaged.
     """
     root = folder / "data" if (folder / "data").is_dir() else folder
@@ -244,7 +244,10 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
                 yield from _packed(month, year.name, split, rule)
             for path in sorted(month.glob("[0-9][0-9]/*.xml")):
                 if rule.split_of(path.stem, f"{year.name}{month.name}{path.parent.name}") == split:
-                    yield File(path, f"article {path.stem}", path.stem, path.read_bytes())
+                    try:
+                        yield File(path, f"article {path.stem}", path.stem, path.read_bytes())
+                    except OSError as problem:
+                        raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
 
 
 def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:

@@ -6,6 +6,7 @@ byte. matplotlib is imported when the first picture is drawn.
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -116,11 +117,15 @@ def draw(kind: str, content: Mapping[str, Any], data: Any, options: Mapping[str,
         options: those of the kind.
 
     Raises:
-        UsageError: there is no such kind, or nothing to draw.
+        UsageError: there is no such kind or option, or nothing to draw.
         MissingError: matplotlib is not installed.
     """
     if kind not in KINDS:
         raise UsageError(f"no plot '{kind}'{did_you_mean(kind, KINDS)}")
+    known = [name for name in inspect.signature(KINDS[kind]).parameters if name not in ("content", "data")]
+    for name in options:
+        if name not in known:
+            raise UsageError(f"the plot '{kind}' has no option '{name}'{did_you_mean(name, known)}")
     with drawing():
         return Picture(KINDS[kind](content, data, **options))
 
@@ -155,8 +160,10 @@ def _intervals(content: Mapping[str, Any], data: None, metric: str = "") -> Figu
 # One metric against another ----------------------------------------------------------------------------------------
 
 
-def _tradeoff(content: Mapping[str, Any], data: None, x: str, y: str) -> Figure:
+def _tradeoff(content: Mapping[str, Any], data: None, x: str = "", y: str = "") -> Figure:
     """Draw one metric against another, a point for each method and decoding of the first table that has both."""
+    if not x or not y:
+        raise UsageError("a plot 'tradeoff' should name two metrics: plot('tradeoff', x='self-bleu-2', y='kld')")
     for table in content["tables"]:
         names = _column(table, x), _column(table, y)
         rows = [row for row in table["methods"] if None not in (_mean(row, names[0]), _mean(row, names[1]))]

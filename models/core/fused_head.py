@@ -145,14 +145,14 @@ class FusedHead(Head):
         of_expected = None if self._expected is None else next(remaining)
         of_values = [next(remaining) for _ in self._values]
         gradient: Tensor | None = None
-        if any(found is not None for found in (of_lse, of_expected, *of_values)):
-            self._differentiate_exponentials(of_lse, of_expected, of_values)
-            gradient = self._buffer
         for weights, _ in self._weighted:
             of_sum = next(remaining)
             if of_sum is not None:
                 weights.mul_(of_sum[:, None])
                 gradient = weights if gradient is None else gradient.add_(weights)
+        if any(found is not None for found in (of_lse, of_expected, *of_values)):
+            self._differentiate_exponentials(of_lse, of_expected, of_values)
+            gradient = self._buffer if gradient is None else gradient.add_(self._buffer)
         if gradient is None:
             gradient = self._buffer.zero_()
         for add, _ in self._means:

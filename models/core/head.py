@@ -25,9 +25,9 @@ def sum_dtype(values: Tensor) -> torch.dtype:
 
 
 def product_dtype(weight: Tensor) -> torch.dtype:
-    """Return the type that the products of a head run in: autocast's where it is on, else that of the weight."""
+    """Return the type that the products of a head run in: autocast's where it is on and the weight is not float64."""
     kind = weight.device.type
-    if torch.is_autocast_enabled(kind):
+    if torch.is_autocast_enabled(kind) and weight.dtype != torch.float64:
         return torch.get_autocast_dtype(kind)
     return weight.dtype
 

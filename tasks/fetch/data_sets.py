@@ -136,6 +136,7 @@ def commit_of(folder: Path) -> str:
 
     Empty for any other folder.
     """
-    if not (origin := origin_of(folder)):
+    origin = origin_of(folder)
+    if "config" not in origin:  # no kept data set of the hub
         return ""
-    return "/".join(filter(None, (origin["repository"], origin.get("config", "")))) + f"@{origin['commit']}"
+    return "/".join(filter(None, (origin["repository"], origin["config"]))) + f"@{origin['commit']}"
