@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
-from bench.leaderboards.row import WITHOUT_MEMORY, StoredSums, TableRow, Value
+from bench.leaderboards.row import StoredSums, TableRow, Value
 from bench.models import EXTERNAL, METHODS
 from bench.store.fields import IMPORTED, is_imported
 from bench.store.reading import CellRecords
@@ -182,7 +182,7 @@ class Group:
         for remark in trained.get("remarks", ()):
             row.add_remark(remark)
         if trained.get("train", {}).get("after_training", {}).get("weight") == 0:
-            row.add_remark(WITHOUT_MEMORY)
+            row.seeds_without_memory.add(trained["config"]["seed"])
         if is_imported(trained):
             file = trained[IMPORTED]["file"]
             row.imported = f"texts of another system, from {file['name']} (SHA-256 {file['sha256'][:12]})"

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
-WITHOUT_MEMORY = "validation data gave its memory the weight 0, so that columns of the cache alone mean nothing"
-"""The remark of a row of `mle.cache` or `mle.knn` whose memory has no part in the prediction."""
-
 
 @dataclass(frozen=True, slots=True)
 class StoredSums:
@@ -132,6 +129,7 @@ class TableRow:
         values: by column of the table.
         diverged: how many seeds have no number because training diverged.
         seeds: that were run.
+        seeds_without_memory: of `mle.cache` and `mle.knn`: those whose memory validation data gave the weight 0.
         settings: what distinguishes it from other rows of its method and backbone, as text.
         remark: what a reader must know of it.
         tried: combinations of settings it was picked from.
@@ -153,6 +151,7 @@ class TableRow:
     values: dict[str, Value] = field(default_factory=dict)
     diverged: int = 0
     seeds: set[int] = field(default_factory=set)
+    seeds_without_memory: set[int] = field(default_factory=set)
     settings: str = ""
     remark: str = ""
     tried: int = 0
@@ -173,6 +172,11 @@ class TableRow:
         if self.submitted_by:
             about["submitted_by"] = self.submitted_by
         return f"{self.method}-{key_of(about)[:6]}"
+
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether it is made for a memory that has no part in the prediction of any seed."""
+        return bool(self.seeds) and self.seeds == self.seeds_without_memory
 
     def with_columns(self, columns: Collection[str]) -> TableRow:
         """Return the row with the values of some columns."""

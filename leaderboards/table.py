@@ -196,6 +196,9 @@ def tables(
         rows = {id(row): row for group in kept for row in (*group.rows.values(), *group.human.values())}
         for place, values in values_of(frame_of(kept)).items():
             rows[place].values = values
+        for row in rows.values():
+            if row.lacks_memory:
+                row.add_remark("validation data gave its memory the weight 0: columns of the cache alone mean nothing")
     counts = {task: {why: len(keys) for why, keys in reasons.items()} for task, reasons in left_out.items() if reasons}
     order = {task: place for place, task in enumerate(TASKS)}
     built = [table for group in kept if (table := _table(group, columns)).rows]

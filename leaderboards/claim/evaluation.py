@@ -27,7 +27,7 @@ WORDS: Mapping[str, str] = {
     "same difference in every seed",
     "reversed here": "a comparison has the opposite direction, with p at most 0.05 after Holm's correction",
     "open": "neither, with the seeds that were run",
-    "not run": "a method or control that the claim needs was not run, and nothing else prevents the test",
+    "not run": "a method or control that the claim needs was not run, which alone prevents the test",
     "not testable here": "a method does not clearly beat the trivial controls, or data, models or methods are missing",
 }
 
@@ -110,7 +110,7 @@ class Verdict:
         """Whether it is seen here, and a control reaches at least nine tenths of every effect of the method."""
         shares: dict[str, list[float]] = {}
         for control in (control for part in self.parts for control in part.controls if control.replaced == "method"):
-            shares.setdefault(control.label, []).append(control.share)
+            shares.setdefault(control.label, []).append(0.0 if control.is_empty else control.share)
         return self.word == "seen here" and any(min(of_control) >= 0.9 for of_control in shares.values())
 
 

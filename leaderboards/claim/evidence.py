@@ -11,7 +11,7 @@ from typing import Literal
 from bench.errors import DataError
 from bench.leaderboards.claim.claim_files import HUMAN, Claim, Part, Run, Side
 from bench.leaderboards.published.papers import paper_table
-from bench.leaderboards.row import WITHOUT_MEMORY, TableRow, Value
+from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.analysis import differences
 from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.statistics.intervals import SeedMean, paired_difference, seed_mean, welch_interval
@@ -294,7 +294,7 @@ class _Board:
                 continue
             whole, of_control = (statistics.fmean(known[seed] for seed in rest.by_seed) for known in (effect, shown))
             share, value = of_control / whole if whole else 0.0, _shown(part, its, rest.by_seed, human)
-            is_empty = isinstance(other, TableRow) and WITHOUT_MEMORY in other.remark
+            is_empty = isinstance(other, TableRow) and other.lacks_memory
             found.append(ControlEffect(control.label, replaced, share, rest, value, is_empty))
         return found, missing
 

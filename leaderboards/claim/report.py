@@ -146,7 +146,7 @@ def control_text(verdict: Verdict) -> Iterator[str]:
         name, shares = CONTROLS.get(label, label), sorted(control.share for control in found)
         percent = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (shares[0], shares[-1])))
         seeds = ranged(sorted({str(len(control.rest.by_seed)) for control in found}))
-        if found[0].is_empty:
+        if all(control.is_empty for control in found):
             yield f"{name} is no test, since validation data gave its memory the weight 0"
         elif shares[-1] <= 0:
             yield f"{name} does not do it"
@@ -221,7 +221,8 @@ def _controls(found: PartEvidence) -> Iterator[str]:
         zero = ", an interval that contains 0" if contains_0 and len(set(control.rest.by_seed.values())) > 1 else ""
         of = "the effect minus that against" if control.replaced == "against" else f"{part.method.label} against"
         base = f", relative to {part.against.label}" if part.estimand == "percent" else ""
-        yield f"{of} the control {control.label} ({control.value:.2f}){base}: {rest}{zero}"
+        empty = ", no test: its memory has the weight 0" if control.is_empty else ""
+        yield f"{of} the control {control.label} ({control.value:.2f}){base}: {rest}{zero}{empty}"
 
 
 def p_text(p: float) -> str:

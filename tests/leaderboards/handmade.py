@@ -49,9 +49,9 @@ def config(method: str, seed: int, **changes: Any) -> dict[str, Any]:
 def trained(
     root: Path, method: str = "mle", seed: int = 0, *, status: str = "ok", data: Mapping[str, Any] | None = None,
     code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "",
-    remarks: Sequence[str] = (), with_model: bool = True, title: str = "", **changes: Any,
+    remarks: Sequence[str] = (), with_model: bool = True, title: str = "", memory: float | None = None, **changes: Any,
 ) -> CellFolder:  # fmt: skip
-    """Store what was trained; `extra` makes another key of the same configuration, `remarks` are the method's."""
+    """Store what was trained; `extra` makes another key of the same configuration, `memory` is the weight of a memory."""
     found = config(method, seed, **changes)
     code = code or {"class": method, "version": 1}
     key = key_of([found, code, start, extra])
@@ -63,6 +63,8 @@ def trained(
         del content["model"]
     if title:
         content["title"] = title
+    if memory is not None:
+        content["train"] = {"after_training": {"weight": memory}}
     if remarks:
         content["remarks"] = list(remarks)
     cell.write_trained(content, PROVENANCE)

@@ -124,6 +124,14 @@ def test_a_trained_row_needs_three_seeds_to_be_marked_and_controls_alone_are_not
     assert [row["method"] for row in rows if row["values"]["bleu-3"]["best"]] == ["lead"]
 
 
+def test_a_memory_without_weight_in_every_seed_is_a_remark(tmp_path):
+    for seed, weight in enumerate((0.0, 0.0, 0.1)):
+        scored(trained(tmp_path / "one", "mle.cache", seed, memory=weight), {"bleu-1": 1.0})
+        scored(trained(tmp_path / "none", "mle.cache", seed, memory=0.0), {"bleu-1": 1.0})
+    assert row(one(tmp_path / "one"), "mle.cache").remark == ""
+    assert "gave its memory the weight 0" in row(one(tmp_path / "none"), "mle.cache").remark
+
+
 def test_another_backbone_stands_in_its_own_block_and_ranks_for_itself(tmp_path):
     for backbone, bleus in (("small-encdec", (30.0, 31.0)), ("bart-large", (29.0, 40.0))):
         for method, bleu in zip(("mle", "trime"), bleus, strict=True):

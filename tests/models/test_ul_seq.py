@@ -19,6 +19,7 @@ from bench.models.core.continuations import draw, write
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import ContinuePrompts, RunContext
 from bench.models.core.states import IGNORED
+from bench.models.functional.unlikelihood import repeated
 from bench.models.mle import MLE
 from bench.models.ul_seq import ULSeq, ULTokenSeq
 from bench.models.ul_token import ULToken
@@ -124,9 +125,17 @@ class TestGolden:
         continues_so(objective, lambda batch, most: [tokens[:most] for _ in batch["input_ids"]])
         text = torch.zeros(1, 3 * len(tokens) // 2 + 1, dtype=torch.long)
         wanted = expected["loss_paper" if variant == "paper" else "loss_code"]
-        if wanted:
-            found = still.stepped(objective, batch_of(text))
-            torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
+        if not wanted:  # nothing is repeated, and the step trains on the true text
+            assert not any(repeated(tokens, given["n"], last=False))
+            return
+        found = still.stepped(objective, batch_of(text))
+        torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
+
+    @pytest.mark.parametrize("name", cases("ul_seq"))
+    def test_masks(self, name: str) -> None:
+        given, expected = load(name)
+        for key, last in (("code", False), ("paper", True)):
+            assert [list(map(int, repeated(given["tokens"][0], given["n"], last=last)))] == expected[f"mask_{key}"]
 
 
 class TestNothingRepeats:

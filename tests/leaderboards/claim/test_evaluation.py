@@ -11,7 +11,7 @@ import pytest
 from bench.leaderboards.claim.claim_files import Claim, ClaimFile, Run, claim_of
 from bench.leaderboards.claim.evaluation import Verdict, evaluate
 from bench.leaderboards.claim.report import evidence_lines, paper_text, verdict_text
-from bench.leaderboards.row import WITHOUT_MEMORY, TableRow, Value
+from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
 
 DECODING = {"mle.decoupled": "decoupled:topk=3+max_new_tokens=64"}
@@ -238,7 +238,10 @@ def test_a_control_whose_memory_got_no_weight_is_no_test() -> None:
     board.rows.append(row("mle.decoupled", kld=[5.0, 5.1, 4.9]))
     one = claim(controls=["mle.decoupled"])
     assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) does not do it")
-    board.rows[-1].add_remark(WITHOUT_MEMORY)
+    board.rows[-1].seeds = {0, 1, 2}
+    board.rows[-1].seeds_without_memory = {0, 1}
+    assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) does not do it"), "one seed has a memory"
+    board.rows[-1].seeds_without_memory = {0, 1, 2}
     assert "(mle.decoupled) is no test" in verdict_text(verdict_of(one, board))
 
 

@@ -110,6 +110,13 @@ class TestLoss:
         for gradient, right in zip(found, wanted, strict=True):
             torch.testing.assert_close(gradient, right, **EXACT)
 
+    def test_float64_is_not_lowered_by_autocast(self) -> None:
+        hidden, ranks, head = random_case()
+        expected, _ = class_head_loss(hidden, ranks, head)
+        with torch.autocast("cpu", torch.bfloat16):
+            found, _ = class_head_loss(hidden, ranks, head)
+        torch.testing.assert_close(found, expected, **EXACT)
+
 
 class Made(TorchDispatchMode):
     """Notes the elements of every tensor that is made, and may fill memory that is not written with NaN."""
