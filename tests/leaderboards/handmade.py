@@ -51,7 +51,7 @@ def trained(
     code: Mapping[str, Any] | None = None, start: Mapping[str, Any] | None = None, extra: str = "",
     remarks: Sequence[str] = (), with_model: bool = True, title: str = "", memory: float | None = None, **changes: Any,
 ) -> CellFolder:  # fmt: skip
-    """Store what was trained; `extra` makes another key of the same configuration, `memory` is the weight of a memory."""
+    """Store what was trained; `extra` makes another key of the same configuration, `memory` its weight of a memory."""
     found = config(method, seed, **changes)
     code = code or {"class": method, "version": 1}
     key = key_of([found, code, start, extra])
