@@ -164,7 +164,9 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         elif value["difference"] is not None:
             numbers += f", {signed(value['difference'])} from {BASELINE}"
             verdict = f"not tested: fewer than {MIN_SEEDS} seeds"
-            if value["p"] is not None:
+            if value["p"] == 0:  # the differences of the seeds have no variance
+                verdict = "the difference is the same with every seed, so no test applies"
+            elif value["p"] is not None:
                 significant = "a significant difference" if value["differs"] else "not a significant difference"
                 verdict = f"{significant}: p = {value['p']:.2g} over seeds, after Holm's correction"
         yield f"Which objective {does} ({name})?", numbers, verdict
