@@ -284,7 +284,7 @@ def picked_text(search: Mapping[str, Any]) -> str:
     """Return which settings a search has picked, from how many combinations, and by what.
 
     Every stored search has picked by the negative log-likelihood under the method's own distribution, also those of
-    versions that called it a loss. Options of a method may have been picked by a column that the run stated.
+    versions that called it a loss. A search may have picked options of a method by another column.
 
     >>> picked_text({"tried": [{"sets": ["mle:optim.lr=0.1"]}, {"sets": ["mle:optim.lr=0.2"]}]})
     'optim.lr picked from 2 combinations by validation NLL'

@@ -272,7 +272,7 @@ class PlanBuilder:
         return undecodable(method, config) or unshardable(method, self.arguments)
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
-        """Return the task with its data. It is read once for each configuration, and a line says where from."""
+        """Return the task with its data. It is read once for each configuration, and a line names its source."""
         name = json.dumps([config.task, config.task_options, config.trainer.limit], sort_keys=True)
         if name in self.tasks:
             return self.tasks[name]

@@ -1,6 +1,6 @@
 """Former records: files of an earlier version in the form of this version, and the keys of their runs.
 
-Every reader of a store goes through here (`store.py` asks), so no other module knows of these changes:
+Every reader of a store goes through here (called by `store.py`), so no other module knows of these changes:
 
 - HistAlign of version 2 without a stated reduction took the mean over pairs. That is the variant `mean` of version 3,
   and `histalign.mean` where the run was named `histalign`. With any other options both versions train the same.

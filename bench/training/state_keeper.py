@@ -50,13 +50,13 @@ class StateKeeper(Callback):
         """At the end of a step, save or stop if one of the ranks is to."""
         if not self.recorder.ends_step(batch):
             return
-        asked, is_due = self._agreed(trainer)
-        if not asked and not is_due:
+        number, is_due = self._agreed(trainer)
+        if not number and not is_due:
             return
         if self.interval and self.recorder.step % self.interval == 0:
-            self.waiting = asked, is_due
+            self.waiting = number, is_due
         else:
-            self._act(trainer, module, asked)
+            self._act(trainer, module, number)
 
     def on_validation_batch_end(self, *_: Any) -> None:
         """Let a signal end a long validation of one process: the state before it is the one to go on from."""
@@ -65,30 +65,30 @@ class StateKeeper(Callback):
 
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Do what had to wait for the validation."""
-        (asked, is_due), self.waiting = self.waiting, (0, False)
-        if asked or is_due:
-            self._act(trainer, module, asked)
+        (number, is_due), self.waiting = self.waiting, (0, False)
+        if number or is_due:
+            self._act(trainer, module, number)
 
     def _agreed(self, trainer: Trainer) -> tuple[int, bool]:
         """Return the signal that came to any rank, and whether the first rank's clock says that a state is due."""
-        asked = pending_signal()
+        number = pending_signal()
         is_due = self.files is not None and time.monotonic() - self.last >= self.seconds
         if self.files is not None and self.files.steps:
             is_due = is_due or self.recorder.step % self.files.steps == 0
         if trainer.world_size == 1:
-            return asked, is_due
-        both = torch.tensor([asked, int(is_due and trainer.is_global_zero)])
+            return number, is_due
+        both = torch.tensor([number, int(is_due and trainer.is_global_zero)])
         distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=self.group)
         return int(both[0]), bool(both[1])
 
-    def _act(self, trainer: Trainer, module: LightningModule, asked: int) -> None:
+    def _act(self, trainer: Trainer, module: LightningModule, number: int) -> None:
         """Save, unless the training has diverged; stop if a signal came."""
         if self.files is not None and self.recorder.is_finite(trainer, module):
             trainer.save_checkpoint(self.files.path(self.recorder.step))
             self.last = time.monotonic()
-        if asked:
+        if number:
             trainer.strategy.barrier("stopped")  # when one process ends, torchrun's agent ends those that still write
-            raise Stopped(asked)
+            raise Stopped(number)
 
 
 class StateIO(CheckpointIO):
