@@ -16,7 +16,7 @@ from bench.cli_options import add_options, positive
 from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, Strategy, collect
 from bench.config.config import PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
-from bench.launch.group import current_group, world_of
+from bench.launch.group import current_group
 from bench.tasks.files.bad_rows import OnBadRow
 
 if TYPE_CHECKING:
@@ -157,15 +157,15 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 def run(given: argparse.Namespace) -> int:
     """Execute the runs, alone or as one of the processes that torchrun has started; return the exit code."""
     from bench.cells.progress import Progress
-    from bench.launch.jobs import launcher_of
+    from bench.launch.jobs import launch
 
     arguments, slurm, part = collect(given), None, None
     if given.slurm:
         from bench.launch.slurm import SlurmOptions, part_of_element, run_on_slurm
 
         slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
-    refuse_options(given, arguments, world_of(arguments.devices, slurm.nodes if slurm else 1))
-    group = current_group()
+    group, nodes = current_group(), slurm.nodes if slurm else 1
+    refuse_options(given, arguments, arguments.devices * nodes if group is None else group.world)
     if group is not None and part is None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if group is not None and group.rank:
@@ -179,7 +179,7 @@ def run(given: argparse.Namespace) -> int:
         if given.dry_run:
             return 0
         if slurm is None:
-            outcome = launcher_of(plan, arguments)(plan, arguments, progress)
+            outcome = launch(plan, arguments, progress)
         else:
             outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
     return ended(plan, outcome, arguments, given.json)

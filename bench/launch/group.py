@@ -145,14 +145,3 @@ def current_group() -> Group | None:
     if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return None
     return Group(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-
-
-def world_of(devices: int, nodes: int = 1) -> int:
-    """Return how many processes share a run: all of the group of this process, if it is in one.
-
-    Args:
-        devices: processes on each node.
-        nodes: that share a run.
-    """
-    group = current_group()
-    return devices * nodes if group is None else group.world

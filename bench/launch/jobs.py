@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,10 +63,6 @@ CGROUPS = {
 """Files with the memory limit of a container, and the files with its usage."""
 
 
-Execute = Callable[[Plan, RunArguments, Progress], Outcome]
-"""Trains, evaluates and scores every run of a plan."""
-
-
 class Submits(Protocol):
     """An object that takes a function with its argument and returns a future, as the executors of Python and Dask."""
 
@@ -75,19 +70,14 @@ class Submits(Protocol):
         """Return a future, with `done()` and `result()`."""
 
 
-def launcher_of(plan: Plan, arguments: RunArguments, executor: Submits | None = None) -> Execute:
-    """Return the function that executes a plan: in this process, in others of this machine, or through an executor."""
+def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
+    """Execute a plan in this process, in others of this machine, or through an executor, as the arguments say."""
     if executor is not None:
-        return partial(execute_jobs, executor=executor)
+        return execute_jobs(plan, arguments, progress, executor)
     jobs = jobs_of(plan, arguments)
     if (jobs != 1 or arguments.devices > 1) and current_group() is None:
-        return partial(execute_jobs, jobs=jobs)
-    return execute
-
-
-def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
-    """Execute a plan where the arguments say; `launcher_of` decides."""
-    return launcher_of(plan, arguments, executor)(plan, arguments, progress)
+        return execute_jobs(plan, arguments, progress, jobs=jobs)
+    return execute(plan, arguments, progress)
 
 
 def execute_jobs(
