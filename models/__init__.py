@@ -57,7 +57,7 @@ BASELINE = partial(MethodEntry, baseline=True)
 EXTERNAL = "mle.external"
 """The method of a model that was trained elsewhere."""
 
-UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0, "summary": "its weights as they were before the first step"}
+UNTRAINED = {"trainer.steps": 0, "trainer.epochs": 0, "summary": "with the weights that it has before the first step"}
 
 METHODS: dict[str, MethodEntry] = {
     "mle": MethodEntry(
@@ -67,24 +67,24 @@ METHODS: dict[str, MethodEntry] = {
         variants={
             "decoupled": {
                 "evaluation_variant.distribution": "decoupled",
-                "summary": "its texts drawn as F2-Softmax draws: a class first, then a token of it",
+                "summary": "generates as F2-Softmax does: first a class of tokens, then a token of it",
             },
             "matched": {
                 "evaluation_variant.matched": "f2softmax",
-                "summary": "at the k of top-k sampling that is as diverse as F2-Softmax",
+                "summary": "top-k sampling with the k that is as diverse as F2-Softmax",
             },
-            "continued": {"parent": "mle", "summary": "the extra steps of a fine-tuned method, with its own loss"},
+            "continued": {"parent": "mle", "summary": "the extra steps of a fine-tuned method, with the old loss"},
             "cache": {
                 "class": "bench.models.interpolated:MLECache",
-                "summary": "a continuous cache on it (Grave et al. 2017)",
+                "summary": "with a continuous cache (Grave et al. 2017)",
             },
             "knn": {
                 "class": "bench.models.interpolated:MLEKNN",
-                "summary": "nearest neighbours among its training states (Khandelwal et al. 2020)",
+                "summary": "with nearest neighbours among its training states (Khandelwal et al. 2020)",
             },
             "penalty": {
                 "class": "bench.models.mle_decoded:MLEPenalty",
-                "summary": "a penalty on what was written (Keskar et al. 2019)",
+                "summary": "with a penalty on tokens that it has generated (Keskar et al. 2019)",
             },
             "min_p": {"class": "bench.models.mle_decoded:MLEMinP", "summary": "min-p sampling (Nguyen et al. 2024)"},
             "typical": {
@@ -106,7 +106,7 @@ METHODS: dict[str, MethodEntry] = {
     ),
     "face": MethodEntry(
         "bench.models.face:FACE",
-        "cross-entropy weighted by how often the model says a token",
+        "cross-entropy weighted by how often the model predicts a token",
         "Jiang et al. 2019",
         variants=RELEASED,
         controls=("mle.continued", *DECODERS),
@@ -120,7 +120,7 @@ METHODS: dict[str, MethodEntry] = {
     ),
     "ul_seq": MethodEntry(
         "bench.models.ul_seq:ULSeq",
-        "unlikelihood of what the model itself repeats",
+        "unlikelihood of what the model repeats in texts that it generates",
         "Welleck et al. 2020",
         variants=RELEASED,
         controls=("mle.continued", *DECODERS),
@@ -157,7 +157,7 @@ METHODS: dict[str, MethodEntry] = {
             },
             "posterior": {
                 "evaluation_variant.distribution": "posterior",
-                "summary": "its texts drawn from one distribution over all tokens (section 4.4.2)",
+                "summary": "generates from one distribution over all tokens (section 4.4.2)",
             },
             "fixed_eq_token": {
                 "method.classes": "fixed_eq_token",
@@ -194,7 +194,7 @@ METHODS: dict[str, MethodEntry] = {
         variants={
             **RELEASED_BILSTM,
             "const": {"backbone.exemplar": "constant", "summary": "one learned vector in place of the exemplar"},
-            "swapped": {"evaluation_variant.exemplars": "swapped", "summary": "given another row's exemplar"},
+            "swapped": {"evaluation_variant.exemplars": "swapped", "summary": "with the exemplar of another row"},
         },
         controls=("adadec.const", "adadec.swapped", "copy_exemplar", "lead"),
         tuned_by="optim.lr",
