@@ -73,8 +73,10 @@ def printed(command: str) -> str:
 
 def claims() -> str:
     """Return the replication report of the kept small runs."""
-    made = f"`make boards` generates this page by `{EVIDENCE}`. Only runs/mid decides claims on Ambiguous Template."
-    return f"# What the papers claim\n\n{made}\n{shown(EVIDENCE)}"
+    made = (
+        f"`make boards` generates this page by `{EVIDENCE}`. Claims on Ambiguous Template use only `runs/mid`, with a"
+    )
+    return f"# What the papers claim\n\n{made} pretrained model.\n{shown(EVIDENCE)}"
 
 
 def survivals() -> str:

@@ -2,7 +2,8 @@
 
 `claims/` has one TOML file for each paper, with a `name`, `notes`, and the lists `[[run]]` and `[[claim]]`. A claim is
 one quoted sentence. What it says of several columns, baselines or model sizes are its `parts`, which are tested
-together. Claims that no run here can test are listed with `out_of_reach`; their parts have the paper's numbers alone.
+together. Claims that no run here can test are listed with `out_of_reach`, and those whose runs were not made with
+`not_run`; their parts have the paper's numbers alone.
 
 A part may leave out what its claim states for all parts. `columns`, `printed`, `method` and `against` may be lists:
 there is a part for each column and each pair of methods, or, with `mean = true`, one for the mean over columns.
@@ -178,6 +179,7 @@ class Claim:
         beyond: what the sentence says and no row here covers.
         note: what a reader must know in addition to the numbers.
         out_of_reach: why no run here can test it.
+        not_run: runs that would test it and were not made.
 
     Raises:
         ValueError: fields that do not go together.
@@ -199,13 +201,21 @@ class Claim:
     beyond: str = ""
     note: str = ""
     out_of_reach: str = ""
+    not_run: str = ""
 
     def __post_init__(self) -> None:
-        if not self.parts and not self.out_of_reach:
-            raise ValueError(f"'{self.quote}': a claim has `parts` or says why it is `out_of_reach`")
+        if not (self.parts or self.out_of_reach or self.not_run):
+            raise ValueError(
+                f"'{self.quote}': a claim has `parts`, or says why it is `out_of_reach` or what was `not_run`"
+            )
         for control in self.controls:
             if not any(part.replaced_by(control) for part in self.parts):
                 raise ValueError(f"'{self.quote}': {control.method} is no declared control of a side; a rival is none")
+
+    @property
+    def compared_parts(self) -> tuple[Part, ...]:
+        """The comparisons that runs are made for; those of other claims have the paper's numbers alone."""
+        return () if self.out_of_reach or self.not_run else self.parts
 
     @property
     def corrected_parts(self) -> list[Part]:

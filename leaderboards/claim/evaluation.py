@@ -23,11 +23,12 @@ __all__ = ["WORDS", "Paper", "Scale", "Verdict", "Word", "evaluate", "ranged", "
 
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[str, str] = {
-    "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction or with the "
-    "same difference in every seed",
-    "reversed here": "a comparison has the opposite direction, with p at most 0.05 after Holm's correction",
+    "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction, or with "
+    "exactly the same difference in every seed",
+    "reversed here": "a comparison has the opposite direction, or lies outside of a stated margin, with p at most 0.05 "
+    "after Holm's correction",
     "open": "neither, with the seeds that were run",
-    "not run": "a method or control that the claim needs was not run, which alone prevents the test",
+    "not run": "runs that the claim needs were not made; nothing else prevents the test",
     "not testable here": "a method does not clearly beat the trivial controls, or data, models or methods are missing",
 }
 
@@ -131,8 +132,7 @@ def evaluate(file: ClaimFile, tables: Sequence[Table]) -> Paper:
     """
     verdicts = []
     for claim in file.claims:
-        tested = () if claim.out_of_reach else claim.parts
-        parts = tuple(gather(claim, part, file.runs[part.run], tables) for part in tested)
+        parts = tuple(gather(claim, part, file.runs[part.run], tables) for part in claim.compared_parts)
         bare = replace(claim, controls=())
         corrected = tuple(
             gather(bare, part, file.runs[part.run], tables, with_items=False) for part in claim.corrected_parts
@@ -145,6 +145,8 @@ def _stopped(verdict: Verdict) -> Verdict:
     """Return a verdict with its word and reasons, if the claim cannot be tested."""
     if verdict.claim.out_of_reach:
         return replace(verdict, word="not testable here", why=(verdict.claim.out_of_reach,))
+    if verdict.claim.not_run:
+        return replace(verdict, word="not run", why=(verdict.claim.not_run,))
 
     def reasons(state: str) -> list[str]:
         found: list[Precondition] = [one for part in verdict.parts for one in part.preconditions]

@@ -22,9 +22,9 @@ CONTROLS = {
     "mle.decoupled": "an MLE model with the same classes and decoding (mle.decoupled)",
     "mle.continued": "MLE trained for as many steps (mle.continued)",
     "mle.decoupled (tied=false)": "an MLE model with the same classes and decoding (mle.decoupled, tied=false)",
-    "mle": "MLE whose output layer is its input embedding (mle)",
+    "mle": "MLE with a tied output layer (mle)",
     "mle.cache": "an untrained cache (mle.cache)",
-    "mle.knn": "a search for nearest neighbours in the training text, which is no local cache (mle.knn),",
+    "mle.knn": "the search for nearest neighbours in the training text (mle.knn)",
     "adadec.const": "one learned vector in place of the exemplar (adadec.const)",
     "adadec.swapped": "the exemplar of a different example (adadec.swapped)",
 }  # what the controls of claims are, for people, by label
@@ -119,20 +119,25 @@ def corrected_text(verdict: Verdict) -> Iterator[str]:
         if any(part.effect is None for part in parts):
             texts.append(f"{ours} against {theirs} was not run")
             continue
-        signs = {(part.ours > part.theirs) - (part.ours < part.theirs) for part in parts}
-        tests = [None if part.effect is None else part.effect.p for part in parts]
-        clear = all(part.is_constant or (p is not None and p <= ALPHA) for part, p in zip(parts, tests, strict=True))
-        where = f"not clearly above or below {theirs}"
-        if clear and len(signs) == 1:
-            side = {1: "above", -1: "below", 0: "equal to"}[signs.pop()]
-            where = f"{side} {theirs}"
-        elif len(parts) > 1:  # some may differ clearly: the evidence has each
-            where = f"not clearly on one side of {theirs} in all {len(parts)} comparisons"
+        counts = Counter(map(_side, parts))
+        where = (
+            f"{' and '.join(f'{side} in {n}' for side, n in counts.items())} of {len(parts)} comparisons with {theirs}"
+        )
+        if len(counts) == 1:
+            where = f"{_side(parts[0])} {theirs}"
         ranges = [sorted(values) for values in zip(*((part.ours, part.theirs) for part in parts), strict=True)]
         values = " against ".join(ranged([f"{value:.2f}" for value in of_side]) for of_side in ranges)
         texts.append(f"{ours} is {where} ({values})")
     if texts:
         yield f"{verdict.claim.instead}, {' and '.join(texts)}"
+
+
+def _side(found: PartEvidence) -> str:
+    """Return on which side of the other value ours lies, if the difference is significant."""
+    p = None if found.effect is None else found.effect.p
+    if not found.is_constant and (p is None or p > ALPHA):
+        return "not clearly above or below"
+    return "above" if found.ours > found.theirs else "below" if found.ours < found.theirs else "equal to"
 
 
 def control_text(verdict: Verdict) -> Iterator[str]:
@@ -149,11 +154,11 @@ def control_text(verdict: Verdict) -> Iterator[str]:
         if all(control.is_empty for control in found):
             yield f"{name} is no test, since validation data gave its memory the weight 0"
         elif shares[-1] <= 0:
-            yield f"{name} does not do it"
+            yield f"{name} has none of the effect"
         elif replaced == "method":
             yield f"{name} has {percent} % of the effect ({seeds} seeds)"
         else:
-            yield f"{percent} % of the effect is there against {name} too ({seeds} seeds)"
+            yield f"against {name} the effect is {percent} % as large ({seeds} seeds)"
 
 
 def evidence_lines(verdict: Verdict) -> list[str]:
@@ -245,6 +250,7 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
     scales = [(paper.file.name, scale) for paper, scale in found if scale is not None]
     tested = sum(1 for verdict in verdicts if verdict.p is not None)
+    seen = sum(1 for verdict in verdicts if verdict.word == "seen here")
     run, on = "Models: nothing is stored for these claims.", "Data: none."
     if scales:
         run = f"Models: {'; '.join(f'{name} {scale.models}' for name, scale in scales)}."
@@ -253,18 +259,18 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
         run,
         on,
         f"Claims: we selected {len(verdicts)} sentences; the papers make more claims. Those without quotation "
-        f"marks are in our words. {tested} could be tested, "
-        "none of them with the model, the weights, the training length and the data of the paper.",
+        f"marks are in our words. {tested} were tested, and {seen} of these are seen here; none was tested with the "
+        "model, the weights, the training length and the data of the paper.",
         "Verdicts: `seen here` means that the claimed difference appears in these runs, with these models and data, "
         "and `reversed here` that the opposite one does.",
         "Limits: no verdict confirms or contradicts a paper; that needs runs at the paper's scale. The counts are no "
         "grade: claims overlap and are not equally important.",
         "Numbers: `from the paper` is computed from the paper's tables. A positive effect has the claimed direction; "
-        "where a claim says 'no higher', it is the first method minus the second. Points are of the distance to human "
-        "text, in per cent of the human value. In '300 + 50 steps', the 50 are steps of fine-tuning. Intervals are "
-        "95 % t intervals of differences paired by seed, three or more. A claim is tested as a whole, with Holm's "
-        "correction over the tested claims of a paper. For claims that were not tested, the list below the table has "
-        "only the means.",
+        "where a claim says 'no higher', it is the first method minus the second. A point is 1 % of the human "
+        "value, in distance to human text. In '300 + 50 steps', the 50 are steps of fine-tuning. Intervals are 95 % t "
+        "intervals of differences that are paired by seed, with at least three seeds. A claim is tested as a whole, "
+        "with Holm's correction over the tested claims of a paper. For claims that were not tested, the list below the "
+        "table has only the means.",
     ]
 
 

@@ -110,6 +110,11 @@ def test_a_claim_out_of_reach_is_not_testable_and_counts() -> None:
     assert verdict_text(verdict_of(one)) == "not testable here: needs LLaMA-2 7B; not tested: GPT-2"
 
 
+def test_runs_that_were_not_made_are_the_reason_of_not_run() -> None:
+    one = claim_of({"quote": "q", "where": "w", "not_run": "greedy texts"})
+    assert verdict_text(verdict_of(one)) == "not run: greedy texts"
+
+
 def test_the_papers_own_numbers_stand_beside_a_claim_out_of_reach() -> None:
     columns = {"columns": ["rouge-4", "bleu"], "printed": ["RG-4", "BLEU"], "relation": "higher"}
     rows = {"adadec": "This work (ADADEC)", "theirs": "Wiseman et al. (2018)"}
@@ -237,10 +242,12 @@ def test_a_control_whose_memory_got_no_weight_is_no_test() -> None:
     board = two([1.0, 1.1, 0.9], [5.0, 5.1, 4.9])
     board.rows.append(row("mle.decoupled", kld=[5.0, 5.1, 4.9]))
     one = claim(controls=["mle.decoupled"])
-    assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) does not do it")
+    assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) has none of the effect")
     board.rows[-1].seeds = {0, 1, 2}
     board.rows[-1].seeds_without_memory = {0, 1}
-    assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) does not do it"), "one seed has a memory"
+    assert verdict_text(verdict_of(one, board)).endswith("(mle.decoupled) has none of the effect"), (
+        "one seed has a memory"
+    )
     board.rows[-1].seeds_without_memory = {0, 1, 2}
     assert "(mle.decoupled) is no test" in verdict_text(verdict_of(one, board))
 
@@ -262,7 +269,7 @@ def test_a_method_with_other_settings_is_a_control_of_itself() -> None:
     found = verdict_of(one, board)
     assert (found.word, found.parts[0].theirs) == ("seen here", 6.0), "with the setting it is the untied row"
     assert verdict_text(found).endswith(
-        "; 80 % of the effect is there against MLE whose output layer is its input embedding (mle) too (3 seeds)"
+        "; against MLE with a tied output layer (mle) the effect is 80 % as large (3 seeds)"
     )
 
 
@@ -286,7 +293,7 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
     text = verdict_text(verdict_of(claim(against="face", controls=["mle.continued"]), board))
     assert text == (
         "seen here (459k parameters from scratch, 300 steps and 300 + 50 steps, King James Bible, 3 seeds); "
-        "50 % of the effect is there against MLE trained for as many steps (mle.continued) too (3 seeds)"
+        "against MLE trained for as many steps (mle.continued) the effect is 50 % as large (3 seeds)"
     )
 
 
