@@ -59,7 +59,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
     ("adadec", "gives a ROUGE-1 of {:.1f}, and the first words of the source {:.1f}",
      [(GIGAWORD, "copy_exemplar", {"metric": "rouge-1"}), (GIGAWORD, "lead", {"metric": "rouge-1"})]),
     ("adadec", "({:.1f} against {:.1f} in ROUGE-1)", [(GIGAWORD, "adadec.swapped", LONG), (GIGAWORD, "adadec", LONG)]),
-    ("adadec", "({:.1f} against {:.1f} in ROUGE-1); no test", [(GIGAWORD, "seq2seq", LONG), (GIGAWORD, "adadec", LONG)]),
+    ("adadec", "({:.1f} against {:.1f} in ROUGE-1); no test",
+     [(GIGAWORD, "seq2seq", LONG), (GIGAWORD, "adadec", LONG)]),
     ("histalign", "{:.0f} for the original model, and {:.1f} for TRIME and {:.1f} for HistAlign",
      [(TEMPLATE, method, FINE_TUNED) for method in ("mle", "trime.released", "histalign.released")]),
     ("real_models", "It has {:.0f} in `acc@2/cache`, where `histalign.released` has {:.0f} ±",
@@ -81,7 +82,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
         (BIBLE, method, {"steps": 1000, "metric": "ppl/token", **where})
         for method, where in (("mle", TIED), ("mle", UNTIED), ("f2softmax", {}))
     ]),
-    ("f2softmax", "is {:.1f} after 300 steps, where F²-Softmax has {:.1f} (five seeds), and {:.1f} after 1,000, where it has {:.1f}", [
+    ("f2softmax", "is {:.1f} after 300 steps, where F²-Softmax has {:.1f} (five seeds), and {:.1f} after 1,000, where it "
+     "has {:.1f}", [
         (BIBLE, method, {"steps": steps, "metric": "ppl/token", **where})
         for steps in (300, 1000) for method, where in (("mle", UNTIED), ("f2softmax", {}))
     ]),
