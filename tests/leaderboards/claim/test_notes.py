@@ -82,8 +82,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
         (BIBLE, method, {"steps": 1000, "metric": "ppl/token", **where})
         for method, where in (("mle", TIED), ("mle", UNTIED), ("f2softmax", {}))
     ]),
-    ("f2softmax", "is {:.1f} after 300 steps, where F²-Softmax has {:.1f} (five seeds), and {:.1f} after 1,000, where it "
-     "has {:.1f}", [
+    ("f2softmax", "is {:.1f} after 300 steps, where F²-Softmax has {:.1f} (five seeds), and {:.1f} after 1,000, where "
+     "it has {:.1f}", [
         (BIBLE, method, {"steps": steps, "metric": "ppl/token", **where})
         for steps in (300, 1000) for method, where in (("mle", UNTIED), ("f2softmax", {}))
     ]),
