@@ -1,11 +1,12 @@
 """`python -m tools.pictures`: the pictures of docs/pictures that show kept results.
 
 The first, for README, shows the board `mid` with the numbers of HistAlign's Table 1; `make boards` draws it, too. The
-second is the top of the page; it needs a Chromium on the PATH.
+others are the top of the page on a wide screen and on that of a phone, light and dark; they need a Chromium on the PATH.
 """
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
-WIDTH, HEIGHT = 1280, 640
-"""Of the screen, in CSS pixels."""
+SCREENS = {1280: 640, 400: 800}
+"""Widths of screens with their heights, in CSS pixels."""
 METHODS = ("mle.untrained", "mle", "trime.released", "histalign.released", "trime", "histalign")
 PANELS = {"acc@2/cache": "cache alone", "acc@2/full": "whole prediction", "forgetting/nll": "forgetting"}
 OF_PANEL = {"acc@2/cache": "Acc@2 (%)", "acc@2/full": "Acc@2 (%)", "forgetting/nll": "NLL on WikiText-103 (nats)"}
@@ -30,7 +31,7 @@ BASELINE = "gpt2"
 
 
 def main() -> None:
-    """Draw both.
+    """Draw all.
 
     Raises:
         SystemExit: there is no Chromium.
@@ -41,10 +42,12 @@ def main() -> None:
         raise SystemExit("expected a Chromium on the PATH to draw the page with, found none; install Debian's chromium")
     with tempfile.TemporaryDirectory() as folder:
         browser = Chromium(program, Path(folder))
-        browser.size(WIDTH, HEIGHT)
-        browser.prefers("light")
-        browser.open(PAGE.as_uri())
-        (FOLDER / "page-1280-light.webp").write_bytes(browser.screenshot(format="webp", quality=30))
+        for (width, height), colours in itertools.product(SCREENS.items(), ("light", "dark")):
+            browser.size(width, height)
+            browser.prefers(colours)
+            browser.open(PAGE.as_uri())
+            picture = browser.screenshot(format="webp", quality=30)
+            (FOLDER / f"page-{width}-{colours}.webp").write_bytes(picture)
         browser.close()
 
 
