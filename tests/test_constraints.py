@@ -32,3 +32,9 @@ def test_what_is_asked_for_is_pinned_to_what_is_allowed():
     asked = [one for one in ASKED if canonicalize_name(one.name) not in FREE]
     assert [one.name for one in asked if canonicalize_name(one.name) not in pinned] == []
     assert [str(one) for one in asked if pinned[canonicalize_name(one.name)] not in one.specifier] == []
+
+
+def test_citation_and_changelog_name_the_version_of_the_package():
+    version = PROJECT["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
