@@ -1,7 +1,7 @@
 """`python -m tools.pictures`: the pictures of docs/pictures that show kept results.
 
 The first, for README, shows the board `mid` with the numbers of HistAlign's Table 1; `make boards` draws it, too. The
-others are the top of the page on a wide screen and on that of a phone, light and dark; they need a Chromium on the PATH.
+others are the top of the page on a wide screen and on a phone, light and dark; they need a Chromium on the PATH.
 """
 
 from __future__ import annotations
