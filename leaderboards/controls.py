@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bench.leaderboards.row import TableRow
 from bench.models import METHODS
@@ -78,27 +78,3 @@ def is_trivial(method: str) -> bool:
     """
     entry = METHODS.get(method)
     return method.endswith(".untrained") or (entry is not None and entry.baseline)
-
-
-def best_trivial(baseline: TableRow, rows: Iterable[TableRow], column: str) -> tuple[str, float] | None:
-    """Return method and mean of the best trivial control of a table in one column; None where it has no row of one.
-
-    Args:
-        baseline: whose backbone, or none, and whose decoding the control has.
-        rows: of its table.
-        column: of which one direction is better.
-    """
-    sign = 1 if baseline.values[column].higher_is_better else -1
-    found = [
-        (sign * mean, row.method)
-        for row in rows
-        if is_trivial(row.method)
-        and row.backbone in ("", baseline.backbone)
-        and row.decoding in ("", baseline.decoding)
-        and column in row.values
-        and (mean := row.values[column].mean) is not None
-    ]
-    if not found:
-        return None
-    best, method = max(found)
-    return method, sign * best

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
-from bench.leaderboards.overview import Overview, overview
 from bench.leaderboards.statistics.constants import ROUNDS
 from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers, tables
 from bench.store.store import Store
@@ -28,21 +27,14 @@ class Leaderboards:
         tables: in the order they are shown, with statistics.
         left_out: how many cells of each task are in no table, by reason.
         damaged: files that were passed over, below the store.
-        overview: every method against the baseline on every task.
     """
 
     tables: Sequence[Table]
     left_out: LeftOut
     damaged: Sequence[str] = ()
-    overview: Overview = Overview()
 
     @property
     def notes(self) -> list[str]:
-        """The notes under all tables of a text: what was left out and why, and the result over all tasks."""
-        return [*self.left_out_notes, *self.overview.text_lines]
-
-    @property
-    def left_out_notes(self) -> list[str]:
         """What was left out of the tables, and why."""
         notes = notes_of(self.left_out)
         if not self.damaged:
@@ -61,7 +53,7 @@ class Leaderboards:
         """
         if self.tables:
             return
-        why = f" ({'; '.join(self.left_out_notes)})" if self.left_out_notes else ""
+        why = f" ({'; '.join(self.notes)})" if self.notes else ""
         makes = "bench run --task logicnlg --method mle makes some"
         if "--limit" in why:
             makes = (
@@ -70,12 +62,12 @@ class Leaderboards:
         raise MissingError(f"no scores in '{results}'{why}; {makes}")
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
-        """Return the leaderboards of some tasks; the overview over tasks is computed again."""
+        """Return the leaderboards of some tasks."""
         if all(table.task in tasks for table in self.tables) and all(task in tasks for task in self.left_out):
             return self
         kept = [table for table in self.tables if table.task in tasks]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
-        return Leaderboards(kept, left_out, self.damaged, overview(kept))
+        return Leaderboards(kept, left_out, self.damaged)
 
     def filtered(
         self,
@@ -115,8 +107,7 @@ class Leaderboards:
 
     def for_readers(self) -> Leaderboards:
         """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
-        tables = [self.tables[place] for place in order_for_readers(self.tables)]
-        return replace(self, tables=tables, overview=overview(tables) if self.overview.tasks else Overview())
+        return replace(self, tables=[self.tables[place] for place in order_for_readers(self.tables)])
 
 
 def leaderboards_of(
@@ -156,7 +147,7 @@ def with_statistics(
 
     for table in tables:
         add_statistics(table, rounds)
-    return Leaderboards(tables, left_out or {}, damaged, overview(tables))
+    return Leaderboards(tables, left_out or {}, damaged)
 
 
 def fits(name: str, patterns: Sequence[str] | None) -> bool:

@@ -53,8 +53,7 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
         tables.append(content)
     return {
         "schema": SCHEMA,
-        "notes": leaderboards.left_out_notes,
-        "overview": leaderboards.overview.content(),
+        "notes": leaderboards.notes,
         "tables": tables,
         **({"claims": extras["claims"]} if "claims" in extras else {}),
     }

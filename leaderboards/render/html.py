@@ -16,11 +16,9 @@ from bench.base.redaction import printable, redacted
 from bench.leaderboards.claim.evaluation import WORDS
 from bench.leaderboards.controls import is_trivial
 from bench.leaderboards.render.charts import charts
-from bench.leaderboards.render.text_table import number, signed
-from bench.leaderboards.row import short_decoding
+from bench.leaderboards.render.text_table import signed
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.statistics.constants import MIN_SEEDS
-from bench.leaderboards.table import metric_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -114,11 +112,7 @@ def _environment() -> Environment:
         "details": details,
         "digest": _digest,
         "measured": measured,
-        "metric": metric_name,
-        "number": number,
         "pieces": lambda name: re.split(r"(?<=[/\-_. |])", name),
-        "short_decoding": short_decoding,
-        "signed": signed,
     }
     return environment
 

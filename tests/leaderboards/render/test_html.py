@@ -8,13 +8,9 @@ import pytest
 from bench.leaderboards.claim.claim_files import read
 from bench.leaderboards.claim.evaluation import evaluate
 from bench.leaderboards.claim.report import content as claims_of
-from bench.leaderboards.render.board import board
 from bench.leaderboards.render.html import _digest, answers, page, static_table, write_page
-from bench.store.store import Store
 from tests.leaderboards import boards
 from tests.leaderboards.claim.test_evaluation import THEIRS, claim, paper, two
-from tests.leaderboards.handmade import leaderboards_of, scored, trained
-from tests.leaderboards.render.test_board import fits
 
 BOTH = pytest.mark.parametrize("content", [boards.example(), boards.hostile()], ids=["example", "hostile"])
 
@@ -89,42 +85,11 @@ def test_pretrained_models_come_first_and_published_systems_last():
     ]
     parts = re.findall(r'<section class="(?:part|board)" id="([\w-]+)"', page(content))
     assert parts == [
-        "pretrained", "table-real", "overview", "tasks", "table-scratch", "claims", "systems", "table-texts",
+        "pretrained", "table-real", "tasks", "table-scratch", "claims", "systems", "table-texts",
     ]  # fmt: skip
 
 
 # Around the tables ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Three methods on two tasks; `face` was run on one, with two seeds."""
-    for task, column, values in (
-        ("logicnlg", "bleu-3", {"mle": [5.0, 10.0, 15.0], "trime": [9.0, 11.0, 13.0], "face": [7.0, 7.0]}),
-        ("text", "kld", {"mle": [4.0, 4.1, 3.9], "trime": [2.0, 2.1, 1.9], "bigram": [3.0]}),
-    ):
-        for method, by_seed in values.items():
-            for seed, value in enumerate(by_seed):
-                scored(trained(tmp_path, method, seed, task=task), {column: value})
-    return board(leaderboards_of(Store(tmp_path)))
-
-
-def test_the_overview_has_differences_means_and_what_is_not_aggregated(made):
-    assert fits(made) == []
-    written = page(made)
-    rows = Reader(written).rows
-    assert " ".join(rows[0][1].split()).startswith("LogicNLG bleu-3 ↑ 3 rows, 3 seeds, small-encdec, greedy")
-    by_method = {row[0]: [" ".join(cell.split()) for cell in row[1:]] for row in rows[1:5]}
-    assert by_method["mle"] == ["10.00", "4.00"]
-    assert by_method["trime"] == ["+1.0011.00", "+2.00†2.00"]
-    assert by_method["face"] == ["−0.507.00, n=2", ""]  # not run is blank, which is not zero
-    assert by_method["bigram no model"][0] == ""
-    assert '<td class="num better">+2.00†' in written
-    assert written.count('class="num better"') == 1
-    assert "Nothing is aggregated over tasks: 0 of 2" in written
-    assert "mle is not better than the trivial control bigram (kld 4.00 against 3.00)" in written
-    made["overview"]["tasks"][0]["rows"] = "many"
-    assert len(fits(made)) == 1
 
 
 def test_a_claim_has_both_numbers_and_its_verdict_and_opens_on_its_quote():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.leaderboards.row import TableRow, Value
-from bench.leaderboards.statistics.baseline import baseline_of, baseline_row
+from bench.leaderboards.statistics.baseline import baseline_of
 from bench.leaderboards.table import Table
 
 SHORT, LONG = {"steps": 300, "batch_size": 16, "lr": 0.002}, {"steps": 1000, "batch_size": 16, "lr": 0.003}
@@ -60,16 +60,3 @@ def test_a_search_of_as_many_trials_comes_before_the_length() -> None:
     assert baseline_of(built, built.rows[3]) is None  # two are as long, and nothing tells which of them to choose
     tuned = row("trime", {**SHORT, "lr": 0.1}, tried=5)
     assert baseline_of(table(row("mle", LONG, tried=5), tuned), tuned) == 2
-
-
-def test_the_baseline_of_a_table_is_the_one_that_most_methods_are_compared_with() -> None:
-    sampled = [row("mle", SHORT, decoding="topk=20", kld=0.5), row("face", SHORT, decoding="topk=20")]
-    built = table(*sampled, row("trime", SHORT), row("histalign", SHORT), row("f2softmax", LONG))
-    found = baseline_row(built)
-    assert found is not None
-    assert found[0] is built.rows[0]
-    found = baseline_row(table(sampled[0]))
-    assert found is not None
-    assert (
-        found[0].values["kld"].mean == 3.0
-    )  # no method is compared with any of them: the first, which is the best of a table
