@@ -30,7 +30,7 @@ from bench.tasks.encode.codec import Codec, tokenizer_hash
 WARM_BATCHES = 8
 """Training batches that a method may look at before its first step."""
 
-TYPES = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "64-true": torch.float64}
+TYPES = {"32-true": torch.float32, "64-true": torch.float64}
 """Precisions whose weights are of that type; any other trains float32 weights under autocast."""
 
 

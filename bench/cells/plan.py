@@ -351,12 +351,6 @@ def check_training(config: CellConfig, arguments: RunArguments) -> None:
             "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
             "of the gradients; use bf16-mixed, or --strategy ddp"
         )
-    if trainer.precision == "bf16-true":
-        raise UsageError(
-            f"trainer.precision=bf16-true of {config.task} has weights of 8 bits, and most steps of AdamW are smaller "
-            f"than half of the last one, so that most weights would never change; take bf16-mixed, which keeps float32 "
-            f"weights and multiplies in bfloat16"
-        )
 
 
 # Why a method is left out -------------------------------------------------------------------------------------------

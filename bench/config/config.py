@@ -79,7 +79,7 @@ class TrainerConfig:
     schedule: Literal["linear", "constant", "steps"] = "linear"
     weight_decay: Amount = 0.0
     clip: Amount = 1.0
-    precision: Literal["32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true"] = "32-true"
+    precision: Literal["32-true", "bf16-mixed", "16-mixed", "64-true"] = "32-true"
     max_source: Positive = 256
     max_target: Positive = 64
     limit: Positive | None = None

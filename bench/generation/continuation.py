@@ -38,7 +38,6 @@ class Continuation:
         objective: method and backbone, in evaluation mode.
         decoding: decides which distribution the objective gives, and the penalties on it.
         batch: as `bench.generation.generation.generate` takes it.
-        processors: further logits processors of `transformers`.
         reference: a frozen model whose states of the same texts are `tokens.reference`.
     """
 
@@ -47,7 +46,6 @@ class Continuation:
         objective: Objective,
         decoding: Decoding,
         batch: Batch,
-        processors: Sequence[Any] = (),
         reference: Objective | None = None,
     ) -> None:
         self.objective, self.decoding = objective, decoding
@@ -72,7 +70,7 @@ class Continuation:
             ids = ids.new_full((len(ids), 1), int(start))
         self.ids = ids  # [R, T]
         self.start = ids.shape[1]
-        self.processors = [*blockers(decoding, self.start), *processors]
+        self.processors = blockers(decoding, self.start)
         self.ends = frozenset(special_tokens(objective.backbone, "eos"))
         self.end_ids = ids.new_tensor(sorted(self.ends))
         self.ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)  # [R]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +34,6 @@ def generate(
     max_new_tokens: int,
     seeds: Sequence[int] = (),
     *,
-    processors: Sequence[Any] = (),
     reference: Objective | None = None,
 ) -> list[list[int]]:
     """Continue each row of a batch.
@@ -49,7 +47,6 @@ def generate(
         decoding: how; its own `max_new_tokens` comes first.
         max_new_tokens: longest continuation, where the decoding does not say.
         seeds: one per row, for sampling; a row's text depends on its seed and on no other row.
-        processors: logits processors of `transformers`, run before a token is drawn.
         reference: a frozen model that reads along, as `tokens.reference`; the objective's own where none is given.
 
     Returns:
@@ -72,7 +69,7 @@ def generate(
         reference = objective.reference_model
     reads_along = nullcontext() if reference is None else without_dropout(reference)
     with torch.no_grad(), without_dropout(objective), reads_along:
-        texts = Continuation(objective, decoding, batch, processors, reference)
+        texts = Continuation(objective, decoding, batch, reference)
         if decoding.own_loop:
             written = decoding.write(texts, limit)
         else:

@@ -130,13 +130,6 @@ class RowCache(DynamicCache):
         for follower in self.followers:
             follower.batch_repeat_interleave(repeats)
 
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
-        self.rows = {}
-        for follower in self.followers:
-            follower.reset()
-
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: named tensors need not be one step per token."""
         raise NotImplementedError("a RowCache cannot be cropped, so assisted decoding is not available")

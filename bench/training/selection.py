@@ -15,7 +15,6 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from bench.config.config import VALIDATED, TrainerConfig
-from bench.errors import UsageError
 from bench.training.events import Events
 from bench.training.recorder import Recorder
 from bench.training.sharding import ShardedStrategy, whole_weights
@@ -75,11 +74,6 @@ class Selection(Callback):
             self.events.validation(self.recorder.step, dict(rounded))
         if not self.column:
             return
-        if self.column not in measured:
-            raise UsageError(
-                f"trainer.select={self.column} is not measured in validation, which measures "
-                f"{', '.join(sorted(measured))}; name its metric family in trainer.watch"
-            )
         value = measured[self.column]
         if self._is_better(value):
             is_kept = trainer.is_global_zero or not isinstance(trainer.strategy, ShardedStrategy)

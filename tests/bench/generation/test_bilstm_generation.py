@@ -22,7 +22,7 @@ from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
 from tests.bench.generation.decoding_oracle import NextToken
-from tests.bench.generation.test_stepwise import Stepwise, recorded
+from tests.bench.generation.test_stepwise import Stepwise, compared
 from tests.models.tiny_bilstm import EXEMPLARS, collate, texts, tiny
 
 DESIGNS = [
@@ -70,8 +70,8 @@ def worst_step(model: BiLSTM, decoding: str, kind: type[Objective] = MLE) -> flo
     """The largest difference, over all steps and rows, between decoding and full passes."""
     objective, full = kind(model), kind(model)
     check = Stepwise(lambda row, text: next_token(full, SOURCES[row], READ[row])(text), 1, one(decoding).width)
-    with recorded(objective, check.answered):
-        run(objective, SOURCES, READ, decoding, 5, processors=[check], seeds=range(len(SOURCES)))
+    with compared(objective, check):
+        run(objective, SOURCES, READ, decoding, 5, seeds=range(len(SOURCES)))
     assert check.compared > 5 * len(SOURCES) / 2
     return check.worst
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from transformers import LogitsProcessor
 
 from bench.decodings.core.decoding import Decoding
+from bench.generation.continuation import Continuation
 from bench.models.core.objective import Objective
 from tests.bench.generation.decoded import counted, one, run
 from tests.bench.generation.decoding_oracle import next_token
@@ -19,7 +19,7 @@ from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, 
 from tests.drawn import in_turn
 
 
-class Stepwise(LogitsProcessor):
+class Stepwise:
     """Compare what decoding has just been told with a forward pass over each row's whole text.
 
     Args:
@@ -30,11 +30,9 @@ class Stepwise(LogitsProcessor):
 
     def __init__(self, full: Callable[[int, list[int]], Tensor], start: int, width: int) -> None:
         self.full, self.start, self.width = full, start, width
-        self.answered: list[Tensor] = []
         self.worst, self.compared = 0.0, 0
 
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        answered = self.answered.pop()
+    def compare(self, input_ids: Tensor, answered: Tensor) -> None:
         assert not answered.isnan().any()
         for row, (text, log_probs) in enumerate(zip(input_ids[:, self.start :].tolist(), answered, strict=True)):
             if END in text:
@@ -42,7 +40,6 @@ class Stepwise(LogitsProcessor):
             expected = self.full(row // self.width, text)
             self.worst = max(self.worst, float(difference(log_probs.double(), expected)))
             self.compared += 1
-        return scores
 
 
 def difference(first: Tensor, second: Tensor) -> Tensor:
@@ -51,17 +48,24 @@ def difference(first: Tensor, second: Tensor) -> Tensor:
 
 
 @contextmanager
-def recorded(objective: Objective, into: list[Tensor]) -> Iterator[None]:
-    """Keep what decoding is told, before the library rounds it to float32."""
-    ask = objective.decode_log_probs
+def compared(objective: Objective, check: Stepwise) -> Iterator[None]:
+    """Compare each answer that decoding gets, before it is rounded to float32."""
+    ask, log_probs = objective.decode_log_probs, Continuation.log_probs
+    written: list[Tensor] = []
 
     def answer(rows: Any, decoding: Decoding) -> Tensor:
-        into.append(ask(rows, decoding))
-        return into[-1]
+        answered = ask(rows, decoding)
+        check.compare(written.pop(), answered)
+        return answered
 
-    objective.decode_log_probs = answer  # type: ignore[method-assign]
-    yield
-    del objective.decode_log_probs
+    def next_token(texts: Continuation) -> Tensor:
+        written.append(texts.ids)
+        return log_probs(texts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(objective, "decode_log_probs", answer)
+        patch.setattr(Continuation, "log_probs", next_token)
+        yield
 
 
 def worst_step(objective: Objective, given: list[list[int]], decoding: str, limit: int = 6) -> float:
@@ -72,8 +76,8 @@ def worst_step(objective: Objective, given: list[list[int]], decoding: str, limi
     start = max(map(len, given)) if objective.backbone.architecture == "decoder-only" else 1
     settings = one(decoding)
     check = Stepwise(lambda row, text: next_token(full, given[row], settings)(text), start, settings.width)
-    with recorded(objective, check.answered):
-        run(objective, given, decoding, limit, processors=[check], seeds=range(len(given)))
+    with compared(objective, check):
+        run(objective, given, decoding, limit, seeds=range(len(given)))
     assert check.compared > limit * len(given) / 2
     return check.worst
 

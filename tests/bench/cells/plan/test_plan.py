@@ -143,7 +143,6 @@ BILSTM = {"backbone": "bilstm", "task": TABLES}
         ({"task": "text", "sets": ("task.prompt_words=0",)}, "'prompt_words' is at least 1, not 0"),
         ({"task": "text", "sets": ("task.words=5",)}, "task.words is at least 8 more than task.prompt_words"),
         ({"sets": ("trainer.steps=0",)}, "backbone small-causal has random weights"),
-        ({"sets": ("trainer.precision=bf16-true",)}, "take bf16-mixed, which keeps float32 weights"),
         ({"sets": ("trainer.select=loss",)}, "need trainer.validate"),
         ({"sets": ("trainer.patience=2",)}, "need trainer.validate"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.select=bleu-1")},
