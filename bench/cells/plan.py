@@ -269,7 +269,7 @@ class PlanBuilder:
         )
         if reason := method.kind.why_not(fit) or unchoosable(method, config, task):
             return reason
-        return undecodable(method, config) or unshardable(method, self.arguments)
+        return undecodable(method, config)
 
     def task(self, kind: type[Task], config: CellConfig) -> Task:
         """Return the task with its data. It is read once for each configuration, and a line names its source."""
@@ -339,17 +339,12 @@ def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> N
 
 
 def check_training(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse more micro-batches than a batch has rows, and precisions that cannot be trained."""
+    """Refuse more micro-batches than a batch has rows."""
     trainer, accumulate = config.trainer, arguments.execution.accumulate
     if trainer.batch_size < arguments.devices * accumulate:
         raise UsageError(
             f"trainer.batch_size={trainer.batch_size} of {config.task} has fewer rows than --devices "
             f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
-        )
-    if arguments.strategy == "fsdp" and trainer.precision == "16-mixed":
-        raise UsageError(
-            "--strategy fsdp does not go with trainer.precision=16-mixed: each process would scale its own share "
-            "of the gradients; use bf16-mixed, or --strategy ddp"
         )
 
 
@@ -381,15 +376,6 @@ def unchoosable(method: Method, config: CellConfig, task: Task) -> str | None:
     if not rows:
         return "chooses on the validation split, which has no rows; give the task validation text"
     return None
-
-
-def unshardable(method: Method, arguments: RunArguments) -> str | None:
-    """Return why a method cannot be trained with a share of the model on each process, or None."""
-    if arguments.strategy != "fsdp" or method.is_baseline or not issubclass(method.kind, Objective):
-        return None
-    if method.kind.step_loss is Objective.step_loss:
-        return None
-    return "writes texts while it is trained, of another length on each process; --strategy fsdp cannot, ddp can"
 
 
 def why_unpublished(task: type[Task], method: Method) -> str | None:

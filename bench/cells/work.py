@@ -57,7 +57,7 @@ def train_and_evaluate(
     Args:
         cell: the run.
         rows_keys: evaluations whose predictions are missing.
-        execution: processes, micro-batches, strategy. The first process stores what was trained.
+        execution: processes, micro-batches. The first process stores what was trained.
         events: receives steps, stages and warnings; silent in processes other than the first.
         meet: how several processes wait for each other; the first one stores the predictions of all.
     """
@@ -214,7 +214,6 @@ def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int 
     return Execution(
         **{**asdict(arguments.execution), "accumulate": accumulate},
         micro_batch=micro_batch,
-        strategy=arguments.strategy,
         threads=arguments.threads_of(cell.config.preset),
         rank=rank,
         world=world,

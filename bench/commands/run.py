@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from bench.base.redaction import one_line
 from bench.cli_options import add_options, positive
-from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, Strategy, collect
+from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, collect
 from bench.config.config import PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
 from bench.launch.group import current_group
@@ -110,11 +110,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="most rows of a micro-batch; auto: all rows of a step, in one process halved where memory is too small",
     )
     group.add_argument(
-        "--strategy",
-        choices=get_args(Strategy),
-        help="each process has the whole model, or a share of weights, gradients and moments; default ddp",
-    )
-    group.add_argument(
         "--keep-checkpoints",
         choices=get_args(KeptCheckpoints),
         help="of runs that are finished and scored: all or none; default all",
@@ -164,8 +159,8 @@ def run(given: argparse.Namespace) -> int:
         from bench.launch.slurm import SlurmOptions, part_of_element, run_on_slurm
 
         slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
-    group, nodes = current_group(), slurm.nodes if slurm else 1
-    refuse_options(given, arguments, arguments.devices * nodes if group is None else group.world)
+    group = current_group()
+    refuse_options(given, arguments)
     if group is not None and part is None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if group is not None and group.rank:
@@ -185,22 +180,16 @@ def run(given: argparse.Namespace) -> int:
     return ended(plan, outcome, arguments, given.json)
 
 
-def refuse_options(given: argparse.Namespace, arguments: RunArguments, world: int) -> None:
+def refuse_options(given: argparse.Namespace, arguments: RunArguments) -> None:
     """Refuse options that do not go together.
 
     Args:
         given: what was typed.
         arguments: made of it.
-        world: processes that share a run, on all its nodes.
 
     Raises:
         UsageError: naming them.
     """
-    if arguments.strategy == "fsdp" and world == 1:
-        raise UsageError(
-            "--strategy fsdp shares a model among processes, and a run has one here: give --devices 2 or more, or "
-            "--slurm nodes=2, or start several processes by torchrun"
-        )
     if given.dry_run == TIMED and (given.slurm or arguments.devices > 1):
         raise UsageError(f"--dry-run {TIMED} trains in this process; leave out --slurm and --devices")
     if given.grid and given.trials:

@@ -27,8 +27,6 @@ from bench.tasks.files.bad_rows import OnBadRow
 AUTO = "auto"
 """In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
 
-Strategy = Literal["ddp", "fsdp"]
-"""Whether each process of a run has the whole model, or a share of it."""
 KeptCheckpoints = Literal["all", "none"]
 """Which checkpoints of finished runs stay."""
 
@@ -55,7 +53,6 @@ class RunArguments:
         devices: processes that share a run.
         micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
             room for.
-        strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it).
         keep_checkpoints: of runs that are finished and scored: `all` or `none`.
         loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
 
@@ -79,7 +76,6 @@ class RunArguments:
     jobs: Positive | Literal["auto"] = 1
     devices: Positive = 1
     micro_batch: str = ""
-    strategy: Strategy = "ddp"
     keep_checkpoints: KeptCheckpoints = "all"
     threads: Annotated[int, Range(0)] = 0
     on_bad_row: OnBadRow = "fail"

@@ -22,7 +22,6 @@ class Execution(ExecutionConfig):
 
     Args:
         micro_batch: rows of a micro-batch as the user set it; empty if `accumulate` was set instead.
-        strategy: `ddp` (each process has the whole model) or `fsdp` (a share of it), for several processes.
         out_of_memory: whether micro-batches were made smaller because memory was short.
         threads: CPU threads of each process; 0 for the number that the environment sets.
         rank: of this process, which stores what was trained if it is the first, 0.
@@ -30,7 +29,6 @@ class Execution(ExecutionConfig):
     """
 
     micro_batch: str = ""
-    strategy: str = "ddp"
     out_of_memory: bool = False
     threads: int = 0
     rank: int = 0
@@ -50,8 +48,6 @@ class Execution(ExecutionConfig):
             rows: number of rows of an optimiser step.
         """
         content: dict[str, Any] = {"world": self.world, "accumulate": self.accumulate}
-        if self.world > 1:
-            content["strategy"] = self.strategy
         if self.micro_batch:
             micro_batches = self.world * self.accumulate
             content["micro_batch"] = {"asked": self.micro_batch, "rows": -(-rows // micro_batches)}

@@ -10,7 +10,6 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from bench.models.core.objective import Objective
 from bench.training.events import Events
-from bench.training.sharding import local
 
 CURVE_POINTS = 100
 """Points of the training curve that are kept."""
@@ -72,8 +71,7 @@ class Recorder(Callback):
         """Return whether losses and weights are finite on all ranks, all of which ask; if not, stop the training."""
         if self.bad_at is None:  # nothing was trained since the state was loaded
             return True
-        shares = [local(p.detach()) for p in module.parameters() if p.requires_grad]
-        finite = torch.stack([share.isfinite().all() for share in shares]).all()
+        finite = torch.stack([p.detach().isfinite().all() for p in module.parameters() if p.requires_grad]).all()
         bad_at = torch.where(finite, self.bad_at, self.bad_at.clamp(max=self.step))
         first = float(trainer.strategy.reduce(bad_at, reduce_op="min"))
         if not math.isfinite(first):

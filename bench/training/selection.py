@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
 
 from bench.config.config import VALIDATED, TrainerConfig
 from bench.training.events import Events
 from bench.training.recorder import Recorder
-from bench.training.sharding import ShardedStrategy, whole_weights
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class Selection(Callback):
             return
         value = measured[self.column]
         if self._is_better(value):
-            is_kept = trainer.is_global_zero or not isinstance(trainer.strategy, ShardedStrategy)
-            self.best = {"step": self.recorder.step, "value": value, "weights": whole_weights(module, is_kept)}
+            self.best = {"step": self.recorder.step, "value": value, "weights": copied_weights(module)}
             self.without_better = 0
             return
         self.without_better += 1
@@ -95,8 +94,8 @@ class Selection(Callback):
         return bool(value > self.best["value"])
 
     def take_best(self, module: LightningModule) -> None:
-        """Load the weights of the best step, if there is one; of sharded ranks only the first has them."""
-        if self.best and self.best["weights"]:
+        """Load the weights of the best step, if there is one."""
+        if self.best:
             module.load_state_dict(self.best["weights"], strict=module.strict_loading)
 
     def result(self) -> dict[str, Any]:
@@ -109,3 +108,16 @@ class Selection(Callback):
             if self.best:
                 content["kept"] |= {"step": self.best["step"], "value": round(self.best["value"], 6)}
         return content
+
+
+def copied_weights(module: Any) -> dict[str, Tensor]:
+    """Return the weights and buffers of an objective, without frozen ones, on the CPU; tied weights are one tensor."""
+    copies: dict[int, Tensor] = {}
+    weights: dict[str, Tensor] = {}
+    for name, value in module.state_dict(keep_vars=True).items():
+        if name in module.frozen_weights:
+            continue
+        if id(value) not in copies:
+            copies[id(value)] = value.detach().to("cpu", copy=True)
+        weights[name] = copies[id(value)]
+    return weights

@@ -26,7 +26,6 @@ from bench.training.events import SILENT, Events
 from bench.training.execution import Execution
 from bench.training.recorder import Recorder
 from bench.training.selection import Selection, ValidationMetrics
-from bench.training.sharding import ShardedStrategy
 from bench.training.state_keeper import StateIO, StateKeeper
 
 GROUP_TIMEOUT_S = 1800.0
@@ -53,7 +52,7 @@ def train(
         objective: with its initial weights; how it is optimised is in its `run_context`.
         task: with the batches that `setup_run` has chosen; they are released at the end.
         config: everything that decides the result. With no steps to take, weights stay as they are.
-        execution: processes, micro-batches, strategy and other settings that decide no result.
+        execution: processes, micro-batches and other settings that decide no result.
         events: receives points of the curve and validations, on the first rank.
         metrics: what a validation measures in addition to the likelihood.
         states: where the state of the training is kept; None to keep none.
@@ -64,7 +63,7 @@ def train(
         where there was a validation, `validation` [[step, columns]], and `kept`, the chosen step.
 
     Raises:
-        UsageError: the backbone has no layers that could be sharded, or whose activations could be computed again.
+        UsageError: the backbone has no layers whose activations could be computed again.
         KeyboardInterrupt: when the training is interrupted, at the end of a step whose state was kept; signal handlers
             are those of before.
     """
@@ -103,7 +102,7 @@ def trainer_of(
 
     Args:
         config: what decides the result.
-        execution: processes, micro-batches and strategy.
+        execution: processes and micro-batches.
         steps: of the whole training.
         interval: steps from one validation to the next, counted over epochs; 0 for no validation.
         callbacks: in the order in which they see each step.
@@ -111,8 +110,7 @@ def trainer_of(
     place: dict[str, Any] = {"devices": 1}
     if execution.world > 1:
         here = int(os.environ.get("LOCAL_WORLD_SIZE", execution.world))
-        kind = ShardedStrategy if execution.strategy == "fsdp" else DDPStrategy
-        strategy = kind(timeout=timedelta(seconds=GROUP_TIMEOUT_S))
+        strategy = DDPStrategy(timeout=timedelta(seconds=GROUP_TIMEOUT_S))
         place = {"devices": here, "num_nodes": execution.world // here, "strategy": strategy}
     environment = LightningEnvironment() if execution.world == 1 else TorchElasticEnvironment()
     return Trainer(

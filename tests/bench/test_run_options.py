@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bench.launch.group import current_group
 from tests.conftest import Ended
 from tests.e2e import stores
 
 Bench = Callable[..., Ended]
 SLURM = ("--slurm", "time=60")
-SHARES = ("--strategy", "fsdp")
-ALONE = "a run has one here: give --devices 2 or more, or --slurm nodes=2"
 KEPT = "--keep-checkpoints does not go with"
 
 
@@ -22,38 +19,6 @@ KEPT = "--keep-checkpoints does not go with"
 def words(tmp_path: Path) -> list[str]:
     """The command line of a run of one cell."""
     return stores.arguments(tmp_path / "results", task="ambiguous_template", method="mle")
-
-
-@pytest.fixture
-def torchrun(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """Makes this process the first of so many that torchrun has started."""
-
-    def started(world: int) -> None:
-        for name, value in {"TORCHELASTIC_RUN_ID": "test", "RANK": "0", "WORLD_SIZE": str(world)}.items():
-            monkeypatch.setenv(name, value)
-        current_group.cache_clear()
-
-    yield started
-    monkeypatch.undo()
-    current_group.cache_clear()
-
-
-# Shares of a model --------------------------------------------------------------------------------------------------
-
-
-def test_the_nodes_of_a_worker_count_as_processes(bench: Bench, words: list[str]) -> None:
-    words.remove("--json")
-    ended = bench(*words, *SHARES, *SLURM, "nodes=2", "--dry-run")
-    assert ended.code == 0, ended.err
-    ended = bench(*words, *SHARES, *SLURM, "--dry-run")
-    assert (ended.code, ALONE in ended.err) == (2, True)
-
-
-def test_a_group_of_one_process_has_no_shares(bench: Bench, words: list[str], torchrun: Callable[[int], None]) -> None:
-    torchrun(1)
-    assert current_group() is None
-    ended = bench(*words, *SHARES)
-    assert (ended.code, ALONE in ended.err) == (2, True)
 
 
 # What is refused ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""LLaMA-2, end to end on a tiny model of its architecture: read without training, trained, and in shares."""
+"""LLaMA-2, end to end on a tiny model of its architecture: read without training, and trained."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import torch
 from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
 
-from bench.cells.plan import make_plan
-from bench.config.arguments import RunArguments
 from tests.conftest import Ended
 from tests.e2e import stores
 from tests.models.backbones.folders import save_model
@@ -83,22 +81,3 @@ def test_a_model_is_read_without_training(bench: Bench, folder: Path, tmp_path: 
             logits = library(torch.tensor([prompts[row["id"]]])).logits[0, -1]
         best = logits.topk(5).indices.tolist()
         assert row["head"][:5] == best
-
-
-def test_shares_need_processes_and_a_precision(bench: Bench, folder: Path, tmp_path: Path) -> None:
-    ended = bench(*arguments(tmp_path, folder, "--strategy", "fsdp"))
-    assert (ended.code, "give --devices 2 or more" in ended.err) == (2, True)
-    two = ("--strategy", "fsdp", "--devices", "2")
-    ended = bench(*arguments(tmp_path, folder, *two, "--set", "trainer.precision=16-mixed"))
-    assert (ended.code, "does not go with trainer.precision=16-mixed" in ended.err) == (2, True)
-
-
-def test_a_method_that_writes_while_it_is_trained_is_left_out(folder: Path) -> None:
-    arguments = RunArguments(
-        ("ambiguous_template",), ("mle", "ul_seq"), backbone=str(folder), preset="small", limit=8, devices=2,
-        strategy="fsdp",
-    )  # fmt: skip
-    plan = make_plan(arguments)
-    assert [cell.config.method for cell in plan.cells] == ["mle"]
-    (skip,) = plan.skips
-    assert skip.method == "ul_seq"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from dataclasses import asdict, dataclass, field, replace
@@ -10,19 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
 from safetensors.torch import load_file
-from torch.distributed.tensor import DTensor
-from torch.nn.utils import get_total_norm
-from transformers import LlamaConfig, LlamaForCausalLM
 
-from bench.base.seeds import seed_of
 from bench.cells.build import optimiser_of
 from bench.config.config import TrainerConfig
 from bench.config.resolve import find_method
-from bench.models.backbones.causal import Causal
-from bench.models.backbones.lora import Lora, adapt
-from bench.models.backbones.small import small_causal, small_encdec, special_ids
+from bench.models.backbones.small import small_causal, small_encdec
 from bench.models.core.objective import Objective
 from bench.models.core.run_context import RunContext
 from bench.store.checkpoints import save_checkpoint
@@ -50,7 +42,6 @@ class Training:
     precision: str = "32-true"
     world: int = 1
     accumulate: int = 1
-    strategy: str = "ddp"
     checkpointing: bool = False
     selects: bool = False  # validates every other step and keeps the best
     states: str = ""  # folder for the state after every third step
@@ -70,7 +61,6 @@ class Training:
         if objective.uses_token_counts:
             rows = task.encoded("train", codec)
             objective.prepare(torch.from_numpy(rows.target_counts(objective.backbone.vocabulary_size)))
-        norms = Norms()
         found = train(
             objective,
             fed(task, codec, config),
@@ -78,60 +68,23 @@ class Training:
             Execution(
                 world=self.world,
                 accumulate=self.accumulate,
-                strategy=self.strategy,
                 activation_checkpointing=self.checkpointing,
             ),
             states=StateFiles(Path(self.states), steps=3) if self.states else None,
-            callbacks=[norms],
         )
-        return objective, {**found, "norms": norms.found}
+        return objective, found
 
     def as_rank(self, rank: int, port: int, out: Path) -> None:
         """Train as one of several processes and leave weights and findings."""
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.world), "NODE_RANK": "0",
                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}  # fmt: skip
         objective, found = self.run()
-        assert type(objective) is find_method(self.method).kind, "what was sharded is whole again"
-        copy.deepcopy(objective.backbone.model)  # as generation does
         out.mkdir(exist_ok=True)
         (out / f"weights.{rank}").write_bytes(save_checkpoint(objective))
         (out / f"found.{rank}").write_text(json.dumps({**found, "training": asdict(self)}))
 
 
-class Norms(Callback):
-    """Keeps the norm of each step's gradient, before it is clipped."""
-
-    def __init__(self) -> None:
-        self.found: list[float] = []
-
-    def on_before_optimizer_step(self, trainer: Trainer, module: LightningModule, optimizer: Any) -> None:
-        """Add one."""
-        norm = get_total_norm([p.grad for p in module.parameters() if p.grad is not None])
-        if isinstance(norm, DTensor):
-            norm = norm.full_tensor()
-        self.found.append(float(norm))
-
-
-def small_llama(name: str, texts: Any, seed: int, *, vocabulary: int, width: int, heads: int, layers: int,
-                context: int) -> Causal:  # fmt: skip
-    """A LLaMA with random weights."""
-    words = texts.tokenizer(vocabulary)
-    torch.manual_seed(seed_of(seed, "weights"))
-    config = LlamaConfig(
-        hidden_size=width, intermediate_size=2 * width, num_hidden_layers=2 * layers, num_attention_heads=heads,
-        max_position_embeddings=context, vocab_size=len(words), tie_word_embeddings=False, **special_ids(words),
-    )  # fmt: skip
-    return Causal(LlamaForCausalLM(config), words)
-
-
-def small_lora(name: str, texts: Any, seed: int, **options: Any) -> Causal:
-    """The same under adapters."""
-    backbone = small_llama(name, texts, seed, **options)
-    backbone.lora = adapt(backbone.model, Lora(2, 16, 0.0, ""))
-    return backbone
-
-
-MAKERS = {"small-causal": small_causal, "small-encdec": small_encdec, "llama": small_llama, "lora": small_lora}
+MAKERS = {"small-causal": small_causal, "small-encdec": small_encdec}
 
 
 def small(kind: type[Objective], backbone: str = "small-causal", **options: Any) -> tuple[Objective, LogicNLG, Codec]:

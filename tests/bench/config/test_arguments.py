@@ -20,8 +20,7 @@ from bench.errors import UsageError
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"strategy": "fsd"}, "strategy is one of ddp, fsdp, not 'fsd'; did you mean 'fsdp'?"),
-        ({"strategy": ""}, "strategy is one of ddp, fsdp, not ''"),
+        ({"keep_checkpoints": ""}, "keep_checkpoints is one of all, none, not ''"),
         ({"keep_checkpoints": "nine"}, "keep_checkpoints is one of all, none, not 'nine'; did you mean 'none'?"),
         ({"micro_batch": "0"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not '0'"),
         ({"micro_batch": "many"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not 'many'"),
@@ -46,7 +45,7 @@ def test_what_is_refused(given: dict[str, Any], says: str) -> None:
 
 
 def test_what_is_not() -> None:
-    RunArguments(("text",), ("mle",), micro_batch="8", strategy="fsdp", keep_checkpoints="none")
+    RunArguments(("text",), ("mle",), micro_batch="8", keep_checkpoints="none")
     RunArguments(("text",), ("mle",), micro_batch="auto")
     RunArguments(("text",), ("mle",), sets=("execution.accumulate=2",))
     assert RunArguments(("text",), ("mle",), seeds="1,0,1").seeds == (1, 0)
@@ -70,7 +69,7 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
 
 def test_arguments_reach_a_worker_as_they_are() -> None:
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.accumulate=1",), "topk=3", 5,
-                         False, ("probe",), ("m:E",), 2, 3, "", "fsdp", "none",
+                         False, ("probe",), ("m:E",), 2, 3, "", "none",
                          data_dir="d", results="r", loggers=("csv",))  # fmt: skip
     assert RunArguments(**json.loads(json.dumps(asdict(given)))) == given
 

@@ -22,6 +22,7 @@ from bench.cells.evaluation import evaluate, merge
 from bench.cells.required import Evaluation
 from bench.launch.lock import LOCK
 from bench.store.checkpoints import save_checkpoint
+from bench.store.state_files import StateFiles
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import Training, left
@@ -97,9 +98,20 @@ class TestTraining:
         assert all(torch.equal(weight, ranks[1][0][name]) for name, weight in ranks[0][0].items())
 
     def test_two_ranks_of_two_micro_batches(self, environment: dict[str, str], tmp_path: Path) -> None:
-        training = Training(batch=7, precision="64-true")
-        (found, _) = on_ranks(replace(training, world=2, accumulate=2), environment, tmp_path / "out")
-        assert_same_training(weights_of(training), found, "64-true")
+        """Activations are computed again, and the step with the best validation is kept."""
+        training = Training(batch=7, precision="64-true", selects=True)
+        ranks = replace(training, world=2, accumulate=2, checkpointing=True)
+        whole, (found, _) = weights_of(training), on_ranks(ranks, environment, tmp_path / "out")
+        assert_same_training(whole, found, "64-true")
+        assert found[1]["kept"]["step"] == whole[1]["kept"]["step"]
+
+    def test_one_process_continues_the_training_of_two(self, environment: dict[str, str], tmp_path: Path) -> None:
+        """From the state of the third step: that of the sixth is removed."""
+        folder = tmp_path / "states"
+        training = Training(precision="64-true", world=2, states=str(folder))
+        found, _ = on_ranks(training, environment, tmp_path / "out")
+        StateFiles(folder).paths()[0].unlink()
+        assert_same_training(weights_of(replace(training, world=1)), found, "64-true")
 
     def test_a_scheduler_changes_nothing(self, environment: dict[str, str], tmp_path: Path) -> None:
         """Variables of SLURM, of a job of one task, say nothing about the processes of a cell."""
