@@ -1,4 +1,4 @@
-// The page is complete without this script. It adds sorting, a search over rows, and the details of a number.
+// The page is complete without this script. It adds sorting and the details of a number.
 "use strict";
 
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -51,49 +51,6 @@ for (const table of find("table.numbers")) {
   }
 }
 
-// Search: rows that have every word in their label, backbone, decoding or in the title of their table.
-
-const search = document.getElementById("search");
-const box = search.querySelector("input");
-
-function filter() {
-  const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-  let shown = 0;
-  for (const board of find(".board")) {
-    const title = board.querySelector("h3").textContent;
-    let of_table = 0;
-    let keep = false;
-    for (const line of find("tbody tr", board)) {
-      if (!line.classList.contains("paper")) {
-        const text = `${title} ${line.cells[0].textContent} ${line.cells[0].dataset.tip ?? ""} ${line.cells[1].textContent}`.toLowerCase();
-        keep = words.every((word) => text.includes(word));
-        of_table += keep;
-      }
-      line.hidden = !keep;
-    }
-    board.hidden = !of_table;
-    shown += of_table;
-  }
-  document.getElementById("count").textContent = words.length ? `${shown} rows` : "";
-}
-
-search.hidden = false;
-search.addEventListener("submit", (event) => event.preventDefault());
-box.addEventListener("input", filter);
-addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.target.closest("input")) return;
-  event.preventDefault();
-  box.focus();
-});
-// A link to a table that the search has hidden clears the search.
-addEventListener("hashchange", () => {
-  const there = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!there?.hidden) return;
-  box.value = "";
-  filter();
-  there.scrollIntoView();
-});
-
 // Details of a number (seeds, difference, p-values) and of a heading, for the pointer, for touch and for the keyboard.
 
 const tip = document.getElementById("tip");
@@ -136,7 +93,7 @@ function move(event) {
   if (!cell || event.target !== cell) return;
   const line = cell.parentElement;
   const along = find(HAS_DETAILS, line);
-  const lines = find("tbody tr", cell.closest("table")).filter((row) => !row.hidden && row.cells[cell.cellIndex]?.matches(HAS_DETAILS));
+  const lines = find("tbody tr", cell.closest("table")).filter((row) => row.cells[cell.cellIndex]?.matches(HAS_DETAILS));
   const neighbour = (by) => lines[lines.indexOf(line) + by]?.cells[cell.cellIndex];
   const to = { ArrowRight: along[along.indexOf(cell) + 1], ArrowLeft: along[along.indexOf(cell) - 1], Home: along[0],
     End: along.at(-1), ArrowDown: neighbour(1), ArrowUp: neighbour(-1) }[event.key];
