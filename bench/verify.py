@@ -24,7 +24,7 @@ from bench.store.export import WITHOUT_SUMS
 from bench.store.fields import is_imported
 from bench.store.files import StoredRows
 from bench.store.former import former_folder
-from bench.store.store import CellFolder, damaged_checkpoint
+from bench.store.store import CellFolder, check_checkpoint
 from bench.tasks import find_task
 
 __all__ = ["Verification", "trained_keys", "verify"]
@@ -220,5 +220,5 @@ def _verify_run(folder: CellFolder, found: Verification) -> None:
     except BenchError as error:
         found.not_checked[f"{folder.path} · key"] = error
     found.check_scores(folder, rows)
-    if not folder.files.is_snapshot and not has_only_numbers(folder) and (damaged := damaged_checkpoint(folder)):
-        found.differences.append(str(damaged))
+    if not has_only_numbers(folder):
+        check_checkpoint(folder)

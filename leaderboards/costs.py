@@ -10,7 +10,6 @@ from typing import Any
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import Table
-from bench.store.reading import readable
 from bench.store.store import Store
 
 RATIO = "training/mle"
@@ -51,7 +50,7 @@ def _times(store: Store, table: Table, row: TableRow) -> Iterator[tuple[tuple[An
     """
     for key in sorted(row.keys) if row.method == row.config.get("method") else ():
         cell = store.cell(table.task, row.method, key)
-        record, provenance = readable(store, cell.trained), cell.provenance()
+        record, provenance = store.readable(cell.trained), cell.provenance()
         if record and record["status"] == "ok" and provenance.get("wall_s") and record.get("train", {}).get("steps"):
             config, environment = record["config"], provenance.get("environment", {})
             conditions = (

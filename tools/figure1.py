@@ -37,7 +37,9 @@ def stored_cell(store: Store, method: str) -> Cell:
     Raises:
         MissingError: the store has none, or its checkpoint was not kept.
     """
-    for folder in sorted(store.cells(), key=lambda folder: not folder.grids()):  # those that a search picked first
+    for folder in sorted(
+        store.cells(), key=lambda folder: not folder.contents("grid-*.json")
+    ):  # those that a search picked first
         record = folder.trained()
         if folder.path.parent.name != method or record is None or record["config"]["seed"] != SEED:
             continue

@@ -153,7 +153,7 @@ def picked_rates(part: Part, results: str) -> dict[str, float]:
     for family, method in part.rates.items():
         for cell in Store(Path(results)).cells():
             record = cell.trained()
-            if cell.grids() and record is not None and cell.path.parts[-3:-1] == (part.task, method):
+            if cell.contents("grid-*.json") and record is not None and cell.path.parts[-3:-1] == (part.task, method):
                 found[family] = record["config"]["trainer"]["lr"]
     return found
 

@@ -142,9 +142,9 @@ def claims_content() -> list[dict[str, Any]]:
     """Return the verdicts of `EVIDENCE` for the page."""
     from bench.commands.claims import evaluated
     from bench.leaderboards.claim.report import content
-    from bench.store.store import Stores
+    from bench.store.store import Store
 
-    return content(evaluated(Stores([ROOT / store for store in EVIDENCE_STORES])))
+    return content(evaluated(Store(*(ROOT / store for store in EVIDENCE_STORES))))
 
 
 def main() -> None:

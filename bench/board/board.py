@@ -16,8 +16,8 @@ from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.analysis import adjusted, differences
 from bench.leaderboards.table import Table
-from bench.store.reading import read_cell, readable
-from bench.store.store import Store, Stores
+from bench.store.reading import read_cell
+from bench.store.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ class Board:
         for task, row in rows:
             trained = row["folder"].rpartition("/")[2]
             for key in row["cells"] if trained == row["method"] else ():
-                record = None if key in drawn else readable(self._store, self._store.cell(task, trained, key).trained)
+                record = None if key in drawn else self._store.readable(self._store.cell(task, trained, key).trained)
                 drawn.add(key)
                 if record is None:
                     continue
@@ -275,7 +275,7 @@ def load(*stores: str | Path) -> Board:
         MissingError: they hold nothing to show.
     """
     roots = [Path(store) for store in stores] or [Path("results")]
-    store = Stores(roots)
+    store = Store(*roots)
     return Board(store, leaderboards_of(store))
 
 
@@ -290,7 +290,7 @@ def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]
     records = {}
     for key in sorted(row.keys):
         cell = store.cell(table.task, row.config["method"], key)
-        trained = readable(store, cell.trained)
+        trained = store.readable(cell.trained)
         if trained is not None:
             evaluations = [score["of"] for score in read_cell(store, cell).scores]
             records[trained["config"]["seed"]] = CellRecord(trained, cell.provenance(), evaluations)

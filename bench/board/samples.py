@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import all_names
@@ -11,7 +12,7 @@ from bench.errors import BenchError, UsageError, nearest
 from bench.leaderboards.samples import Sample, most_different
 from bench.models import METHODS
 from bench.store.fields import is_imported
-from bench.store.reading import read_cells, readable_rows_of
+from bench.store.reading import read_cells
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def read(store: Store, side: Mapping[str, Held], task_of: TaskOf) -> tuple[list[
     sources: dict[str, tuple[str, str]] = {}
     notes, unread = dict[str, None](), list[str]()
     for method, held in side.items():
-        stored = readable_rows_of(store, held.cell, held.rows)
+        stored = store.readable(partial(held.cell.rows, held.rows))
         if stored is None:
             unread.append(method)
             continue

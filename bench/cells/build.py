@@ -23,7 +23,7 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.rebuild import check_tokens, made_of
 from bench.models.core.run_context import Optimiser, RunContext
-from bench.store.checkpoints import load_checkpoint, load_part, load_verified, stored_tensor
+from bench.store.checkpoints import load_checkpoint, load_part, load_verified
 from bench.tasks.core.task import LoaderConfig
 from bench.tasks.encode.codec import Codec, tokenizer_hash
 
@@ -188,8 +188,8 @@ def exemplars_of(cell: Cell, split: str = "train") -> Mapping[str, str] | None:
 
 def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
     """Return the token counts a method is made for: those of the run it starts from, else of its own training text."""
-    if cell.parent is not None:
-        counts = stored_tensor(cell.parent.folder, "counts")
+    if cell.parent is not None and (content := cell.parent.folder.trained()) is not None:
+        counts = load_verified(cell.parent.folder, content).get("counts")
         if counts is not None and counts.shape == (vocabulary_size,):
             return counts.long()
     return target_counts(cell, codec, vocabulary_size)

@@ -293,7 +293,7 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
     if not is_ours:
         content["traceback"] = "".join(traceback.format_exception(error))
     try:
-        cell.folder.write_failed(content, provenance())
+        cell.folder.write_record("failed.json", content, provenance(), replace=True)
     except BenchError as unwritable:
         progress.warn(str(unwritable))
 

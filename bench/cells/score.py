@@ -58,7 +58,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
     decides = {"rows": stored.sha256, "gold": key_of(gold), "family": metric.name, "version": entry.version}
     code = {"code": dict(metric.code)} if metric.code else {}  # of a plug-in
     key = key_of({**decides, **code})
-    known = folder.scores(key)
+    known = folder.content(f"scores-{key}.json")
     if known is not None and not is_incomplete(known) and is_whole(folder, known):
         return known, False
     values, sums = computed(entry, stored, gold, task, metric.code)
@@ -75,7 +75,7 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
         return known, False
     if sums:
         content["items"] = folder.write_sums(sums)  # the stored name, older than today's word
-    folder.write_scores(key, content, provenance(started), replace=known is not None)
+    folder.write_record(f"scores-{key}.json", content, provenance(started), replace=known is not None)
     return content, True
 
 

@@ -373,7 +373,7 @@ def record(cell: Cell, about: Mapping[str, Any], tuned: Tuned) -> None:
     if tuned.tie_break:
         content["play_off"] = [each.as_dict() for each in tuned.tie_break]  # the name in stored files
     if cell.folder.trained() is not None:
-        cell.folder.write_grid(key_of(content), content, provenance())
+        cell.folder.write_record(f"grid-{key_of(content)}.json", content, provenance())
 
 
 def place_tried(
@@ -541,8 +541,8 @@ def _of_rows(cell: Cell) -> float | None:
 def _recorded(cells: Sequence[Cell]) -> float | None:
     """Return the value that a stored search of the method has recorded for these runs; None where none tried them."""
     keys, rows = {str(cell.config.seed): cell.key for cell in cells}, cells[0].config.evaluation.rows
-    searches = [search for folder in cells_below(cells[0].folder.path.parent) for search in folder.grids()]
-    for search in searches:
+    folders = cells_below(cells[0].folder.path.parent)
+    for search in (search for folder in folders for search in folder.contents("grid-*.json")):
         for tried in (*search["tried"], *search.get("play_off", ())):
             is_same = search.get("rows") == rows and tried["keys"] == keys
             if is_same and tried["nll"] is not None and math.isfinite(tried["nll"]):

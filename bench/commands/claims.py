@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench.cli_options import add_options, say_damaged
 from bench.errors import UsageError, did_you_mean
-from bench.store.store import Store, Stores
+from bench.store.store import Store
 
 if TYPE_CHECKING:
     from bench.leaderboards.claim.evaluation import Paper
@@ -30,7 +30,7 @@ def run(given: argparse.Namespace) -> int:
     """Print the verdicts on the claims of papers; return 0, or 1 where a stored file is damaged."""
     from bench.leaderboards.claim.report import content, markdown, terminal
 
-    store = Stores([Path(folder) for folder in given.results or ["results"]])
+    store = Store(*map(Path, given.results or ["results"]))
     found = evaluated(store, given.papers)
     if given.json:
         print(json.dumps(content(found), indent=1))

@@ -238,7 +238,7 @@ def missing_weights(cell: Any) -> str:
 
 def why_none(cell: Any) -> str:
     """Return why a planned cell has no number, or nothing."""
-    trained, failed = cell.folder.trained(), cell.folder.failed()
+    trained, failed = cell.folder.trained(), cell.folder.content("failed.json")
     if trained is not None:
         return "diverged" if trained["status"] == "diverged" else ""
     if failed is None:

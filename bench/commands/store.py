@@ -71,7 +71,7 @@ def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, 
     known = set[Path]()
     for run in read_cells(store, tasks):
         known.add(run.folder.path)
-        state = stored_state(run)
+        state = stored_state(run, store)
         if holder := holder_of(run.folder.path):
             state |= {"status": "running", "error": holder}
         elif state["status"] == "ok" and not state["scores"]:
@@ -90,14 +90,15 @@ def run_states(store: Store, tasks: Sequence[str] | None) -> Iterator[dict[str, 
         yield {"status": status, "key": key, **about, "error": holder or f"its last state is {states[0].stem}"}
 
 
-def stored_state(run: CellRecords) -> dict[str, Any]:
+def stored_state(run: CellRecords, store: Store) -> dict[str, Any]:
     """Return the state of a run as its records have it."""
     record = run.failed or run.trained or {}
     task, method, key = run.folder.path.parts[-3:]
     config = record.get("config", {"task": task, "method": method})
     status, error = record.get("status", "?"), str(record.get("error") or "")
-    if not record and run.damaged:
-        status, error = "damaged", "; ".join(f"{damaged.path.name}: {damaged.why}" for damaged in run.damaged)
+    damaged = [found for path, found in store.damaged.items() if path.parent == run.folder.path]
+    if not record and damaged:
+        status, error = "damaged", "; ".join(f"{found.path.name}: {found.why}" for found in damaged)
     return {
         "status": status,
         "key": record.get("key", key),

@@ -93,13 +93,3 @@ def absent(here: Mapping[str, torch.Tensor], stored: Mapping[str, torch.Tensor])
     """Return the names that are not stored, unless a tensor that they are tied to is stored."""
     tied = {here[name].data_ptr() for name in stored if name in here}
     return [name for name, tensor in here.items() if name not in stored and tensor.data_ptr() not in tied]
-
-
-def stored_tensor(folder: CellFolder, name: str) -> torch.Tensor | None:
-    """Return one tensor of a run's checkpoint, or None where it has none.
-
-    Raises:
-        StoreError: when the checkpoint is missing or damaged.
-    """
-    content = folder.trained()
-    return None if content is None else load_verified(folder, content).get(name)

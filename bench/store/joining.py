@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,8 +17,8 @@ from bench.base.files import write_atomic
 from bench.base.keys import canonical
 from bench.errors import BenchError, DamagedError, StoreError
 from bench.store.files import kind_of, record_bytes
-from bench.store.reading import read_cell, readable_rows
-from bench.store.store import TOKENIZER, CellFolder, Store, damaged_checkpoint
+from bench.store.reading import read_cell
+from bench.store.store import TOKENIZER, CellFolder, Store, check_checkpoint
 
 NO_CONFLICT = ("config.yaml", "model-", "items-")
 """Beginnings of the names of files that may differ: settings to repeat a run, and files named by their hash."""
@@ -59,9 +60,10 @@ def join(source: Path, target: Path) -> Joined:
         raise StoreError(f"'{source}' is no folder; expected a results folder or a snapshot")
     for cell in store.cells():
         read_cell(store, cell)
-        list(readable_rows(store, cell))
-        if cell.path / "trained.json" not in store.damaged and (error := damaged_checkpoint(cell)):
-            store.note(error)
+        for key in cell.row_keys():
+            store.readable(partial(cell.rows, key))
+        if cell.path / "trained.json" not in store.damaged:
+            store.readable(partial(check_checkpoint, cell))
         place = cell.path.relative_to(source)
         names = [name for name in _names(cell) if cell.path / name not in store.damaged]
         there = CellFolder(target / place)
@@ -96,8 +98,8 @@ def _bytes(cell: CellFolder, name: str) -> bytes:
     """Return a file of a snapshot's run as it was in the results folder."""
     from bench.store.sums_file import packed_sums
 
-    if sums := cell.files.sums_file(cell.path / name):
-        return packed_sums(sums.all_columns())
+    if file := cell.files.sums_file(cell.path / name):
+        return packed_sums({column: file.column(column) for column in file.columns})
     return record_bytes(kind_of(name), **cell.record(name))
 
 

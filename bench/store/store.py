@@ -25,10 +25,10 @@ import contextlib
 import gzip
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from bench.base.files import hash_of
 from bench.base.keys import canonical, sha256
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from bench.metrics.sums import Sums
     from bench.store.sums_file import SumsFile
 
-__all__ = ["TOKENIZER", "CellFolder", "Store", "Stores", "cell_at", "cells_below"]
-
 TOKENIZER = "tokenizer.json"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,14 @@ class CellFolder:
         except (LookupError, TypeError, AttributeError) as error:
             raise self.files.damaged(self.path / name, error) from error
 
+    def contents(self, pattern: str) -> list[dict[str, Any]]:
+        """Return the contents of the JSON records whose names fit a pattern like `grid-*.json`, in name order.
+
+        Raises:
+            DamagedError: one is damaged, or of a later schema.
+        """
+        return [content for content in map(self.content, self.names(pattern)) if content is not None]
+
     def record(self, name: str) -> dict[str, Any]:
         """Return `content` and `provenance` of a record as it was stored.
 
@@ -119,21 +126,29 @@ class CellFolder:
             raise MissingError(f"'{self.path / name}' is not there")
         return record
 
-    def failed(self) -> dict[str, Any] | None:
-        """Return the last failed attempt, or None."""
-        return self.content("failed.json")
-
     def provenance(self) -> dict[str, Any]:
         """Return versions, host and time of the training; nothing when the run is not trained."""
         record = self.files.record(self.path / "trained.json")
         return {} if record is None else dict(record["provenance"])
+
+    def write_record(
+        self, name: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
+    ) -> None:
+        """Store a JSON record without secrets; one that is there stays, unless `replace` is set.
+
+        Raises:
+            UsageError: the run is in a snapshot.
+            StoreError: the disk is full or refuses.
+        """
+        record = record_bytes(kind_of(name), redacted(content), redacted(provenance))
+        self.files.write(self.path / name, record, replace=replace)
 
     def write_trained(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, Any]:
         """Store the record of a training whose checkpoint is there, and return the record that is stored then.
 
         It may be that of another process, which was first. Checkpoints that it does not name are removed.
         """
-        self._write_record("trained.json", content, provenance)
+        self.write_record("trained.json", content, provenance)
         stored = self.trained()
         assert stored is not None
         kept = None
@@ -143,10 +158,6 @@ class CellFolder:
             if name != kept:
                 self.files.remove(self.path / name)
         return stored
-
-    def write_failed(self, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        """Note a failed attempt; the next run tries again."""
-        self._write_record("failed.json", content, provenance, replace=True)
 
     def clear_failed(self) -> None:
         """Forget the failed attempt: a later one has succeeded."""
@@ -190,16 +201,6 @@ class CellFolder:
         """Return every predictions file of the run."""
         return [stored for stored in map(self.rows, self.row_keys()) if stored is not None]
 
-    def scores(self, key: str) -> dict[str, Any] | None:
-        """Return the content of a scores file, or None."""
-        return self.content(f"scores-{key}.json")
-
-    def write_scores(
-        self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
-    ) -> None:
-        """Store the values of one metric family over one predictions file; `replace` overwrites them."""
-        self._write_record(f"scores-{key}.json", content, provenance, replace=replace)
-
     def write_sums(self, sums: Mapping[str, Sums]) -> str:
         """Store the sufficient statistics of columns; return the hash that their scores file names."""
         from bench.store.sums_file import packed_sums
@@ -220,7 +221,7 @@ class CellFolder:
             DamagedError: it is not the file that was stored.
         """
         file = self.sums_file(digest)
-        return {} if file is None else file.all_columns()
+        return {} if file is None else {name: file.column(name) for name in file.columns}
 
     def sums_file(self, digest: str) -> SumsFile | None:
         """Return a file of sufficient statistics, whose columns are unpacked one by one; None where it is not there.
@@ -233,108 +234,56 @@ class CellFolder:
             file.columns = present_columns(self._method, file.columns)
         return file
 
-    def write_grid(self, key: str, content: Mapping[str, Any], provenance: Mapping[str, Any]) -> None:
-        """Store the search over settings that this run was picked from."""
-        self._write_record(f"grid-{key}.json", content, provenance)
-
-    def grids(self) -> list[dict[str, Any]]:
-        """Return the searches that this run was picked from."""
-        return self._contents("grid-*.json")
-
     def all_scores(self) -> list[dict[str, Any]]:
         """Return the content of every scores file, of each metric family only the latest version."""
-        return latest(self._contents("scores-*.json"))
+        return latest(self.contents("scores-*.json"))
 
     @property
     def _method(self) -> str:
         """The method that the run is stored under."""
         return Path(os.path.abspath(self.path)).parent.name
 
-    def _contents(self, pattern: str) -> list[dict[str, Any]]:
-        """Return the contents of the records whose names fit a pattern, in name order."""
-        contents = map(self.content, self.names(pattern))
-        return [content for content in contents if content is not None]
-
-    def _write_record(
-        self, name: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
-    ) -> None:
-        """Write a JSON record without secrets."""
-        record = record_bytes(kind_of(name), redacted(content), redacted(provenance))
-        self.files.write(self.path / name, record, replace=replace)
-
 
 class Store:
-    """All runs of one results folder or snapshot.
+    """All runs of a results folder or snapshot, or of several that are read as one.
 
     Args:
-        root: the results folder, which the first write makes; or the folder of a snapshot, which is never written.
+        roots: results folders, which the first write makes, and folders of snapshots, which are never written; one or
+            more. A run is taken from the first that has it.
 
     Attributes:
+        root: the first of them.
+        files: reads and writes there.
         damaged: the damaged files that were found while it was read, by path.
-
-    Raises:
-        StoreError: the snapshot is damaged.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.files = files_at(root)
-        self.damaged: dict[Path, DamagedError] = {}
-
-    @property
-    def parts(self) -> Sequence[Store]:
-        """The stores that it is read from: itself."""
-        return [self]
-
-    def cell(self, task: str, method: str, key: str) -> CellFolder:
-        """Return the folder of a run, there or not; an earlier version may have stored it under another name."""
-        cell = CellFolder(self.root / task / method / key, self.files)
-        if former := former_folder(method):
-            stored = CellFolder(self.root / task / former / key, self.files)
-            if stored.has("trained.json") and not cell.has("trained.json"):
-                return stored
-        return cell
-
-    def cells(self, tasks: Collection[str] | None = None) -> Iterator[CellFolder]:
-        """Yield the folder of every run, of some tasks or of all, in name order."""
-        for path in self.files.cells(self.root, tasks):
-            yield CellFolder(path, self.files)
-
-    def note(self, error: DamagedError) -> None:
-        """Remember a damaged file that was passed over."""
-        self.damaged.setdefault(error.path, error)
-
-
-class Stores(Store):
-    """Several stores that are read as one: a run is taken from the first that has it. Nothing is written.
-
-    Args:
-        roots: results folders and snapshots, one or more.
 
     Raises:
         StoreError: a snapshot is damaged.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
-        super().__init__(roots[0])
-        self._parts = [Store(root) for root in roots]
-        for part in self._parts:
-            part.damaged = self.damaged
-
-    @property
-    def parts(self) -> Sequence[Store]:
-        """The stores, in the order they were given."""
-        return self._parts
+    def __init__(self, *roots: Path) -> None:
+        self._places = [(root, files_at(root)) for root in roots]
+        self.root, self.files = self._places[0]
+        self.damaged: dict[Path, DamagedError] = {}
 
     def cell(self, task: str, method: str, key: str) -> CellFolder:
-        """Return the folder of a run in the first store that has it."""
-        folders = [part.cell(task, method, key) for part in self.parts]
+        """Return the folder of a run, there or not; an earlier version may have stored it under another name."""
+        names = [name for name in (method, former_folder(method)) if name]
+        folders = [CellFolder(root / task / name / key, files) for root, files in self._places for name in names]
         return next((folder for folder in folders if folder.has("trained.json")), folders[0])
 
     def cells(self, tasks: Collection[str] | None = None) -> Iterator[CellFolder]:
-        """Yield the folder of every run, store by store."""
-        for part in self.parts:
-            yield from part.cells(tasks)
+        """Yield the folder of every run, of some tasks or of all, in name order; one results folder after another."""
+        for root, files in self._places:
+            for path in files.cells(root, tasks):
+                yield CellFolder(path, files)
+
+    def readable(self, read: Callable[[], T]) -> T | None:
+        """Return the result of reading, such as by `cell.trained`; None where a file is damaged, which is noted."""
+        try:
+            return read()
+        except DamagedError as error:
+            self.damaged.setdefault(error.path, error)
+            return None
 
 
 def cell_at(path: Path) -> CellFolder:
@@ -356,18 +305,21 @@ def cells_below(place: Path) -> list[CellFolder]:
     return [CellFolder(path, files) for path in files.below(place)]
 
 
-def damaged_checkpoint(cell: CellFolder) -> DamagedError | None:
-    """Return the error of a damaged checkpoint; None where it is as it was stored, or is not there."""
+def check_checkpoint(cell: CellFolder) -> None:
+    """Do nothing where the checkpoint of a run is as it was stored, or is not there.
+
+    Raises:
+        DamagedError: it is damaged, or the record of the training is.
+    """
     digest = (cell.trained() or {}).get("model", {}).get("checkpoint_sha256")
     if digest is None or not cell.has_checkpoint(digest):
-        return None
+        return
     path = cell.checkpoint(digest)
     try:
-        if hash_of(path) == digest:
-            return None
-        raise ValueError("it does not have the hash it was stored with")
+        if hash_of(path) != digest:
+            raise ValueError("it does not have the hash it was stored with")
     except (OSError, ValueError) as error:
-        return cell.files.damaged(path, error)
+        raise cell.files.damaged(path, error) from error
 
 
 def latest(scores: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

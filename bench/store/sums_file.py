@@ -93,34 +93,18 @@ class SumsFile:
         del self._load  # and with it the bytes of the file
         return tensors
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the lists."""
-        return sum(tensor.nbytes for tensor in self.tensors.values())
-
-    def column(self, name: str) -> Sums | None:
-        """Return the statistics of a metric; None where the file does not have it.
+    def column(self, name: str) -> Sums:
+        """Return the statistics of one of its metrics.
 
         Raises:
             DamagedError: they are damaged.
         """
-        if name not in self.columns:
-            return None
         about = self.columns[name]
         try:
             form = Form(about["kind"], about["scale"], tuple(about["weights"]), about["smoothing"])
             return Sums(form, np.stack([self.tensors[place] for place in about["of"]], axis=1, dtype=np.float64))
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(self.path, error) from error
-
-    def all_columns(self) -> dict[str, Sums]:
-        """Return the statistics of every metric.
-
-        Raises:
-            DamagedError: they are damaged.
-        """
-        found = {name: self.column(name) for name in self.columns}
-        return {name: sums for name, sums in found.items() if sums is not None}
 
 
 @lru_cache(maxsize=256)

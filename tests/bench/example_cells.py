@@ -21,10 +21,10 @@ def full_cell(root: Path) -> CellFolder:
     cell = Store(root).cell("toy", "mle", KEY)
     cell.write_trained(TRAINED, PROVENANCE)
     cell.write_rows("aa", OF, ROWS, PROVENANCE)
-    cell.write_scores("bb", SCORES, PROVENANCE)
+    cell.write_record("scores-bb.json", SCORES, PROVENANCE)
     return cell
 
 
 def everything(cell: CellFolder) -> list[Any]:
     """All that a cell holds."""
-    return [cell.trained(), cell.rows("aa"), cell.scores("bb")]
+    return [cell.trained(), cell.rows("aa"), cell.content("scores-bb.json")]

@@ -87,7 +87,7 @@ def test_changed_settings_of_predictions_have_another_key(bench: Callable[..., E
     """The header is that of the scores: predictions may be gone."""
     (cell,) = Store(store_copy).cells()
     name = cell.names("scores-*")[0]
-    rows = (cell.scores(name[7:-5]) or {})["rows"]
+    rows = (cell.content(name) or {})["rows"]
     cell.rows_path(rows).unlink()
     edit_record(cell.path / name, lambda content: content["of"].update(batch_size=999))
     _, found = verified(bench, str(store_copy))

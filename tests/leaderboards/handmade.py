@@ -113,7 +113,7 @@ def scored(
     if texts:
         content["rows"] = key_of([of, dict(texts)])
         cell.write_rows(content["rows"], of, [{"id": name, "text": text} for name, text in texts.items()], PROVENANCE)
-    cell.write_scores(key_of([of, found]), content, PROVENANCE)
+    cell.write_record(f"scores-{key_of([of, found])}.json", content, PROVENANCE)
     return cell
 
 

@@ -74,7 +74,9 @@ def written(root, method, texts, *, decoding="greedy", prompt="the old red house
             for name, text in sorted(texts.items())]  # fmt: skip
     key = key_of([method, decoding, sorted(texts), seed])
     cell.write_rows(key, of, rows, PROVENANCE)
-    cell.write_scores(key_of(["x", key]), {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE)
+    cell.write_record(
+        f"scores-{key_of(['x', key])}.json", {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE
+    )
     return cell
 
 

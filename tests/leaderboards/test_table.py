@@ -314,7 +314,7 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     ready(tmp_path)
     for task in ("logicnlg", "ambiguous_template"):
         config = {"task": task, "method": "mle", "trainer": {"limit": None}}
-        Store(tmp_path).cell(task, "mle", "k").write_failed({"status": "failed", "config": config}, {})
+        Store(tmp_path).cell(task, "mle", "k").write_record("failed.json", {"status": "failed", "config": config}, {})
     assert notes_of(tables(Store(tmp_path))[1]) == ["2 runs failed and have no number"]
     assert notes_of(tables(Store(tmp_path), ["logicnlg"])[1]) == ["1 runs failed and have no number"]
 

@@ -96,8 +96,10 @@ def test_the_trace_of_a_whole_process(tmp_path, secret):
 
 def test_records_lose_secrets(tmp_path, secret):
     cell = Store(tmp_path).cell("t", "m", key_of("k"))
-    cell.write_failed({"key": "k", "status": "failed", "error": f"x {SECRET}", "n_tokens": 7}, PROVENANCE)
-    assert cell.failed() == {"key": "k", "status": "failed", "error": "x ***", "n_tokens": 7}
+    cell.write_record(
+        "failed.json", {"key": "k", "status": "failed", "error": f"x {SECRET}", "n_tokens": 7}, PROVENANCE
+    )
+    assert cell.content("failed.json") == {"key": "k", "status": "failed", "error": "x ***", "n_tokens": 7}
 
 
 def test_a_run_that_raises_and_is_mirrored_leaves_no_secret(bench, own, tmp_path, secret):
@@ -138,7 +140,7 @@ def hostile(tmp_path):
         f"{HOSTILE} [red]x[/red] <script>hurt()</script> {SECRET}".replace("\ud83d", ""),
     )
     content = {"key": "1", "status": "failed", "error": name, "config": config("mle", 0, backbone=name)}
-    Store(results).cell("logicnlg", "mle", key_of([1])).write_failed(content, PROVENANCE)
+    Store(results).cell("logicnlg", "mle", key_of([1])).write_record("failed.json", content, PROVENANCE)
     for method in ("mle", "trime"):
         ready(results, method, backbone=name, task_options={"style": name})
         written(results, method, {f"r {name}": f"{method} {name}"})

@@ -36,7 +36,7 @@ def kept(bench: Callable[..., Ended], tmp_path: Path) -> Path:
 
 def picked(root: Path) -> CellFolder:
     """The cell that a search has picked."""
-    (cell,) = (cell for cell in Store(root).cells() if cell.grids())
+    (cell,) = (cell for cell in Store(root).cells() if cell.contents("grid-*.json"))
     return cell
 
 
@@ -73,12 +73,12 @@ def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[...,
 def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., Ended], kept: Path) -> None:
     """Its folder had the record of the search; what was tried still has its perplexities."""
     cell = picked(kept)
-    (before,) = cell.grids()
+    (before,) = cell.contents("grid-*.json")
     shutil.rmtree(cell.path)
     ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept), "--json")
     assert ended.code == 0, ended.err
     assert len(json.loads(ended.out)["ok"]) == 1
     again = picked(kept)
-    (after,) = again.grids()
+    (after,) = again.contents("grid-*.json")
     assert again.path == cell.path
     assert [tried["nll"] for tried in after["tried"]] == pytest.approx([tried["nll"] for tried in before["tried"]])

@@ -120,12 +120,12 @@ def test_a_failed_cell_stops_nobody_and_is_tried_again(arguments, monkeypatch, e
     assert (outcome.exit_code, len(outcome.ok), len(outcome.failed)) == (1, 3, 1)
     failed = plan.cells[1].folder
     assert plan.cells[1].label in outcome.failed
-    assert failed.failed()["status"] == "failed"
-    assert ("traceback" in failed.failed()) == (not isinstance(error, BenchError))
+    assert failed.content("failed.json")["status"] == "failed"
+    assert ("traceback" in failed.content("failed.json")) == (not isinstance(error, BenchError))
     assert sum(line.startswith("failed: ") for line in progress.lines) == 1
     outcome, trainer, *_ = run(arguments, monkeypatch)
     assert (outcome.exit_code, trainer.calls) == (0, [("mle", 1, 3)])
-    assert failed.failed() is None
+    assert failed.content("failed.json") is None
 
 
 def test_a_failure_after_the_training_is_forgotten_once_the_rest_succeeds(arguments, monkeypatch):
@@ -135,11 +135,11 @@ def test_a_failure_after_the_training_is_forgotten_once_the_rest_succeeds(argume
     monkeypatch.setattr("bench.cells.run.score_cell", score)
     outcome, _, _, plan = run(arguments, monkeypatch)
     assert (outcome.exit_code, len(outcome.failed)) == (1, 4)
-    assert all(cell.folder.failed()["error"] == "no score" for cell in plan.cells)
+    assert all(cell.folder.content("failed.json")["error"] == "no score" for cell in plan.cells)
     monkeypatch.undo()
     monkeypatch.delenv("BENCH_DATA", raising=False)
     run(arguments, monkeypatch)
-    assert all(cell.folder.failed() is None for cell in plan.cells)
+    assert all(cell.folder.content("failed.json") is None for cell in plan.cells)
 
 
 def test_a_diverged_cell_is_neither_trained_again_nor_ok(arguments, monkeypatch):
@@ -171,15 +171,15 @@ def test_a_child_of_what_is_not_there_is_blocked(arguments, monkeypatch, end, be
     assert [call[0] for call in trainer.calls] == ["mle"]
     assert (outcome.exit_code, outcome.ok, outcome.blocked) == (code, [], [child.label])
     assert outcome.failed[child.label] == f"is fine-tuned from '{parent.label}', which has {became}"
-    assert child.folder.failed()["status"] == "blocked"
-    assert "traceback" not in child.folder.failed()
+    assert child.folder.content("failed.json")["status"] == "blocked"
+    assert "traceback" not in child.folder.content("failed.json")
     assert (outcome.diverged == [parent.label]) == (end == "diverged")
     outcome, trainer, *_ = run(arguments, monkeypatch)
     if end == "diverged":
         assert (outcome.exit_code, trainer.calls) == (1, [])
         return
     assert (outcome.exit_code, [call[0] for call in trainer.calls]) == (0, ["mle", "mle.continued"])
-    assert child.folder.failed() is None
+    assert child.folder.content("failed.json") is None
 
 
 def test_grandchildren_are_blocked_too(arguments, monkeypatch, own):
@@ -205,11 +205,11 @@ def test_what_failed_to_train_is_not_trained_again_for_a_control(arguments, monk
     first, second = plan.cells
     assert [call[0] for call in trainer.calls] == [methods[0]]
     assert outcome.failed[second.label] == f"reads the trained run of '{first.label}', which has failed"
-    note = first.folder.failed()
+    note = first.folder.content("failed.json")
     assert (note["status"], note["error"]) == ("failed", "RuntimeError: after an hour")
     assert "traceback" in note
     outcome, trainer, *_ = run(arguments, monkeypatch)
-    assert (outcome.exit_code, len(trainer.calls), first.folder.failed()) == (0, 2, None)
+    assert (outcome.exit_code, len(trainer.calls), first.folder.content("failed.json")) == (0, 2, None)
 
 
 @pytest.mark.parametrize("methods", [("mle", "mle.decoupled"), ("mle.decoupled", "mle")])
@@ -224,7 +224,7 @@ def test_rows_that_fail_stop_no_other_reader_of_the_cell(arguments, monkeypatch,
     outcome, trainer, _, plan = run(arguments, monkeypatch, {(methods[at], 0): "late"})
     assert [call[0] for call in trainer.calls] == list(methods)
     assert (list(outcome.failed), outcome.ok) == ([plan.cells[at].label], [plan.cells[1 - at].label])
-    assert plan.cells[0].folder.failed()["error"] == "no rows"
+    assert plan.cells[0].folder.content("failed.json")["error"] == "no rows"
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, Stopped])

@@ -139,8 +139,8 @@ def picked(results: Path) -> dict[tuple[str, int], tuple[CellFolder, dict[str, A
     found = {}
     for cell in Store(results).cells():
         record = cell.trained()
-        if record is not None and cell.grids():
-            (grid,) = cell.grids()
+        if record is not None and cell.contents("grid-*.json"):
+            (grid,) = cell.contents("grid-*.json")
             found[record["config"]["method"], record["config"]["seed"]] = (cell, record, dict(grid))
     return found
 

@@ -30,12 +30,12 @@ def records(results: Path) -> dict[str, dict[str, Any]]:
 
 def picked(results: Path) -> list[CellFolder]:
     """The runs that were picked, by seed."""
-    cells = [cell for cell in Store(results).cells() if cell.grids()]
+    cells = [cell for cell in Store(results).cells() if cell.contents("grid-*.json")]
     return sorted(cells, key=lambda cell: records(results)[cell.path.name]["config"]["seed"])
 
 
 def grids(results: Path) -> dict[str, Any]:
-    return {cell.path.name: cell.grids() for cell in picked(results)}
+    return {cell.path.name: cell.contents("grid-*.json") for cell in picked(results)}
 
 
 def test_trials_that_tie_are_trained_whole_on_the_first_seed(
@@ -49,7 +49,7 @@ def test_trials_that_tie_are_trained_whole_on_the_first_seed(
     trained, cells = records(results), picked(results)
     assert len(trained) == 3 + 3 + 1, "three trials, three whole, one of them on a second seed"
     for cell in cells:
-        (grid,) = cell.grids()
+        (grid,) = cell.contents("grid-*.json")
         assert [one["sets"] for one in grid["play_off"]] == [one["sets"] for one in grid["tried"]]
         for part, steps in (("tried", 1), ("play_off", 2)):
             for one in grid[part]:
@@ -86,7 +86,7 @@ def test_the_trainings_at_full_length_decide_unless_one_fails(
     cells = picked(tmp_path)
     assert len(cells) == 2
     for cell in cells:
-        (grid,) = cell.grids()
+        (grid,) = cell.contents("grid-*.json")
         assert ("play_off" in grid) != fails
         rate = min(RATES) if fails else max(RATES)
         assert records(tmp_path)[cell.path.name]["config"]["trainer"]["lr"] == rate

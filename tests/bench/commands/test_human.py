@@ -21,7 +21,7 @@ def store(root, method, seed=0, n=10, decoding="greedy", task="text", rows=None,
     key = key_of([content, rows])
     cell.write_rows(key, content, rows, PROVENANCE)
     of = {**content, "status": "official", "batch_size": 1, "whole_split": True, "ids": {"n": len(rows)}}
-    cell.write_scores(key_of([key]), {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE)
+    cell.write_record(f"scores-{key_of([key])}.json", {"family": "x", "rows": key, "of": of, "values": []}, PROVENANCE)
     return cell
 
 

@@ -48,7 +48,7 @@ def test_mauve_of_one_clustering_stays_a_column(store_copy: Path) -> None:
     signature = "mauve|mauve-text:0.4.0|seed:25|points:25|scale:percent|version:2"
     old = {"name": "mauve", "value": 85.2, "unit": "percent", "higher_is_better": True, "n": 16, "signature": signature}
     content = {"family": "mauve", "version": 2, "rows": scored["rows"], "rows_sha256": scored["rows_sha256"]}
-    cell.write_scores("0" * 16, {**content, "of": scored["of"], "values": [old]}, {})
+    cell.write_record(f"scores-{0:016}.json", {**content, "of": scored["of"], "values": [old]}, {})
     (table,), _ = tables(Store(store_copy), columns="all", limited=True)
     assert [row.values["mauve"].mean for row in table.rows] == [85.2]
 

@@ -131,7 +131,7 @@ def probe(folder: CellFolder, kind: str = "probe", **more) -> None:
         for name, column in sums.items()
     ]
     content = {"family": "cache_accuracy", "of": {"kind": kind, **more}, "rows": "aa", "values": values}
-    folder.write_scores("bb", {**content, "items": folder.write_sums(sums)}, {})
+    folder.write_record("scores-bb.json", {**content, "items": folder.write_sums(sums)}, {})
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def probe(folder: CellFolder, kind: str = "probe", **more) -> None:
 def test_full_of_a_method_without_a_cache_is_its_head(tmp_path, method, full):
     folder = Store(tmp_path).cell("ambiguous_template", method, "0a")
     probe(folder)
-    values = {value["name"]: value["value"] for value in folder.scores("bb")["values"]}
+    values = {value["name"]: value["value"] for value in folder.content("scores-bb.json")["values"]}
     assert values == {"acc@2/head": 100.0, "acc@2/full": full, "acc@2/cache": 0.0}
-    assert {name: sums.value for name, sums in folder.sums(folder.scores("bb")["items"]).items()} == values
+    assert {name: sums.value for name, sums in folder.sums(folder.content("scores-bb.json")["items"]).items()} == values
     assert [row["full"] == row["head"] for row in folder.rows("aa").rows] == [True, full == 100.0]
 
 
@@ -153,13 +153,13 @@ def test_older_full_of_a_method_of_ones_own_is_no_number(tmp_path):
     older, newer = (Store(tmp_path).cell("ambiguous_template", "focal", key) for key in ("0a", "0b"))
     probe(older)
     probe(newer, full="cache")
-    values = {value["name"]: value for value in older.scores("bb")["values"]}
+    values = {value["name"]: value for value in older.content("scores-bb.json")["values"]}
     assert values["acc@2/full"]["value"] is None
     assert values["acc@2/full"]["signature"].endswith(
         "needs a new evaluation, which bench run makes; full had another meaning"
     )
     assert values["acc@2/head"]["value"] == 100.0
-    assert [value["value"] for value in newer.scores("bb")["values"]] == [100.0, 50.0, 0.0]
+    assert [value["value"] for value in newer.content("scores-bb.json")["values"]] == [100.0, 50.0, 0.0]
 
 
 @pytest.mark.usefixtures("sample_data")

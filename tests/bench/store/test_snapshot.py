@@ -14,7 +14,7 @@ from pyarrow import parquet
 from bench.board.board import load
 from bench.errors import MissingError, StoreError, UsageError
 from bench.metrics.sums import Sums, bleu, mean, perplexity
-from bench.store.checkpoints import load_verified, stored_tensor
+from bench.store.checkpoints import load_verified
 from bench.store.export import export
 from bench.store.joining import join
 from bench.store.snapshot import MANIFEST, SCORES, STATISTICS, Snapshot, is_snapshot
@@ -47,12 +47,16 @@ def filled(root: Path) -> Store:
         values = [value(name, number) for name, number in {"none": None, **numbers, "tiny": 5e-324}.items()]
         people = {"human": [value("sum", 0.1)], "text": TEXT}
         shared = {"family": "own", "of": OF, "version": 1}
-        cell.write_scores("bb", {**shared, **people, "values": values, "items": cell.write_sums(SUMS)}, PROVENANCE)
-        cell.write_scores("dd", {**shared, "family": "nothing", "values": []}, {**PROVENANCE, "wall_s": 0.1})
-        cell.write_grid("cc", GRID, PROVENANCE)
+        cell.write_record(
+            "scores-bb.json", {**shared, **people, "values": values, "items": cell.write_sums(SUMS)}, PROVENANCE
+        )
+        cell.write_record(
+            "scores-dd.json", {**shared, "family": "nothing", "values": []}, {**PROVENANCE, "wall_s": 0.1}
+        )
+        cell.write_record("grid-cc.json", GRID, PROVENANCE)
         whole = {**TRAINED, "method": {}, "data": {}, "config": {**TRAINED["config"], "method": method}}
         cell.write_trained(whole, PROVENANCE)
-    store.cell("toy", "zero", KEY).write_failed({"status": "failed", "error": "no"}, PROVENANCE)
+    store.cell("toy", "zero", KEY).write_record("failed.json", {"status": "failed", "error": "no"}, PROVENANCE)
     return store
 
 
@@ -83,8 +87,8 @@ def test_every_record_and_every_statistic_comes_back_to_the_bit(folder: Path, bo
         assert ours.trained() == theirs.trained()
         assert ours.provenance() == theirs.provenance() == PROVENANCE
         assert ours.all_scores() == theirs.all_scores()
-        assert ours.grids() == theirs.grids() == [GRID]
-        assert ours.failed() is None
+        assert ours.contents("grid-*.json") == theirs.contents("grid-*.json") == [GRID]
+        assert ours.content("failed.json") is None
         (digest,) = {scores["items"] for scores in ours.all_scores() if "items" in scores}
         assert ours.sums(digest) == SUMS
         assert list(ours.sums_file(digest).columns) == list(theirs.sums_file(digest).columns) == sorted(SUMS)
@@ -145,10 +149,10 @@ def test_statistics_of_a_validation_split_are_left_out(folder: Path, board: Path
     cell = Store(folder).cell("toy", "mle", KEY)
     digest = cell.write_sums({"bleu-1": Sums(mean(1), [[5, 6], [7, 8]])})
     content = {"family": "b", "version": 1, "of": {**OF, "split": "valid"}, "items": digest, "values": []}
-    cell.write_scores("ee", {**content, "values": [value("bleu-1", 0.5)]}, PROVENANCE)
+    cell.write_record("scores-ee.json", {**content, "values": [value("bleu-1", 0.5)]}, PROVENANCE)
     export(folder, board)
     kept = Store(board).cell("toy", "mle", KEY)
-    assert (kept.scores("ee"), kept.sums(digest)) == (cell.scores("ee"), {})
+    assert (kept.content("scores-ee.json"), kept.sums(digest)) == (cell.content("scores-ee.json"), {})
     assert not kept.has(kept.sums_path(digest).name)
 
 
@@ -157,11 +161,9 @@ def test_it_is_never_written(board: Path) -> None:
     cell = Store(board).cell("toy", "mle", KEY)
     for write in (
         lambda: cell.write_trained(TRAINED, PROVENANCE),
-        lambda: cell.write_failed({"status": "failed"}, PROVENANCE),
         lambda: cell.write_rows("zz", OF, ROWS, PROVENANCE),
-        lambda: cell.write_scores("bb", {}, PROVENANCE, replace=True),
+        lambda: cell.write_record("scores-bb.json", {}, PROVENANCE, replace=True),
         lambda: cell.write_sums({}),
-        lambda: cell.write_grid("dd", GRID, PROVENANCE),
         cell.clear_failed,
     ):
         with pytest.raises(UsageError, match=r"board' is a snapshot, which is only read .* with --results$"):
@@ -173,9 +175,8 @@ def test_what_needs_weights_or_rows_says_so(board: Path) -> None:
     cell = Store(board).cell("toy", "mle", KEY)
     assert cell.rows("aa") is None
     assert cell.all_rows() == []
-    for read in (lambda: load_verified(cell, TRAINED), lambda: stored_tensor(cell, "counts")):
-        with pytest.raises(MissingError, match="has no weights: a snapshot has records and statistics only; train"):
-            read()
+    with pytest.raises(MissingError, match="has no weights: a snapshot has records and statistics only; train"):
+        load_verified(cell, TRAINED)
 
 
 # Damage -----------------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def everything(board: Path) -> list[object]:
     for cell in Store(board).cells():
         scores = cell.all_scores()
         sums = [cell.sums(content["items"]) for content in scores if "items" in content]
-        found.append([cell.trained(), cell.grids(), scores, sums])
+        found.append([cell.trained(), cell.contents("grid-*.json"), scores, sums])
     return found
 
 

@@ -52,7 +52,9 @@ def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., E
         "trainer": {"limit": None},
     }
     failed = CellFolder(root / "logicnlg" / "lead" / "0a")
-    failed.write_failed({"key": "0a", "status": "failed", "config": config, "error": "KeyError: 'x'"}, {})
+    failed.write_record(
+        "failed.json", {"key": "0a", "status": "failed", "config": config, "error": "KeyError: 'x'"}, {}
+    )
     found = states(bench, root)
     told = {run["method"]: (run["status"], run["error"]) for run in found if run["key"] != "unfinished"}
     assert told["mle"] == ("ok", "")

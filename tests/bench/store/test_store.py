@@ -25,7 +25,7 @@ VALUES = st.recursive(
 FILES = {
     "trained.json": lambda cell: cell.trained(),
     "rows-aa.jsonl.gz": lambda cell: cell.rows("aa"),
-    "scores-bb.json": lambda cell: cell.scores("bb"),
+    "scores-bb.json": lambda cell: cell.content("scores-bb.json"),
 }
 
 
@@ -39,7 +39,7 @@ def cell(tmp_path):
 
 def test_every_kind_of_file_comes_back(cell):
     assert cell.trained() == TRAINED
-    assert cell.scores("bb") == SCORES
+    assert cell.content("scores-bb.json") == SCORES
     assert cell.all_scores() == [SCORES]
     found = cell.rows("aa")
     assert (found.key, found.content, found.rows) == ("aa", OF, ROWS)
@@ -48,7 +48,7 @@ def test_every_kind_of_file_comes_back(cell):
 
 def test_what_is_not_there_is_none(tmp_path):
     cell = CellFolder(tmp_path / "nowhere")
-    assert [cell.trained(), cell.failed(), cell.rows("aa"), cell.scores("bb")] == [None] * 4
+    assert [cell.trained(), cell.content("failed.json"), cell.rows("aa"), cell.content("scores-bb.json")] == [None] * 4
     assert [*cell.all_rows(), *cell.all_scores(), *Store(tmp_path / "nowhere").cells()] == []
 
 
@@ -56,9 +56,9 @@ def test_what_is_not_there_is_none(tmp_path):
 @given(content=st.dictionaries(TEXTS, VALUES, max_size=4), rows=st.lists(st.dictionaries(TEXTS, VALUES), max_size=4))
 def test_any_json_comes_back_to_the_last_bit(tmp_path_factory, content, rows):
     cell = CellFolder(tmp_path_factory.mktemp("cell"))
-    cell.write_scores("s", content, PROVENANCE)
+    cell.write_record("scores-s.json", content, PROVENANCE)
     cell.write_rows("r", content, rows, PROVENANCE)
-    assert canonical(cell.scores("s")) == canonical(content)
+    assert canonical(cell.content("scores-s.json")) == canonical(content)
     assert canonical(cell.rows("r").content) == canonical(content)
     assert canonical(cell.rows("r").rows) == canonical(rows)
 
@@ -76,7 +76,7 @@ def test_the_hash_is_of_the_content_and_not_of_the_circumstances(tmp_path):
     one, two = CellFolder(tmp_path / "one"), CellFolder(tmp_path / "two")
     for cell, host in ((one, "here"), (two, "there")):
         cell.write_rows("aa", OF, ROWS, {"host": host})
-        cell.write_scores("bb", SCORES, {"host": host})
+        cell.write_record("scores-bb.json", SCORES, {"host": host})
     assert one.rows("aa").sha256 == two.rows("aa").sha256
     hashes = [json.loads((c.path / "scores-bb.json").read_text())["sha256"] for c in (one, two)]
     assert hashes == [sha256(canonical(SCORES))] * 2
@@ -93,7 +93,7 @@ def test_a_stored_file_never_changes(cell):
     before = everything(cell)
     cell.write_trained({**TRAINED, "status": "diverged"}, PROVENANCE)
     cell.write_rows("aa", OF, [], PROVENANCE)
-    cell.write_scores("bb", {**SCORES, "values": []}, PROVENANCE)
+    cell.write_record("scores-bb.json", {**SCORES, "values": []}, PROVENANCE)
     assert everything(cell) == before
 
 
@@ -102,8 +102,7 @@ def test_what_is_no_number_is_refused(tmp_path):
     for write in (
         lambda: cell.write_trained({**TRAINED, "loss": bad}, PROVENANCE),
         lambda: cell.write_rows("aa", OF, [{"id": "r0", "nll_sum": bad}], PROVENANCE),
-        lambda: cell.write_scores("bb", {"values": [{"value": bad}]}, PROVENANCE),
-        lambda: cell.write_failed({"status": "failed", "loss": bad}, PROVENANCE),
+        lambda: cell.write_record("scores-bb.json", {"values": [{"value": bad}]}, PROVENANCE),
     ):
         with pytest.raises(ValueError, match="not JSON compliant"):
             write()
@@ -113,17 +112,17 @@ def test_what_is_no_number_is_refused(tmp_path):
 def test_the_last_failure_replaces_the_one_before_and_can_be_forgotten(tmp_path):
     cell = CellFolder(tmp_path)
     for number in (1, 2):
-        cell.write_failed({"status": "failed", "error": f"error {number}"}, PROVENANCE)
-    assert cell.failed()["error"] == "error 2"
+        cell.write_record("failed.json", {"status": "failed", "error": f"error {number}"}, PROVENANCE, replace=True)
+    assert cell.content("failed.json")["error"] == "error 2"
     cell.clear_failed()
     cell.clear_failed()
-    assert cell.failed() is None
+    assert cell.content("failed.json") is None
 
 
 def test_cells_come_in_name_order_and_strangers_are_passed_over(tmp_path):
     store = Store(tmp_path)
     for task, method in (("b", "mle"), ("a", "trime"), ("a", "mle")):
-        store.cell(task, method, KEY).write_failed({"status": "failed"}, PROVENANCE)
+        store.cell(task, method, KEY).write_record("failed.json", {"status": "failed"}, PROVENANCE)
     (tmp_path / ".work" / "x" / "y").mkdir(parents=True)
     (tmp_path / "a" / "mle" / "empty").mkdir()
     (tmp_path / "a" / "notes.txt").write_text("mine")
@@ -250,7 +249,7 @@ def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
     def write():
         new, said = Store(tmp_path).cell("toy", "trime", KEY), []
         for act in (lambda: new.write_trained(TRAINED, PROVENANCE), lambda: new.write_rows("aa", OF, more, PROVENANCE),
-                    lambda: new.write_scores("bb", SCORES, PROVENANCE),
+                    lambda: new.write_record("scores-bb.json", SCORES, PROVENANCE),
                     lambda: cell.write_rows("cc", OF, more, PROVENANCE)):  # fmt: skip
             try:
                 act()
@@ -272,13 +271,12 @@ def test_a_full_disk_loses_nothing_that_was_stored(cell, tmp_path, free):
 # Later schemas ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("read", ["scores", "rows"])
-def test_a_record_of_a_later_schema_is_to_be_kept(cell, read, monkeypatch):
+@pytest.mark.parametrize("name", ["scores-bb.json", "rows-aa.jsonl.gz"])
+def test_a_record_of_a_later_schema_is_to_be_kept(cell, name, monkeypatch):
     with monkeypatch.context() as later:
         for module in ("files", "store"):
             later.setattr(f"bench.store.{module}.SCHEMA", 7)
-        cell.write_scores("dd", SCORES, PROVENANCE)
-        cell.write_rows("dd", OF, ROWS, PROVENANCE)
+        full_cell(cell.path / "later")
     with pytest.raises(DamagedError, match="schema 7; .*install a later version .* the file is good, keep it") as found:
-        getattr(cell, read)("dd")
+        FILES[name](CellFolder(next((cell.path / "later").rglob(name)).parent))
     assert "remove" not in str(found.value)

@@ -23,16 +23,22 @@ ITEMS = {
 PATH = Path("items")
 
 
+def unpacked(content: bytes) -> dict[str, Sums]:
+    """All columns of a file."""
+    file = SumsFile.parsed(content, PATH)
+    return {name: file.column(name) for name in file.columns}
+
+
 def test_items_come_back():
-    assert SumsFile.parsed(packed_sums(ITEMS), PATH).all_columns() == ITEMS
+    assert unpacked(packed_sums(ITEMS)) == ITEMS
     assert packed_sums(ITEMS) == packed_sums(dict(reversed(ITEMS.items())))
-    assert SumsFile.parsed(packed_sums({}), PATH).all_columns() == {}
+    assert unpacked(packed_sums({})) == {}
 
 
 @given(st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 2**40)), min_size=1))
 def test_any_numbers_come_back_to_the_bit(rows):
     items = {"one": Sums(mean(1), rows)}
-    found = SumsFile.parsed(packed_sums(items), PATH).all_columns()["one"]
+    found = unpacked(packed_sums(items))["one"]
     assert np.array_equal(found.values, items["one"].values)
 
 
@@ -47,7 +53,7 @@ def test_shared_statistics_are_stored_once_and_small():
 @pytest.mark.parametrize("broken", [b"", b"x" * 100, packed_sums(ITEMS)[:-3], packed_sums(ITEMS)[:40]])
 def test_a_damaged_file_is_said_to_be(broken):
     with pytest.raises(DamagedError, match="items' cannot be read"):
-        SumsFile.parsed(broken, PATH).all_columns()
+        unpacked(broken)
 
 
 def test_scores_name_their_items_and_a_deleted_file_comes_back(bench, store_copy):

@@ -68,7 +68,7 @@ def searched(cell: CellFolder, losses: Sequence[float | None]) -> CellFolder:
         {"sets": [f"optim.lr={number}"], "keys": {"0": f"trial{number}"}, "nll": loss}
         for number, loss in enumerate(losses)
     ]
-    cell.write_grid("aa", {"trials": len(losses), "tried": tried}, PROVENANCE)
+    cell.write_record("grid-aa.json", {"trials": len(losses), "tried": tried}, PROVENANCE)
     return cell
 
 
@@ -95,7 +95,7 @@ def test_a_tie_break_is_stated_and_its_runs_are_no_table(tmp_path: Path) -> None
         scored(cell, {"ppl/word": 9.0}, **likelihood)
     repeated = [{"sets": [], "keys": {"0": cell.path.name}, "nll": 2.0} for cell in (picked, lost)]
     tried = [{"sets": [], "keys": {"0": f"trial{number}"}, "nll": 2.0 + number / 1000} for number in range(2)]
-    picked.write_grid("aa", {"trials": 2, "tried": tried, "play_off": repeated}, PROVENANCE)
+    picked.write_record("grid-aa.json", {"trials": 2, "tried": tried, "play_off": repeated}, PROVENANCE)
     table = one(tmp_path)
     assert table.rows[0].tied == 2
     note = "picked among 2 of these at full length, since they were within 0.01 nats of the best: mle"
@@ -107,7 +107,7 @@ def test_options_of_a_method_say_by_what_they_were_picked(tmp_path: Path) -> Non
     for method, content in {"histalign": {}, "label_smoothing": {"method_options_by": "rouge-l"}}.items():
         cell = scored(trained(tmp_path, method), {"bleu-3": 20.0})
         tried = [{"sets": [f"{method}:optim.lr={rate}", f"{method}:method.alpha=1"], "nll": 2.0} for rate in (1, 2)]
-        cell.write_grid("aa", {"tried": tried, **content}, PROVENANCE)
+        cell.write_record("grid-aa.json", {"tried": tried, **content}, PROVENANCE)
     lines = tuning(one(tmp_path))
     text = "optim.lr, method.alpha picked from 2 combinations by validation NLL"
     assert f"{text}: histalign" in lines
@@ -127,7 +127,9 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     scored(trial, {"ppl/word": 9.5}, ids=["a"], whole=False, **likelihood)  # on some rows too: it is one cell still
     picked = trained(tmp_path, "mle", data=VALID, trainer__lr=0.1)
     scored(picked, {"bleu-3": 20.0})
-    picked.write_grid("aa", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE)
+    picked.write_record(
+        "grid-aa.json", {"tried": [{"sets": [], "keys": {"0": trial.path.name}, "nll": 2.2}]}, PROVENANCE
+    )
     found, left_out = tables(Store(tmp_path))
     assert [table.split for table in found] == ["test"]
     assert left_out["logicnlg"] == {"runs that a search has tried are left out": 1}
