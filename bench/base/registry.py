@@ -1,7 +1,6 @@
 """Registries: tables of methods, tasks, backbones and metrics that name their classes and import none of them.
 
-The same functions find plug-ins: `module:Name`, `file.py:Name`, or the entry point of an installed package. Keys
-contain the hash of their source.
+The same functions find plug-ins: `module:Name` or `file.py:Name`. Keys contain the hash of their source.
 """
 
 from __future__ import annotations
@@ -14,15 +13,12 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.errors import MissingError, UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 """A name that is also the name of a folder in a store."""
@@ -75,8 +71,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
     """Return the class or function that a name stands for, the same way for every table.
 
     Args:
-        name: of the table, with its variant; `module:Name`; `file.py:Name`; or the name of an entry point in the group
-            `objective_bench.<kind>s` of an installed package.
+        name: of the table, with its variant; `module:Name`; or `file.py:Name`.
         table: the built-in names.
         kind: `method`, `task`, `metric`, `backbone`, `decoding` or `format`.
         check: refuses a plug-in that is not of this kind.
@@ -90,15 +85,7 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
         return Resolved(name, table[name if name in table else name.partition(".")[0]].load(), name, {})
     if ":" in name:
         return _plugin(name, table, kind, check)
-    points = installed(kind, table)
-    if name in points:
-        loaded = _plugin(points[name].value, table, kind, check)
-        if loaded.name != name:
-            raise UsageError(
-                f"{kind} '{name}' of {package_of(points[name])} names itself '{loaded.name}'; expected one name"
-            )
-        return replace(loaded, spec=name)
-    raise unknown(name, [*all_names(table), *points], kind, also)
+    raise unknown(name, all_names(table), kind, also)
 
 
 def _plugin(spec: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
@@ -123,32 +110,6 @@ def _plugin(spec: str, table: Mapping[str, Entry], kind: str, check: Check | Non
     module = module_of(spec)
     code = {"class": f"{module}:{typed}", "source_sha256": source_sha256(value, module, target)}
     return Resolved(name, value, spec, code)
-
-
-def installed(kind: str, table: Mapping[str, Entry]) -> dict[str, EntryPoint]:
-    """Return the entry points of installed packages by name; the packages' code is not imported.
-
-    Raises:
-        UsageError: two packages register one name, or one registers a built-in name.
-    """
-    from importlib.metadata import entry_points
-
-    points: dict[str, EntryPoint] = {}
-    for point in entry_points(group=f"objective_bench.{kind}s"):
-        if point.name in all_names(table):
-            raise UsageError(
-                f"{package_of(point)} registers the {kind} '{point.name}', which is built in; rename it there"
-            )
-        if point.name in points and point.value != points[point.name].value:
-            both = f"{package_of(points[point.name])} and {package_of(point)}"
-            raise UsageError(f"{both} both register the {kind} '{point.name}'; rename one of them")
-        points[point.name] = point
-    return points
-
-
-def package_of(point: EntryPoint) -> str:
-    """Return the package of an entry point, for messages."""
-    return f"'{point.value}'" if point.dist is None else f"package '{point.dist.name}'"
 
 
 def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> UsageError:
@@ -186,7 +147,7 @@ def expand(
         wanted: as typed.
         table: the built-in names.
         kind: for messages.
-        plugins: whether `module:Name`, `file.py:Name` and entry points of packages pass through.
+        plugins: whether `module:Name` and `file.py:Name` pass through.
         groups: names that stand for several; `all` is the whole table unless it is one of them.
         stored: further names, of a store, for messages.
 
@@ -207,10 +168,10 @@ def expand(
             if not matching:
                 raise UsageError(f"no {kind} matches '{name}'{did_you_mean(name, known)}")
             chosen |= dict.fromkeys(matching)
-        elif name in known or (plugins and (":" in name or name in installed(kind, table))):
+        elif name in known or (plugins and ":" in name):
             chosen[name] = None
         elif plugins:
-            raise unknown(name, [*known, *groups, *installed(kind, table), *stored], kind)
+            raise unknown(name, [*known, *groups, *stored], kind)
         else:
             raise UsageError(f"no {kind} '{name}'{did_you_mean(name, [*known, *groups])}")
     return list(chosen)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import redacted
-from bench.base.registry import Entry, installed, load, unknown
+from bench.base.registry import Entry, load, unknown
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
 from bench.training.events import SILENT, Events
@@ -32,7 +32,7 @@ LOGGERS = {
     "tensorboard": Entry("bench.cells.lightning_loggers:tensorboard_logger", "event files", needs="tensorboard"),
     "csv": Entry("bench.cells.lightning_loggers:csv_logger", "tables that any program reads"),
 }
-"""Name -> entry; `--logger` also takes `module:Name`, `file.py:Name`, and names that packages have registered."""
+"""Name -> entry; `--logger` also takes `module:Name` and `file.py:Name`."""
 
 SAMPLES = 20
 """Rows of a table of samples."""
@@ -49,10 +49,7 @@ def find_logger(name: str) -> Any:
         return LOGGERS[name].load()
     if ":" in name:
         return load(name)
-    points = installed("logger", LOGGERS)
-    if name in points:
-        return load(points[name].value)
-    raise unknown(name, [*LOGGERS, *points], "logger")
+    raise unknown(name, LOGGERS, "logger")
 
 
 def check_loggers(names: Sequence[str]) -> None:

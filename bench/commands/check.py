@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from bench.base.registry import all_names, installed, split_names
+from bench.base.registry import all_names, split_names
 from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.commands.list import KINDS
 from bench.errors import UsageError, nearest
@@ -97,9 +97,8 @@ def kind_of(name: str) -> str:
         return "method"
     target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
     for title, table in KINDS.items():
-        kind = title.removesuffix("s")
-        if target in all_names(table) or target in installed(kind, table):
-            return kind
+        if target in all_names(table):
+            return title.removesuffix("s")
     if ":" in name:
         return kind_of_value(target)
     if "/" in name:

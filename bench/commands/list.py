@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.base.network import is_commit
 from bench.base.redaction import one_line
-from bench.base.registry import Entry, installed, package_of, split_names
+from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
 from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.config.config import parse_sets
@@ -74,11 +74,8 @@ def run(given: argparse.Namespace) -> int:
 
 def listing(kind: str, as_json: bool) -> str:
     """Return one kind, or all of them, as text or JSON."""
-    chosen = {}
-    for title in KINDS if kind == "all" else (kind,):
-        points = installed(title.removesuffix("s"), KINDS[title])  # plug-ins of packages, which are not imported
-        plugins = {name: Entry(point.value, f"of {package_of(point)}") for name, point in points.items()}
-        chosen[title] = {name: content(name, entry) for name, entry in {**KINDS[title], **plugins}.items()}
+    titles = KINDS if kind == "all" else (kind,)
+    chosen = {title: {name: content(name, entry) for name, entry in KINDS[title].items()} for title in titles}
     if as_json:
         return json.dumps(chosen, indent=1)
     width = max(len(name) for table in chosen.values() for name in table) + 2

@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bench.base.registry import find, installed
+from bench.base.registry import find
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
 from bench.decodings.core.settings import REQUIRED, Setting
@@ -89,7 +89,7 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
     """Return the class that a name, `module:Name` or `file.py:Name` stands for, and the origin of a plug-in."""
     if target in DECODINGS:
         return DECODINGS[target].load(), None
-    if ":" not in target and target not in installed("decoding", DECODINGS):
+    if ":" not in target:
         raise UsageError(f"there is no decoding '{target}'{did_you_mean(target, DECODINGS)}")
     loaded = find(target, DECODINGS, "decoding", check=check_decoding)
     spec, place = loaded.spec, loaded.spec.rpartition(":")[0]

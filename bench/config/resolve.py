@@ -145,7 +145,7 @@ class Method:
 
 
 def find_method(name: str) -> Method:
-    """Return a method: built in (`histalign`, `histalign.released`), a user's class, or one that a package registered.
+    """Return a method: built in (`histalign`, `histalign.released`), or a user's class.
 
     Raises:
         UsageError: when there is none of this name, or the class is no method.

@@ -1,14 +1,13 @@
-"""Registries: names, groups and globs; plug-ins by module, file or installed package; what each table points at."""
+"""Registries: names, groups and globs; plug-ins by module or file; what each table points at."""
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench.base.options import read_options
-from bench.base.registry import NAME, Entry, all_names, expand, find, installed, load
+from bench.base.registry import NAME, Entry, all_names, expand, find, load
 from bench.commands.list import KINDS
 from bench.config.config import PRESETS, EvaluationConfig, TrainerConfig, typed
 from bench.config.resolve import EvaluationVariant, find_method
@@ -240,50 +239,6 @@ def test_a_name_that_is_none_or_taken_is_refused(own, name):
     own.write("of_mine", SOURCE.replace('"mine"', repr(name)))
     with pytest.raises(UsageError, match="should have a class attribute `name`|which is a built-in method"):
         find("of_mine:Mine", PLAIN, "method")
-
-
-# Installed packages ------------------------------------------------------------------------------------------------
-
-
-def register(folder: Path, package: str, **names: str) -> None:
-    """Write what an installed package leaves beside its code: its name and its entry points."""
-    info = folder / f"{package}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    lines = [f"{name} = {target}" for name, target in names.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[objective_bench.methods]", *lines]))
-
-
-def test_what_a_package_registered_is_found_by_its_name(own):
-    own.write("of_mine", SOURCE)
-    register(own.folder, "losses", mine="of_mine:Mine")
-    found = find("mine", PLAIN, "method")
-    assert (found.name, found.spec, found.code["class"]) == ("mine", "mine", "of_mine:Mine")
-    with pytest.raises(UsageError, match="^no task 'mine'"):
-        find("mine", PLAIN, "task")
-    with pytest.raises(UsageError, match="^no method 'mime'; did you mean 'mine'"):
-        find("mime", PLAIN, "method")
-
-
-def test_nothing_of_packages_is_read_for_a_built_in_name(own):
-    register(own.folder, "losses", plain="of_mine:Mine")
-    assert find("plain", PLAIN, "method").code == {}
-    with pytest.raises(UsageError, match="^package 'losses' registers the method 'plain', which is built in; rename"):
-        installed("method", PLAIN)
-
-
-def test_two_packages_of_one_name_are_refused(own):
-    register(own.folder, "losses", mine="of_mine:Mine")
-    register(own.folder, "more", mine="of_others:Mine")
-    with pytest.raises(UsageError, match="both register the method 'mine'"):
-        find("mine", PLAIN, "method")
-
-
-def test_a_package_and_its_class_have_one_name(own):
-    own.write("of_mine", SOURCE)
-    register(own.folder, "losses", other="of_mine:Mine")
-    with pytest.raises(UsageError, match="method 'other' of package 'losses' names itself 'mine'; expected one name"):
-        find("other", PLAIN, "method")
 
 
 # The current folder ------------------------------------------------------------------------------------------------

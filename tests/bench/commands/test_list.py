@@ -1,7 +1,6 @@
 """`bench list metrics`, and that what entries say of columns and needs is what scorers and machine say."""
 
 import json
-import re
 
 import pytest
 
@@ -91,18 +90,6 @@ def test_doctor_says_which_metrics_can_be_computed(bench, monkeypatch, tmp_path)
     assert found["metric factcc"]["detail"].startswith("needs manueldeprada/FactCC in the hub cache, or BENCH_FACTCC")
     assert found["metric tapas"]["state"] == "ok"
     assert "metric rouge" not in found
-
-
-def test_what_packages_registered_is_listed_by_its_place(bench, own):
-    info = own.folder / "losses-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: losses\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[objective_bench.methods]\nmine = not_imported:Mine\n")
-    assert re.search(r"^  mine +of package 'losses'$", bench("list", "methods").out, re.MULTILINE)
-    assert json.loads(bench("list", "methods", "--json").out)["methods"]["mine"]["summary"] == "of package 'losses'"
-    (info / "entry_points.txt").write_text("[objective_bench.methods]\nmle = not_imported:Mine\n")
-    ended = bench("list", "methods")
-    assert (ended.code, "package 'losses' registers the method 'mle', which is built in" in ended.err) == (2, True)
 
 
 def test_decodings_are_listed_with_settings_ranges_and_defaults(bench):
