@@ -26,7 +26,6 @@ from fractions import Fraction
 from typing import Any
 
 from bench.base.keys import key_of
-from bench.base.ties import TIE, tied
 from bench.cells.cell import Cell
 from bench.cells.completion import without_weights
 from bench.cells.plan import Plan, PlanBuilder
@@ -37,6 +36,7 @@ from bench.config.arguments import RunArguments
 from bench.config.config import VALIDATED, CellConfig, override, parse_sets
 from bench.config.resolve import Method, ancestors, find_method, reference_of
 from bench.errors import UsageError, did_you_mean
+from bench.leaderboards.statistics.constants import TIE
 from bench.store.provenance import provenance
 from bench.store.store import cells_below
 from bench.tasks.core.task import Task
@@ -48,6 +48,9 @@ FACTOR = 4
 
 DIGITS = 3
 """Significant digits of a learning rate that is tried, as a person would type it."""
+
+MOST_TIED = 3
+"""Settings of one method that tie, at most."""
 
 
 @dataclass(frozen=True)
@@ -406,6 +409,31 @@ def place_tried(
 
 
 # Tie break at full length -------------------------------------------------------------------------------------------
+
+
+def tied(losses: Sequence[float | None]) -> list[int]:
+    """Return the places of the losses that tie with the lowest, in their own order; none where one is clearly lowest.
+
+    Of losses that are exactly equal only the first counts: there the setting has changed nothing so far.
+
+    Args:
+        losses: negative log-likelihoods in nats per target token; None for a setting that has none, as after a diverged
+            training.
+
+    >>> tied([5.111, 5.425, 5.105])
+    [0, 2]
+    >>> tied([5.2, 5.0, None]), tied([5.0, 5.0])
+    ([], [])
+    """
+    places: dict[float, int] = {}
+    for place, loss in enumerate(losses):
+        if loss is not None:
+            places.setdefault(loss, place)
+    order = sorted(places)
+    near = [places[loss] for loss in order if loss - order[0] < TIE][:MOST_TIED]
+    if len(near) < 2:
+        return []
+    return sorted(near)
 
 
 def tie_break(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bench.base.ties import TIE
 from bench.leaderboards.row import TableRow, short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
-from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS
+from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS, TIE
 from bench.leaderboards.table import Table
 
 INTERVAL = "± half the 95 % t interval over seeds"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bench.base.ties import TIE, tied
-from bench.cells.search import Search, Tried, best, learning_rates, read_trials
+from bench.cells.search import Search, Tried, best, learning_rates, read_trials, tied
 from bench.errors import UsageError
+from bench.leaderboards.statistics.constants import TIE
 from bench.store.store import CellFolder, Store
 from tests.conftest import TINY, Ended, penalised_method
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bench.base import ties
 from bench.cells import search
 from bench.store.export import export
 from bench.store.joining import join
@@ -41,7 +40,7 @@ def grids(results: Path) -> dict[str, Any]:
 def test_trials_that_tie_are_trained_whole_on_the_first_seed(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    monkeypatch.setattr(search, "TIE", ALL_ALIKE)
     results = tmp_path / "results"
     ended = bench(*SEARCH, "--results", str(results))
     assert ended.code == 0, ended.err
@@ -78,7 +77,7 @@ def test_the_trainings_at_full_length_decide_unless_one_fails(
             return float(trainer.lr)
         return None if fails and trainer.lr == min(RATES) else -float(trainer.lr)
 
-    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    monkeypatch.setattr(search, "TIE", ALL_ALIKE)
     monkeypatch.setattr(search, "validation_nll", loss)
     ended = bench(*SEARCH, "--results", str(tmp_path))
     assert ended.code == 0, ended.err
@@ -96,7 +95,7 @@ def test_the_trainings_at_full_length_decide_unless_one_fails(
 def test_there_is_none_where_trials_are_whole_or_one_is_best(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tie: float, share: str
 ) -> None:
-    monkeypatch.setattr(ties, "TIE", tie)
+    monkeypatch.setattr(search, "TIE", tie)
     ended = bench(*TINY, "--trials", "2", f"steps={share}", "--results", str(tmp_path))
     assert ended.code == 0, ended.err
     (found,) = grids(tmp_path).values()
@@ -112,13 +111,13 @@ def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
     """
     at = SEARCH.index("mle")
     both = (*SEARCH[:at], "mle,mle.continued", *SEARCH[at + 1 :])
-    monkeypatch.setattr(ties, "TIE", 0.0)
+    monkeypatch.setattr(search, "TIE", 0.0)
     assert bench(*both, "--results", str(tmp_path / "a")).code == 0
     export(tmp_path / "a", tmp_path / "kept")
     join(tmp_path / "kept", tmp_path / "b")
     before = grids(tmp_path / "b")
     assert len(before) == 4
-    monkeypatch.setattr(ties, "TIE", ALL_ALIKE)
+    monkeypatch.setattr(search, "TIE", ALL_ALIKE)
     ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
     says = "its best trials tie, and repeating them at full length needs weights that runs of a snapshot do not have"
