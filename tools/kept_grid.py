@@ -141,9 +141,9 @@ def refuse_samples(parts: Sequence[Part]) -> None:
         sys.exit(f"expected published rows of {', '.join(missing)}, found the built-in samples; set BENCH_DATA")
 
 
-def trials(part: Part, results: str, method: str, jobs: int) -> list[str]:
-    """Return what trains a method of the board `mid` at every rate on the first seed."""
-    methods = ("--method", method, "--no-controls", "--seeds", "0")
+def trials(part: Part, results: str, jobs: int) -> list[str]:
+    """Return what trains a method of each family of the board `mid` at every rate on the first seed."""
+    methods = ("--method", ",".join(part.rates.values()), "--no-controls", "--seeds", "0")
     return command(part, results, "mid", *methods, *RATES, "--jobs", str(jobs), *HOW)
 
 
@@ -170,8 +170,7 @@ def commands(board: str, part: Part, given: argparse.Namespace) -> Iterator[list
     if board == "grid":
         yield whole(part, given.results, given.jobs)
         return
-    for method in part.rates.values():
-        yield trials(part, given.results, method, given.jobs)
+    yield trials(part, given.results, given.jobs)
     for seed in SEEDS[1].split(","):
         yield whole_mid(part, given.results, seed, given.jobs)
 

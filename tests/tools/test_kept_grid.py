@@ -47,9 +47,10 @@ def test_the_board_of_pretrained_models_picks_rates_before_it_trains(monkeypatch
     """One rate for all variants of a method; each seed is a command of its own, so that few checkpoints lie there."""
     monkeypatch.setattr(kept_grid, "picked_rates", lambda part, results: {"mle": 1e-5, "histalign": 5e-5})
     part, *_ = kept_grid.BOARDS["mid"]
-    *trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
-    assert [words[words.index("--method") + 1] for words in trials] == list(part.rates.values())
-    assert all("lr=1e-5,2e-5,5e-5" in words and "rows=1000" in words for words in trials)
+    trials, first, second, third = kept_grid.commands("mid", part, Namespace(results="store", jobs=2))
+    assert trials[trials.index("--method") + 1] == "mle,trime.released,histalign.released"
+    assert "lr=1e-5,2e-5,5e-5" in trials
+    assert "rows=1000" in trials
     for words, seed in zip((first, second, third), "012", strict=True):
         assert words[words.index("--seeds") + 1] == seed
         assert words[-5:] == ["mle:optim.lr=1e-05", "histalign:optim.lr=5e-05", *kept_grid.MEMORIES]
