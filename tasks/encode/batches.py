@@ -1,4 +1,7 @@
-"""Batches: which rows meet in which batch, on which rank, as pure functions of seed, step and split."""
+"""Batches: which rows meet in which batch, on which rank, as pure functions of seed, step and split.
+
+The samplers of torch and Lightning repeat rows to fill the ranks, and cannot start in the middle of an epoch.
+"""
 
 from __future__ import annotations
 
