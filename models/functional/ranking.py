@@ -8,11 +8,12 @@ in rank (eq. 5):
 
 HistAlign (Wan et al. 2023) sections 4.2 and 4.3. Near is a large cosine between the embeddings of two tokens.
 
-How it is computed, 45 to 79 times faster than by the authors' loop at 512 tokens. With a = s + margin * rank a pair costs relu(a_j - a_i). So every reduction here is sum_k c_k a_k
-with coefficients c that are constants for autograd: numbers of pairs for the paper's sum, a weight for each rank
-distance for the released code's. That takes a few [n, M] tensors, where a loop over the distances would keep M of them
-for the backward pass. Most tokens stand in a memory a few times, so the few positives of a row are compared with all of
-its entries, and only the rows that have so many positives with each further one.
+How it is computed, 45 to 79 times faster than by the authors' loop at 512 tokens. With a = s + margin * rank a pair
+costs relu(a_j - a_i). So every reduction here is sum_k c_k a_k with coefficients c that are constants for autograd:
+numbers of pairs for the paper's sum, a weight for each rank distance for the released code's. That takes a few [n, M]
+tensors, where a loop over the distances would keep M of them for the backward pass. Most tokens stand in a memory a few
+times, so the few positives of a row are compared with all of its entries, and only the rows that have so many positives
+with each further one.
 
 Shapes: n positions (rows), M memory entries, C most entries that hold a target, V tokens, D width, U distinct tokens.
 """
