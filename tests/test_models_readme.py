@@ -33,8 +33,8 @@ def written(own: Own) -> Own:
 
 @pytest.mark.parametrize("name", FILES)
 def test_its_classes_keep_to_the_contract(written: Own, name: str) -> None:
-    report = check_objective(f"{name}:{CLASSES[name][0]}", backbones=["small-causal"], quick=True)
-    assert report.ok, str(report)
+    results = check_objective(f"{name}:{CLASSES[name][0]}", backbones=["small-causal"], quick=True)
+    assert not [str(result) for result in results if not result.ok]
 
 
 @pytest.mark.parametrize("case", [0, 1])

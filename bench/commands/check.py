@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bench.base.registry import all_names, split_names
+from bench.base.registry import all_names, load, split_names
 from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.commands.list import KINDS
-from bench.errors import UsageError, nearest
+from bench.errors import UsageError, did_you_mean
 from bench.metrics import MetricEntry
 from bench.models import ALIASES, GROUPS, METHODS
 
 if TYPE_CHECKING:
-    from bench.testing import Report
+    from bench.testing import Result
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backbone", action="append", metavar="NAMES", help="for methods and decodings")
     add_options(parser, "--set", help="e.g. method.alpha=0.5, task.path=my.jsonl")
     parser.add_argument("--quick", action="store_true", help="leave out the check that starts two processes")
-    add_options(parser, "--data-dir", "--json")
+    add_options(parser, "--data-dir")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -38,17 +38,18 @@ def run(given: argparse.Namespace) -> int:
     wanted = []
     for typed in split_names(given.names):
         kind, names = kind_of(typed), [typed]
-        if kind == "method":
+        if kind == "methods":
             names = [name for name in method_names(names, controls=False) if name == typed or not is_baseline(name)]
         wanted += [(kind, name) for name in names]
-    reports = []
+    failed = False
     for kind, name in wanted:
-        reports.append(checked(kind, name, given))
-        if not given.json:
-            print(reports[-1].summary)
-    if given.json:
-        print(json.dumps([{**asdict(report), "ok": report.ok} for report in reports], indent=1))
-    return int(not all(report.ok for report in reports))
+        states: Counter[str] = Counter()
+        for result in checks_of(kind, name, given):
+            print(result, flush=True)
+            states[result.state] += 1
+            failed = failed or not result.ok
+        print(f"{name}: {', '.join(f'{number} {state}' for state, number in states.items())}")
+    return int(failed)
 
 
 def is_baseline(name: str) -> bool:
@@ -56,8 +57,8 @@ def is_baseline(name: str) -> bool:
     return name in METHODS and METHODS[name].baseline
 
 
-def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
-    """Check one plug-in; print each result as soon as it is there."""
+def checks_of(kind: str, name: str, given: argparse.Namespace) -> Iterator[Result]:
+    """Return the results of the checks of one plug-in, each as soon as it is there."""
     from bench import testing
     from bench.config.config import parse_sets
     from bench.config.decoding import parse
@@ -66,25 +67,21 @@ def checked(kind: str, name: str, given: argparse.Namespace) -> Report:
     from bench.tasks import find_task
     from bench.tasks.fetch.sources import resolve
 
-    def show(result: testing.Result) -> None:
-        if not given.json:
-            print(result, flush=True)
-
-    backbones, sets, quick = split_names(given.backbone) or testing.BACKBONES, tuple(set_texts(given)), given.quick
-    if kind == "method":
-        return testing.check_objective(name, backbones=backbones, quick=quick, sets=sets, on_result=show)
-    if kind == "task":
+    backbones, sets = split_names(given.backbone) or testing.BACKBONES, set_texts(given)
+    if kind == "methods":
+        return testing.check_objective(name, backbones=backbones, quick=given.quick, sets=sets)
+    if kind == "tasks":
         task = find_task(name).value
         source = resolve(task.name, data_dir_of(given), task.info.folders)
-        task_options = {item.name: item.value for item in parse_sets(sets) if item.section == "task"}
-        return testing.check_task(task, source, task_options, show)
-    if kind == "metric":
-        found = find_metric(name)
-        return testing.check_metric(found.name, found.value, show)
-    if kind == "backbone":
-        return testing.check_backbone(find_backbone(name), sets, quick, show)
+        return testing.check_task(
+            task, source, {one.name: one.value for one in parse_sets(sets) if one.section == "task"}
+        )
+    if kind == "metrics":
+        return testing.check_metric(find_metric(name).value)
+    if kind == "backbones":
+        return testing.check_backbone(find_backbone(name), sets, given.quick)
     (decoding,) = parse(name)
-    return testing.check_decoding(decoding, backbones, show)
+    return testing.check_decoding(decoding, backbones)
 
 
 def kind_of(name: str) -> str:
@@ -93,35 +90,26 @@ def kind_of(name: str) -> str:
     Raises:
         UsageError: nothing that can be checked has this name.
     """
-    if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
-        return "method"
-    target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
-    for title, table in KINDS.items():
-        if target in all_names(table):
-            return title.removesuffix("s")
-    if ":" in name:
-        return kind_of_value(target)
-    if "/" in name:
-        return "backbone"
-    near = "bench list has the names"
-    if meant := nearest(name, [known for table in KINDS.values() for known in all_names(table)]):
-        near = f"did you mean '{meant}'?"
-    raise UsageError(f"no method, task, metric, backbone or decoding '{name}'; {near}; file.py:Name works too")
-
-
-def kind_of_value(target: str) -> str:
-    """Return the kind of `module:Name` or `file.py:Name`; a function makes a backbone."""
-    from bench.base.registry import load
     from bench.decodings.core.decoding import Decoding
     from bench.models.core.objective import Objective
     from bench.tasks.core.task import Task
 
-    value = load(target)
-    if isinstance(value, MetricEntry):
-        return "metric"
-    for kind, expected in (("method", Objective), ("task", Task), ("decoding", Decoding)):
-        if isinstance(value, type) and issubclass(value, expected):
+    if name in ("all", *GROUPS, *ALIASES) or any(character in name for character in "*?["):
+        return "methods"
+    target = name.partition("=")[0].partition("+")[0]  # topk=3+temperature=0.7
+    names = {kind: all_names(table) for kind, table in KINDS.items()}
+    for kind, known in names.items():
+        if target in known:
             return kind
-    if isinstance(value, type):
-        raise UsageError(f"'{target}' is no subclass of bench.Objective, bench.Task or bench.Decoding")
-    return "backbone"
+    if ":" not in name:
+        if "/" in name:
+            return "backbones"
+        near = did_you_mean(name, [one for known in names.values() for one in known])
+        raise UsageError(f"no method, task, metric, backbone or decoding '{name}'{near}; file.py:Name works too")
+    value = load(target)
+    if not isinstance(value, type):
+        return "metrics" if isinstance(value, MetricEntry) else "backbones"  # a function makes a backbone
+    for kind, parent in (("methods", Objective), ("tasks", Task), ("decodings", Decoding)):
+        if issubclass(value, parent):
+            return kind
+    raise UsageError(f"'{target}' is no subclass of bench.Objective, bench.Task or bench.Decoding")

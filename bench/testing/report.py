@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-Check = Callable[[Any], str]
+Check = Callable[..., str]
 State = Literal["passed", "failed", "not applicable"]
 
 TOLERANCE = 1e-6
@@ -57,6 +56,11 @@ class Result:
     state: State
     detail: str
 
+    @property
+    def ok(self) -> bool:
+        """Whether the check did not fail."""
+        return self.state != "failed"
+
     def __str__(self) -> str:
         """One line.
 
@@ -68,65 +72,32 @@ class Result:
         return f"{mark:<8}{self.check}{where}: {self.detail}"
 
 
-@dataclass(frozen=True)
-class Report:
-    """The results of all checks of one plug-in, in the order they ran."""
-
-    name: str
-    results: tuple[Result, ...]
-
-    @property
-    def failed(self) -> tuple[Result, ...]:
-        """The checks that failed."""
-        return tuple(result for result in self.results if result.state == "failed")
-
-    @property
-    def ok(self) -> bool:
-        """Whether no check failed."""
-        return not self.failed
-
-    @property
-    def summary(self) -> str:
-        """The number of checks in each state, in one line."""
-        counts = Counter(result.state for result in self.results)
-        return f"{self.name}: {', '.join(f'{number} {state}' for state, number in counts.items())}"
-
-    def __str__(self) -> str:
-        return "\n".join([*map(str, self.results), self.summary])
-
-
-OnResult = Callable[[Result], None]
-
-
-def run_checks(
-    checks: Sequence[Check], subject: Any, plugin: Any, on_result: OnResult | None = None, backbone: str = ""
-) -> list[Result]:
+def run_checks(checks: Sequence[Check], *subject: Any, plugin: Any, backbone: str = "") -> Iterator[Result]:
     """Run checks in their order, but none after a first one that did not pass, since the others depend on it.
 
     Args:
-        checks: functions of the subject, which the results are named after.
-        subject: what they take.
+        checks: functions, which the results are named after.
+        subject: their arguments.
         plugin: the class or function that is checked; errors are reported with the line of its file.
-        on_result: called with each result as soon as it is there.
-        backbone: of the subject, for the results.
+        backbone: on which it is checked, for the results.
+
+    Yields:
+        The result of each check as soon as it is there.
     """
-    results: list[Result] = []
-    for check in checks:
+    for number, check in enumerate(checks):
         state: State = "passed"
         try:
-            detail = check(subject)
+            with torch.random.fork_rng(devices=[]):
+                detail = check(*subject)
         except NotApplicable as reason:
             state, detail = "not applicable", str(reason)
         except Failed as failure:
             state, detail = "failed", str(failure)
         except Exception as error:
             state, detail = "failed", f"{type(error).__name__}{place_of(error, plugin)}: {error}"
-        results.append(Result(check.__name__.replace("_", "-"), backbone, state, " ".join(detail.split())))
-        if on_result is not None:
-            on_result(results[-1])
-        if results[0].state != "passed":
-            break
-    return results
+        yield Result(check.__name__.replace("_", "-"), backbone, state, " ".join(detail.split()))
+        if number == 0 and state != "passed":
+            return
 
 
 def place_of(error: Exception, plugin: Any) -> str:

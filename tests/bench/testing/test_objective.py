@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from bench.errors import UsageError
 from bench.models import METHODS
 from bench.models.core.objective import Objective
 from bench.tasks.encode.codec import Codec
-from bench.testing import BACKBONES, CHECKS, Report, check_objective
+from bench.testing import BACKBONES, CHECKS, Result, check_objective
 from bench.testing.objective import ranks
 from bench.testing.report import run_checks
 from bench.testing.subject import Subject
@@ -37,14 +36,19 @@ TRAINED = [name for name in [*OBJECTIVES, *VARIANTS] if not find_method(name).un
 CAUSAL, ENCDEC = BACKBONES
 
 
-def assert_passes(report: Report) -> None:
-    """No check failed, and only checks were left out that a method may be excused from."""
-    assert report.ok, str(report)
-    excused = {result.check for result in report.results if result.state == "not applicable"}
+def in_state(results: Iterable[Result], state: str) -> set[str]:
+    """The names of the checks that ended so."""
+    return {result.check for result in results if result.state == state}
+
+
+def assert_passes(name: str, **options: Any) -> None:
+    """No check fails, and only checks are left out that a method may be excused from."""
+    results = list(check_objective(name, quick=True, **options))
+    assert all(result.ok for result in results), "\n".join(map(str, results))
     may = {"batches", "fast-form", "ranks"}
-    if report.name == "tailr.power10":  # it has no gradient on a fresh model
+    if name == "tailr.power10":  # it has no gradient on a fresh model
         may |= {"gradients", "overfit"}
-    assert excused <= may
+    assert in_state(results, "not applicable") <= may
 
 
 # Built-ins --------------------------------------------------------------------------------------------------------
@@ -55,13 +59,13 @@ def assert_passes(report: Report) -> None:
 )
 def test_every_built_in_passes(name: str, backbone: str) -> None:
     """On one of the small backbones; on both in `make test-long`."""
-    assert_passes(check_objective(name, backbones=[backbone], quick=True))
+    assert_passes(name, backbones=[backbone])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*OBJECTIVES, *VARIANTS])
 def test_every_built_in_passes_on_both_backbones(name: str) -> None:
-    assert_passes(check_objective(name, quick=True))
+    assert_passes(name)
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ def test_two_processes_equal_one(name: str) -> None:
     """The objective that counts over processes is the one for every day."""
     method = find_method(name)
     for backbone in [method.own_backbone] if method.own_backbone else BACKBONES[: 1 + (name != "face")]:
-        (found,) = run_checks([ranks], Subject(method, backbone), Objective)
+        (found,) = run_checks([ranks], Subject(method, backbone), plugin=Objective)
         assert found.state == ("passed" if found.detail.startswith("4 steps") else "not applicable"), found
 
 
@@ -114,16 +118,17 @@ WRONG: list[tuple[type[Objective], str, set[str]]] = [
 def test_a_wrong_objective_is_caught_by_the_check_that_is_for_it(
     kind: type[Objective], backbone: str, rules: set[str]
 ) -> None:
-    report = check_objective(kind, backbones=[backbone], quick=True)
-    assert {result.check for result in report.failed} == rules, str(report)
-    assert "\n" not in "".join(result.detail for result in report.results)
+    results = list(check_objective(kind, backbones=[backbone], quick=True))
+    assert in_state(results, "failed") == rules, "\n".join(map(str, results))
+    assert "\n" not in "".join(result.detail for result in results)
 
 
 @pytest.mark.ddp
 @pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("kind", [mutations.CountsOnOneRank, mutations.DrawsOnEachRank])
 def test_what_differs_between_processes_is_caught(kind: type[Objective]) -> None:
-    (found,) = run_checks([ranks], Subject(find_method(f"tests.bench.mutations:{kind.__name__}"), CAUSAL), Objective)
+    subject = Subject(find_method(f"tests.bench.mutations:{kind.__name__}"), CAUSAL)
+    (found,) = run_checks([ranks], subject, plugin=Objective)
     assert found.state == "failed"
     assert "sum counts over ranks with `reduce`" in found.detail
 
@@ -143,7 +148,7 @@ def test_exemplars_of_other_rows_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(Codec, "prompt_batch", rolled)
     cache = next(check for check in CHECKS if check.__name__ == "cache")
-    (found,) = run_checks([cache], Subject(find_method("adadec"), "bilstm"), Objective)
+    (found,) = run_checks([cache], Subject(find_method("adadec"), "bilstm"), plugin=Objective)
     assert found.state == "failed"
 
 
@@ -152,31 +157,31 @@ def test_exemplars_of_other_rows_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_class_of_ones_own_and_its_options(own: Own) -> None:
     own.write("my_losses", FOCAL)
-    report = check_objective("my_losses:Focal", backbones=[ENCDEC], quick=True, sets=["method.gamma=1"])
-    assert_passes(report)
-    assert report.results[0].detail.endswith("options: gamma, mode")
+    assert_passes("my_losses:Focal", backbones=[ENCDEC], sets=["method.gamma=1"])
+    first = next(check_objective("my_losses:Focal", backbones=[ENCDEC]))
+    assert first.detail.endswith("options: gamma, mode")
     with pytest.raises(UsageError, match="no method in this run has the option 'gama'"):
-        check_objective("my_losses:Focal", sets=["method.gama=1"])
+        list(check_objective("my_losses:Focal", sets=["method.gama=1"]))
 
 
 def test_an_error_says_where_in_the_users_file(own: Own) -> None:
     own.write("my_losses", FOCAL.replace("nll = -log_probs.gather", "nll = -log_props.gather"))
-    report = check_objective("my_losses:Focal", backbones=[CAUSAL], quick=True)
+    results = check_objective("my_losses:Focal", backbones=[CAUSAL], quick=True)
     line = FOCAL.splitlines().index("        nll = -log_probs.gather(1, targets[:, None]).squeeze(1)") + 1
-    failed = {result.check: result.detail for result in report.failed}
-    assert f"NameError at my_losses.py:{line}: name 'log_props' is not defined" in failed["gradients"]
+    details = {result.check: result.detail for result in results}
+    assert f"NameError at my_losses.py:{line}: name 'log_props' is not defined" in details["gradients"]
 
 
 def test_a_method_that_fits_no_backbone_fails() -> None:
-    report = check_objective(mutations.NeedsImages)
-    assert [result.check for result in report.failed] == ["fits"]
-    assert [result.check for result in report.results] == ["builds", "builds", "fits"]
+    results = list(check_objective(mutations.NeedsImages))
+    assert in_state(results, "failed") == {"fits"}
+    assert [result.check for result in results] == ["builds", "builds", "fits"]
 
 
 def test_what_an_objective_says_of_itself_is_believed() -> None:
-    report = check_objective(mutations.CountsFirstRowsAndSaysSo, backbones=[CAUSAL])
-    assert report.ok, str(report)
-    assert {result.check for result in report.results if result.state == "not applicable"} >= {"batches", "ranks"}
+    results = list(check_objective(mutations.CountsFirstRowsAndSaysSo, backbones=[CAUSAL]))
+    assert not in_state(results, "failed")
+    assert in_state(results, "not applicable") >= {"batches", "ranks"}
 
 
 # The command ------------------------------------------------------------------------------------------------------
@@ -189,16 +194,15 @@ def test_the_command_prints_each_check_and_its_exit_code_says_whether_one_failed
     assert first.startswith("ok      builds on small-causal: ")
     assert last == "mle: 13 passed"
     target = "tests.bench.mutations:CannotBeMade"  # nothing else is run of it
-    ended = bench("check", target, "--quick", "--backbone", CAUSAL, "--json")
-    (content,) = json.loads(ended.out)
-    assert (ended.code, content["ok"], len(content["results"])) == (1, False, 1)
-    assert content["results"][0]["detail"].startswith("AttributeError at mutations.py:")
+    ended = bench("check", target, "--quick", "--backbone", CAUSAL)
+    assert ended.code == 1
+    assert ended.out.startswith("FAILED  builds on small-causal: AttributeError at mutations.py:")
+    assert ended.out.endswith(f"{target}: 1 failed\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["nope"], 2, "no method, task, metric, backbone or decoding 'nope'; bench list has the names"),
         (["rogue"], 2, "no method, task, metric, backbone or decoding 'rogue'; did you mean 'rouge'?"),
         (["lead"], 2, "'lead' is a baseline, which is not trained"),
         (["mle", "--backbone", "small-casual"], 2, "no backbone 'small-casual'; did you mean 'small-causal'?"),
@@ -216,9 +220,9 @@ def test_what_cannot_be_checked_is_said(bench: Bench, arguments: list[str], code
 def test_globs_and_groups_stand_for_methods(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[str] = []
 
-    def stub(name: str, **options: Any) -> Report:
+    def stub(name: str, **options: Any) -> list[Result]:
         checked.append(name)
-        return Report(name, ())
+        return []
 
     monkeypatch.setattr("bench.testing.check_objective", stub)
     assert bench("check", "unlikelihood").code == 0
