@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--set", help="settings of every run, e.g. trainer.steps=100")
     add_options(parser, "--results", "--data-dir")
     parser.add_argument("--quiet", action="store_true", help="warnings and the tables only")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
     add_options(parser, "--json")
 
 
@@ -67,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
         return 0
     from bench.leaderboards import table as ours
     from bench.leaderboards.published.reproduction import STRICT_EXIT, reproduce
-    from bench.leaderboards.render.reproduction import content, markdown, terminal
+    from bench.leaderboards.render.reproduction import content, terminal
     from bench.store.store import Store
 
     tables, made = chosen(given.tables), Made(given)
@@ -75,7 +74,10 @@ def run(given: argparse.Namespace) -> int:
     for need in needed:
         made.make(need)
     if given.dry_run:
-        print(json.dumps(made.contents, indent=1) if given.json else plans_text(made.contents))
+        if given.json:
+            print(json.dumps(made.contents, indent=1))
+        elif not needed:
+            print("nothing to run: no number of these tables comes from a run")
         return 0
     tasks, store = sorted({need.task for need in needed}), Store(Path(given.results))
     stored = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
@@ -84,7 +86,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps({"tables": [content(one) for one in found], "exit_code": code}, indent=1))
     else:
-        sys.stdout.write(markdown(found) if given.markdown else terminal(found))
+        sys.stdout.write(terminal(found))
     return STRICT_EXIT if given.strict and any(one.short_of for one in found) else code
 
 
@@ -95,7 +97,7 @@ class Made:
     Args:
         given: the command line.
         plans: what is known of the runs behind published numbers.
-        contents: of the plans, for `--dry-run`.
+        contents: of the plans, for `--dry-run --json`.
         limited: whether runs are limited to some rows.
         code: exit code.
     """
@@ -111,6 +113,8 @@ class Made:
         from bench.cells.plan import make_plan
         from bench.cells.progress import Progress
         from bench.cells.run import execute
+        from bench.commands.run import plan_content, plan_text
+        from bench.cost import costs_of_plan
 
         given, running = self.given, self.given.run and not self.given.dry_run
         sets = sets_of(given.sets, need)
@@ -129,7 +133,8 @@ class Made:
             except MissingError as error:
                 for key in need.keys:
                     self.plan(key).reason = str(error)
-                self.contents.append({**vars(need), "why": str(error)})
+                if given.dry_run:
+                    self.show(need, {"why": str(error)}, f"  cannot be planned: {error}")
                 if running:
                     print(f"bench: {need.task} · {', '.join(need.methods)}: {error}", file=sys.stderr)
                     self.code = max(self.code, MissingError.exit_code)
@@ -148,37 +153,23 @@ class Made:
             known.keys = {cell.key, *(known.keys or ())}
             known.reason = why_none(cell) or known.reason
         if given.dry_run:
-            self.contents.append({**vars(need), **dry_content(plan)})
+            costs = costs_of_plan(plan)
+            text = "\n".join([*(f"data of {line}" for line in plan.data), plan_text(plan, costs)])
+            self.show(need, {"data": plan.data, **plan_content(plan, costs)}, text)
+
+    def show(self, need: Need, content: Mapping[str, Any], text: str) -> None:
+        """Print the plan of a need, or keep it for JSON."""
+        self.contents.append({**vars(need), **content})
+        if not self.given.json:
+            seeds = f"sampling seeds {', '.join(map(str, need.sampling_seeds))}" if need.sampling_seeds else ""
+            parts = [need.task, ", ".join(need.methods), need.backbone or "the recipe's backbone"]
+            print(f"{' · '.join(filter(None, [*parts, ', '.join(need.decodings), seeds]))}\n{text}\n")
 
     def plan(self, key: Key) -> Plan:
         """Return what is known of the planned run of a task, method and backbone."""
         from bench.leaderboards.published.reproduction import Plan
 
         return self.plans.setdefault(key, Plan())
-
-
-def dry_content(plan: Any) -> dict[str, Any]:
-    """Return a plan with its data and its costs, as plain content and as text."""
-    from bench.commands.run import plan_content, plan_text
-    from bench.cost import cost_content, cost_text, costs_of_plan
-
-    costs = costs_of_plan(plan)
-    texts = [*data_lines(plan), plan_text(plan)]
-    if costs:
-        texts += [cost_text(costs), *dict.fromkeys(filter(None, map(missing_weights, plan.cells)))]
-    return {"data": plan.data, "text": "\n".join(texts), **plan_content(plan), "cost": cost_content(costs)}
-
-
-def plans_text(plans: Sequence[dict[str, Any]]) -> str:
-    """Return the plans of several needs for people."""
-    texts = []
-    for plan in plans:
-        parts = [plan["task"], ", ".join(plan["methods"]), plan["backbone"] or "the recipe's backbone"]
-        parts += filter(None, [", ".join(plan["decodings"])])
-        if plan["sampling_seeds"]:
-            parts.append(f"sampling seeds {', '.join(map(str, plan['sampling_seeds']))}")
-        texts += [" · ".join(parts), plan.get("text") or f"  cannot be planned: {plan['why']}"]
-    return "\n".join(texts or ["nothing to run: no number of these tables comes from a run"])
 
 
 def deviations_from(planned: Cell) -> Callable[[PublishedCell, TableRow | None], Sequence[Deviation]]:
@@ -205,35 +196,6 @@ def as_stored(planned: CellConfig, row: TableRow) -> CellConfig:
     trainer = {name: value for name, value in row.config.get("trainer", {}).items() if name in known}
     options = {name: row.config.get(name, {}) for name in ("task_options", "method_options", "backbone_options")}
     return replace(planned, backbone=row.backbone, trainer=TrainerConfig(**trainer), **options)
-
-
-def data_lines(plan: Any) -> list[str]:
-    """Return what data a plan has, a line a task, and how that differs from the published rows."""
-    from bench.config.config import PAPER
-
-    lines = [f"data of {line}" for line in plan.data]
-    for task in {cell.task.name: cell.task for cell in plan.cells}.values():
-        status, published = task.split("train").status, task.info.sizes.get("train")
-        rows = f"{published:,} published rows" if published else "published rows"
-        if plan.preset == PAPER and task.source.folder is None:
-            known = f"steps and costs are for its {rows}"
-            if task.stream is not None or task.training_blocks:  # how many blocks there are depends on the text
-                known = "the number of steps is not known"
-            lines.append(f"  data of {task.name} is not here: {known}")
-        elif status not in ("official", "own"):
-            lines.append(f"  steps and costs are for the {status} rows that are here, not for the {rows}")
-    return lines
-
-
-def missing_weights(cell: Any) -> str:
-    """Return that the weights of a run's backbone are not on this machine, and what brings them; empty if they are."""
-    from bench.pretrained.catalogue import catalogue
-
-    name = cell.config.spec("backbone")
-    for model in catalogue().values():
-        if f"backbone {name}" in model.uses and not cell.config.backbone_options.get("path") and not model.is_here:
-            return f"the weights of {name} are not on this machine; {model.get_command} brings them"
-    return ""
 
 
 def why_none(cell: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from itertools import chain
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bench.cells.plan import Plan
     from bench.cells.progress import Progress
     from bench.cells.run import Outcome
+    from bench.cost import Cost
     from bench.launch.slurm import Part
 
 TIMED = "timed"
@@ -214,7 +216,7 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
     for skip in plan.skips:
         progress.say(f"skipped {skip.task} · {skip.method} · {skip.backbone}: {skip.reason}")
     if given.dry_run:
-        print(dry_text(plan, arguments, given))
+        show_plan(plan, arguments, given)
     if not plan.cells:
         raise UsageError(f"nothing to run: {'; '.join(f'{s.task} · {s.method} {s.reason}' for s in plan.skips)}")
     return plan
@@ -227,7 +229,7 @@ def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress)
 
     search = Search(axes=tuple(chain(*given.grid))) if given.grid else read_trials(given.trials)
     if given.dry_run:
-        print(dry_text(plan_of_search(search, arguments, progress), arguments, given))
+        show_plan(plan_of_search(search, arguments, progress), arguments, given)
         return 0
     return ended(*run_search(search, arguments, progress, launch), arguments, given.json)
 
@@ -250,16 +252,12 @@ def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
     return int(outcome.exit_code)
 
 
-def dry_text(plan: Any, arguments: RunArguments, given: argparse.Namespace) -> str:
-    """Return what `--dry-run` says: the plan and what it costs."""
-    from bench.cost import cost_content, cost_text, costs_of_plan
+def show_plan(plan: Plan, arguments: RunArguments, given: argparse.Namespace) -> None:
+    """Print what `--dry-run` says of a plan."""
+    from bench.cost import costs_of_plan
 
     costs = costs_of_plan(plan, arguments if given.dry_run == TIMED else None)
-    if given.json:
-        return json.dumps({**plan_content(plan), "cost": cost_content(costs)}, indent=1)
-    if not costs:
-        return plan_text(plan)
-    return f"{plan_text(plan)}\n\n{cost_text(costs)}"
+    print(json.dumps(plan_content(plan, costs), indent=1) if given.json else plan_text(plan, costs))
 
 
 def ended(plan: Any, outcome: Any, arguments: RunArguments, as_json: bool) -> int:
@@ -313,9 +311,10 @@ def show(plan: Any, arguments: RunArguments) -> int:
     return 0
 
 
-def plan_text(plan: Any) -> str:
-    """Return a plan for people."""
+def plan_text(plan: Plan, costs: Sequence[Cost]) -> str:
+    """Return a plan and its costs for people."""
     from bench.cells.completion import missing_evaluations
+    from bench.cost import cost_text
 
     lines = [f"preset {plan.preset}"]
     for cell in plan.cells:
@@ -325,11 +324,13 @@ def plan_text(plan: Any) -> str:
         n_stored = len(cell.evaluations) - len(missing_evaluations(cell))
         lines.append(f"  {cell.label}  [{cell.key}]  {state}, {n_stored} of {len(cell.evaluations)} evaluations stored")
     lines += [f"  skipped: {s.task} · {s.method} · {s.backbone}: {s.reason}" for s in plan.skips]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(["", cost_text(costs)] if costs else [])])
 
 
-def plan_content(plan: Any) -> dict[str, Any]:
-    """Return a plan as plain content."""
+def plan_content(plan: Plan, costs: Sequence[Cost]) -> dict[str, Any]:
+    """Return a plan and its costs as plain content."""
+    from bench.cost import cost_content
+
     cells = [
         {
             "key": cell.key,
@@ -339,4 +340,5 @@ def plan_content(plan: Any) -> dict[str, Any]:
         }
         for cell in plan.cells
     ]
-    return {"preset": plan.preset, "cells": cells, "skips": [vars(skip) for skip in plan.skips]}
+    skips = [vars(skip) for skip in plan.skips]
+    return {"preset": plan.preset, "cells": cells, "skips": skips, "cost": cost_content(costs)}

@@ -1,4 +1,4 @@
-"""Renderers of a reproduction: terminal, Markdown and JSON content, in the paper's order of rows and columns.
+"""Renderers of a reproduction: terminal and JSON content, in the paper's order of rows and columns.
 
 Each row of the paper has four lines: our number, the published one, the difference and the verdict. A number that is
 not comparable, or not of the planned run, has no difference. Below the table is one list of notes: a letter names
@@ -25,7 +25,7 @@ from bench.leaderboards.published.reproduction import (
     ReproducedRow,
     Reproduction,
 )
-from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table, number
+from bench.leaderboards.render.text_table import TextTable, console_of, number
 from bench.tasks.core.published_settings import Deviation
 
 LINES = ("ours", "published", "delta", "verdict")
@@ -136,17 +136,6 @@ def letters(reproduction: Reproduction) -> dict[str, str]:
 
 
 # Forms ------------------------------------------------------------------------------------------------------------
-
-
-def markdown(reproductions: Sequence[Reproduction]) -> str:
-    """Render reproductions as Markdown."""
-    parts = []
-    for reproduction in reproductions:
-        rows = [[escaped(label), *map(escaped, cells)] for label, cells in lines(reproduction)]
-        table = markdown_table(["", "", *map(escaped, reproduction.table.columns)], rows, texts=2)
-        listed = "".join(f"- {escaped(note)}\n" for note in notes(reproduction))
-        parts.append("\n".join([f"### {escaped(title(reproduction))}", "", *table, "", listed]))
-    return "\n".join(parts)
 
 
 def terminal(reproductions: Sequence[Reproduction], width: int | None = None) -> str:
