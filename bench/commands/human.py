@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,9 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--draw", type=whole, default=0, metavar="SEED", help="of rows, order and sides; default 0")
     export.add_argument("--html", action="store_true", help="escape texts for tools that show HTML (Potato)")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where items.csv and key.json go")
-    for name in ("--preset", "--backbone", "--decode"):
-        export.add_argument(name, metavar="NAME", help="needed where the store has several")
-    export.add_argument("--seed", type=whole, metavar="N", help="of the runs; default the lowest that all have")
+    export.add_argument("--decode", default="", metavar="D", help="default: one that all methods have texts of")
     add_options(export, "--set", "--data-dir")
     answers = actions.add_parser("import", help="read answers; print results and agreement", allow_abbrev=False)
     answers.add_argument("answers", nargs="+", type=Path, metavar="FILE", help="CSV of the annotation tool")
@@ -107,13 +104,15 @@ def export(given: argparse.Namespace, store: Store) -> None:
     if notes:
         raise MissingError("; ".join(notes))
     texts = {method: {sample.id: sample.texts[method] for sample in samples} for method in methods}
-    sources = {method: [held.record["key"], held.rows, *settings_of(held)] for method, held in side.items()}
+    sources = {method: [held.record["key"], held.rows, *held.group] for method, held in side.items()}
     about = {"task": task_name(given.task), "sources": sources}
     contexts = {sample.id: sample.prompt for sample in samples}
     questions = split_names(given.questions)
     items, key = study(texts, contexts, given.kind, questions, n=given.items, seed=given.draw, about=about)
     write_study(given.out, items, key, as_html=given.html)
+    preset, _, _, seed, decoding = next(iter(side.values())).group[1:]
     print(
+        f"texts of the preset {preset}, seed {seed}, {decoding}\n"
         f"{given.out / 'items.csv'}: {len(items)} items for Label Studio or Potato; ask for "
         f"{', '.join(key['questions'])} (docs/commands.md)\n"
         f"{given.out / 'key.json'}: says which method wrote which text; keep it from raters and from being lost\n"
@@ -122,45 +121,21 @@ def export(given: argparse.Namespace, store: Store) -> None:
 
 
 def chosen_texts(given: argparse.Namespace, methods: list[str], store: Store) -> dict[str, Held]:
-    """Return each method's texts, all of one preset, backbone, decoding, split and seed.
-
-    Texts of another system have no settings but the split; they go with any of ours of the same split.
+    """Return each method's texts, all of one preset, split, seed and decoding.
 
     Raises:
         MissingError: a method has no such texts.
-        UsageError: texts of several settings fit.
+        UsageError: several runs of a method fit.
     """
-    from bench.board.samples import holding
+    from bench.board.samples import holding, side_by_side
 
-    groups: dict[tuple[tuple[str, ...], int], dict[str, Held]] = defaultdict(dict)
-    for held in holding(store, [task_name(given.task)]):
-        settings = settings_of(held)
-        wanted = [None, None, given.preset, given.backbone, given.decode]
-        wrong_seed = given.seed is not None and held.record["config"]["seed"] != given.seed and not held.is_imported
-        differs = any(name not in (None, setting) for name, setting in zip(wanted, settings, strict=False))
-        if held.method not in methods or differs or wrong_seed:
-            continue
-        group = groups[settings, int(held.record["config"]["seed"])]
-        if held.method in group:
-            places = f"{group[held.method].cell.path}, {held.cell.path}"
-            raise UsageError(f"several runs of {held.method} fit ({places}); put one of them in another store")
-        group[held.method] = held
-    joined = {(of, seed): {**groups.get((of[:2], 0), {}), **group} for (of, seed), group in groups.items()}
-    complete = {place: group for place, group in joined.items() if len(group) == len(methods)}
-    if not complete:
-        have = ", ".join(sorted(set().union(*groups.values()))) or "none"
+    held = holding(store, [task_name(given.task)])
+    side, notes = side_by_side(one for one in held if one.fits(methods, given.decode))
+    if missing := [method for method in methods if method not in side]:
         raise MissingError(
-            f"no texts of {', '.join(methods)} for {given.task} with one preset, backbone, decoding and seed (there "
-            f"are some of: {have}); bench run makes them, bench import those of others"
+            f"no texts of {', '.join(missing)} for {given.task} of one preset, seed and decoding with those of "
+            f"{', '.join(side) or 'the others'}; bench run makes them, bench import those of others"
         )
-    if len(several := sorted({of for of, _ in complete})) > 1:
-        names = "; ".join(" ".join((of[0], *of[2:])) for of in several)
-        raise UsageError(f"several settings fit ({names}); say which with --preset, --backbone or --decode")
-    group = complete[min(complete)]
-    return {method: group[method] for method in methods}
-
-
-def settings_of(held: Held) -> tuple[str, ...]:
-    """Return split with its hash, preset, backbone and decoding; texts of another system have the split alone."""
-    split = (str(held.of["split"]), str(held.of["split_sha256"]))
-    return split if held.is_imported else (*split, str(held.group[1]), held.backbone, held.of["decoding"]["name"])
+    if notes:
+        raise UsageError(f"several runs fit ({'; '.join(notes)}); put those of other settings in another store")
+    return {method: side[method] for method in methods}

@@ -188,7 +188,8 @@ def independent(decoding: Decoding, subject: Subject) -> str:
 
     def texts(some: Sequence[Encoded], run: int = 0) -> dict[str, list[int]]:
         seeds = [seed_of(run, "check", row.id) for row in some]
-        written = generate(objective, subject.codec.prompt_batch(some), decoding, NEW_TOKENS, seeds)
+        batch: Any = subject.codec.prompt_batch(some)
+        written = generate(objective, batch, decoding, NEW_TOKENS, seeds)
         return {row.id: text for row, text in zip(some, written, strict=True)}
 
     given, first = subject.rows, texts(subject.rows)

@@ -1,10 +1,9 @@
-"""Samples: order, marks and what reaches the terminal; the command on stores made by hand."""
+"""Samples: order and what reaches the terminal; the command on stores made by hand."""
 
 import pytest
 
 from bench.base.keys import key_of
-from bench.leaderboards.samples import Sample, copies, difference, marked, most_different, repeats, shown, words_of
-from bench.metrics.diversity.copying import words_of as copying_words
+from bench.leaderboards.samples import Sample, difference, most_different, shown
 from tests.leaderboards.handmade import PROVENANCE, trained
 
 ESCAPES = ["\x1b[31mred", "\x1b]0;title\x07", "a\rb", "\x9b2J", "\u202egnp.exe", "a\x08\x08b", "[bold]x[/bold]",
@@ -18,34 +17,6 @@ def test_the_most_different_texts_come_first():
     assert difference(["a b", "a b", "c d"]) == pytest.approx(2 / 3)
     assert (difference(["", ""]), difference(["one"])) == (0.0, 0.0)
     assert difference(["a a a b", "a b"]) == pytest.approx(0.5)  # words count as often as they stand
-
-
-@pytest.mark.parametrize("text", ["It's LATE.", "", "Ça va, 세계? 3.5", "e\u0301te\u0301 ΣΊΣΥΦΟΣ"])
-def test_words_are_those_copying_counts(text):
-    assert words_of(text) == copying_words([text])[0]
-
-
-def test_repeats_are_four_words_that_came_before():
-    words = ["we", "won", "the", "game", "and", "we", "won", "the", "game", "again"]
-    assert [word for word, mark in zip(words, repeats(words), strict=True) if mark] == ["we", "won", "the", "game"]
-    assert repeats(words).index(True) == 5
-    assert not any(repeats(["we", "won", "the", "cup", "and", "we", "won", "the", "game"]))
-    assert repeats(["a"] * 6) == [False, True, True, True, True, True]
-
-
-def test_copies_are_four_words_of_the_source():
-    source = ["the", "old", "red", "house", "burned", "down"]
-    assert copies(["an", "old", "red", "house", "burned", "today"], source) == [False, True, True, True, True, False]
-    assert not any(copies(["old", "red", "house", "fell"], source))
-
-
-def test_marks_cover_what_stands_between_their_words_and_nothing_is_lost():
-    text = "So it goes on; so it goes on! The end."
-    found = marked(text, "THE END of it goes on, so it")
-    assert "".join(span.text for span in found) == text
-    assert "".join(span.text for span in found if span.repeated) == "so it goes on"
-    assert "".join(span.text for span in found if span.copied) == "it goes on; so it"
-    assert marked("", "") == []
 
 
 @pytest.mark.parametrize(("width", "side_by_side"), [(60, 2), (80, 2), (120, 4)])
@@ -108,19 +79,12 @@ def test_one_row_one_decoding_and_some_methods_can_be_asked_for(bench, tmp_path)
     assert "no texts of face" in ended.out
 
 
-def test_marks_are_brackets_where_there_are_no_colours(bench, tmp_path):
-    written(tmp_path, "mle", {"r1": "the old red house; we won the game, we won the game"})
-    out = bench("samples", "--results", str(tmp_path)).out
-    assert "‹the old red house›" in out
-    assert "⟦we won the game⟧" in out
-
-
 def test_prompts_stand_side_by_side_in_markdown(bench, tmp_path):
     three(tmp_path)
     written(tmp_path, "face", {"r1": "a|b", "r2": "*c*", "r3": "the old red house burned"})
     lines = bench("samples", "--results", str(tmp_path), "--n", "3", "--format", "markdown").out.splitlines()
     assert lines[2] == "|  | r2 | r3 | r1 |"
-    assert r"| face | \*c\* | ‹the old red house burned› | a\|b |" in lines
+    assert r"| face | \*c\* | the old red house burned | a\|b |" in lines
     assert "| mle | so it goes | one | a dog ran |" in lines
 
 

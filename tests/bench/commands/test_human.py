@@ -143,31 +143,30 @@ def test_texts_of_another_system_stand_beside_ours_of_the_same_rows(bench, tmp_p
     (tmp_path / "texts.txt").write_text("\n".join(f"text {i}" for i, _ in enumerate(XSum().sample("test"))))
     given = ("--task", "xsum", "--system", "ptgen", "--results", str(results))
     assert bench("import", str(tmp_path / "texts.txt"), *given).code == 0
-    ended = export(bench, results, tmp_path / "study", "--preset", "small", task="xsum", methods=methods)
+    ended = export(bench, results, tmp_path / "study", task="xsum", methods=methods)
     assert (ended.code, ended.err) == (0, "")
     assert key_of_study(tmp_path / "study")["methods"] == methods.split(",")
 
 
 def test_what_does_not_fit_is_refused(bench, tmp_path):
-    """The lowest seed that all have is taken; of several settings one has to be named."""
+    """The lowest seed that all have is taken."""
     results = tmp_path / "results"
     for method, seed in (("histalign", 0), ("histalign", 1), ("trime", 1), ("trime", 2)):
         store(results, method, seed)
-    assert export(bench, results, tmp_path / "x").code == 0
-    none = export(bench, results, tmp_path / "y", "--seed", "2")
-    assert (none.code, "there are some of: trime" in none.err) == (3, True)
+    ended = export(bench, results, tmp_path / "x")
+    assert (ended.code, "preset small, seed 1, greedy\n" in ended.out) == (0, True)
+    none = export(bench, results, tmp_path / "y", "--decode", "beam=4")
+    assert (none.code, "no texts of histalign, trime for text" in none.err) == (3, True)
     many = export(bench, results, tmp_path / "y", items=11)
     assert (many.code, "only 10 rows have a text of each method, and 11 are needed" in many.err) == (2, True)
     three = export(bench, results, tmp_path / "y", methods="histalign")
     assert (three.code, "compares two methods, not 1" in three.err) == (2, True)
-    for method in ("histalign", "trime"):
-        store(results, method, 1, decoding="beam=4", preset="paper")
+    store(results, "trime", 1, decoding="beam=4")
+    none = export(bench, results, tmp_path / "y", "--decode", "beam=4")
+    assert (none.code, "no texts of histalign for text" in none.err) == (3, True)
+    store(results, "trime", 1, backbone="small-causal")
     several = export(bench, results, tmp_path / "y")
-    assert (several.code, "several settings fit (test paper small-encdec beam=4; test small" in several.err) == (
-        2,
-        True,
-    )
-    assert export(bench, results, tmp_path / "y", "--decode", "beam=4").code == 0
+    assert (several.code, "several runs fit (trime: 1 more runs" in several.err) == (2, True)
 
 
 # Import -------------------------------------------------------------------------------------------------------------
