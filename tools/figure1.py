@@ -13,13 +13,11 @@ from pathlib import Path
 import torch
 
 from bench.board.pictures import COLOURS, Picture, drawing
-from bench.cells.build import build
-from bench.cells.cell import Cell
 from bench.decodings.searches import Greedy
 from bench.errors import MissingError
 from bench.generation.continuation import Continuation
-from bench.own_source import loaded_model, planned_again
-from bench.store.store import Store
+from bench.integrations.folder import trained_objective, untrained_objective
+from bench.store.store import CellFolder, Store
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "figure1.svg"
@@ -31,8 +29,8 @@ METHODS = {UNTOUCHED: "before fine-tuning"} | {name: name for name in ("mle", "t
 SEED = 0
 
 
-def stored_cell(store: Store, method: str) -> Cell:
-    """Return the run of a method, planned again.
+def stored_cell(store: Store, method: str) -> CellFolder:
+    """Return the run of a method.
 
     Raises:
         MissingError: the store has none, or its checkpoint was not kept.
@@ -44,13 +42,13 @@ def stored_cell(store: Store, method: str) -> Cell:
         if folder.path.parent.name != method or record is None or record["config"]["seed"] != SEED:
             continue
         if method == UNTOUCHED or folder.has_checkpoint(record["model"]["checkpoint_sha256"]):
-            return planned_again(folder, None)
+            return folder
     raise MissingError(f"expected a checkpoint of {method} in '{store.root}', found none; run: make real")
 
 
-def next_words(cell: Cell) -> dict[str, float]:
+def next_words(run: CellFolder) -> dict[str, float]:
     """Return the probability of each of the words after the prompt."""
-    objective, codec = build(cell) if cell.config.method == UNTOUCHED else loaded_model(cell)
+    objective, codec = (untrained_objective if run.path.parent.name == UNTOUCHED else trained_objective)(run)
     objective.eval()
     prompt, *words = codec.ids([PROMPT, *(f" {word}" for word in WORDS)])
     batch = codec.prompt_batch([codec.encode("0", prompt, [], ends=False)])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
-from bench.errors import MissingError, UsageError, did_you_mean
+from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.audit import CellRecord, audit, only_the_objective
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.row import TableRow
@@ -121,36 +121,6 @@ class Board:
                     of_point = {"seed": record["config"]["seed"], "step": step, "quantity": quantity, "value": value}
                     points.append({"task": task, **about, **of_point})
         return pd.DataFrame(points, columns=list(CURVE))
-
-    def samples(self, n: int = 5, *, decoding: str = "", row: str | None = None) -> pd.DataFrame:
-        """Return the texts of its methods for the same rows, a column for each, the most different rows first.
-
-        Args:
-            n: most rows.
-            decoding: such as `greedy`; by default the one that most methods have.
-            row: the id of the only row wanted.
-
-        Raises:
-            MissingError: no run has texts, or its rows are not in the store.
-            UsageError: there is no such row.
-        """
-        import pandas as pd
-
-        from bench.board.samples import holding, picked, read, side_by_side
-        from bench.cells.score import Tasks
-
-        tasks = [table["task"] for table in self.content["tables"]]
-        side, _ = side_by_side(texts for texts in holding(self._store, tasks) if texts.fits(self.methods, decoding))
-        if not side:
-            raise MissingError(f"no run of the board has texts of the decoding '{decoding or 'any'}'")
-        samples, notes = read(self._store, side, Tasks().of)
-        if not samples:
-            raise MissingError(f"there are no texts of the same rows to show: {'; '.join(notes)}")
-        lines = [
-            {"id": sample.id, "prompt": sample.prompt, "reference": sample.reference, **sample.texts}
-            for sample in picked(samples, n, row)
-        ]
-        return pd.DataFrame(lines, columns=["id", "prompt", "reference", *side])
 
     def compare(self, first: str, second: str) -> pd.DataFrame:
         """Return the differences of two methods in every table that has both, on the same backbone and decoding.

@@ -47,7 +47,7 @@ def run(given: argparse.Namespace) -> int:
     if given.source is not None:
         from bench.own_source import sample_of
 
-        samples, reasons = sample_of(given.source, side, decoding, given.data_dir)
+        samples, reasons = sample_of(given.source, side, decoding)
         sys.stdout.write(render([heading], samples, [*notes, *reasons]))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given).of)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bench.board.board import Board
     from bench.models.core.objective import Objective
     from bench.store.store import CellFolder
+    from bench.tasks.encode.codec import Codec
 
 __all__ = ["evaluate", "export_model", "place_of"]
 
@@ -38,18 +39,10 @@ def export_model(run: CellFolder, into: Path) -> str:
     from transformers import PreTrainedModel
     from transformers.utils import logging
 
-    from bench.store.checkpoints import load_checkpoint, load_verified
-
-    content = run.trained()
-    if content is None or content["status"] != "ok":
-        raise StoreError(f"'{run.path}' has no trained run; bench store status lists them")
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
         raise UsageError(f"expected a new or empty folder, '{into}' is there already")
-    objective = untrained_objective(run, content)
-    weights = load_verified(run, content)
-    if objective.uses_token_counts:
-        objective.prepare(weights["counts"].long())
-    load_checkpoint(objective, weights, run.path)
+    content, (objective, _) = run.trained(), trained_objective(run)
+    assert content is not None
     lost = lost_in_folder(objective, content["config"]["method"])
     model = objective.backbone.model
     if not isinstance(model, PreTrainedModel):
@@ -66,11 +59,29 @@ def export_model(run: CellFolder, into: Path) -> str:
     return lost
 
 
-def untrained_objective(run: CellFolder, content: dict[str, Any]) -> Objective:
-    """Return the objective of a stored run before its weights are loaded; its task's data are not read.
+def trained_objective(run: CellFolder) -> tuple[Objective, Codec]:
+    """Return the objective of a stored run with its weights, and the codec of its texts; no data of a task are read.
 
     Raises:
-        UsageError: the source of a method of the user is not the one that was trained.
+        StoreError: the run is not trained, or its checkpoint is missing or damaged.
+        UsageError: as for `untrained_objective`.
+    """
+    from bench.store.checkpoints import load_checkpoint, load_verified
+
+    objective, codec = untrained_objective(run)
+    weights = load_verified(run, run.trained() or {})
+    if objective.uses_token_counts:
+        objective.prepare(weights["counts"].long())
+    load_checkpoint(objective, weights, run.path)
+    return objective, codec
+
+
+def untrained_objective(run: CellFolder) -> tuple[Objective, Codec]:
+    """Return the objective of a stored run before its weights are loaded, and the codec of its texts.
+
+    Raises:
+        StoreError: the run is not trained.
+        UsageError: the run has no configuration, or the source of a method of the user is not the one that was trained.
     """
     from bench.base.lightning import use_lightning
     from bench.base.registry import find
@@ -80,8 +91,12 @@ def untrained_objective(run: CellFolder, content: dict[str, Any]) -> Objective:
     from bench.models.core.rebuild import StoredText
     from bench.models.core.run_context import RunContext
     from bench.tasks import TASKS
+    from bench.tasks.encode.codec import Codec
 
     use_lightning()
+    content = run.trained()
+    if content is None or content["status"] != "ok":
+        raise StoreError(f"'{run.path}' has no trained run; bench store status lists them")
     config, typed = content["config"], file_values(run.path / "config.yaml")  # which says where plug-ins are
     task = find(typed["tasks"][0], TASKS, "task").value(**config["task_options"])
     method = find_method(typed["methods"][0])
@@ -97,7 +112,8 @@ def untrained_objective(run: CellFolder, content: dict[str, Any]) -> Objective:
     backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
     objective = method.objective(backbone, **config["method_options"])
     objective.setup_run(RunContext(seed=config["seed"]))
-    return objective
+    sizes = (config["trainer"][name] for name in ("max_source", "max_target"))
+    return objective, Codec(backbone.tokenizer, backbone.architecture, *sizes)
 
 
 def lost_in_folder(objective: Objective, method: str) -> str:

@@ -135,10 +135,3 @@ def test_the_page_of_a_filter(board: Board, tmp_path: Path) -> None:
     assert "<h3>Gigaword" in text
     assert "<h3>LogicNLG" not in text
     assert json.dumps(board.content)  # JSON types only
-
-
-def test_texts_that_are_not_kept_are_said_to_be_missing(board: Board) -> None:
-    with pytest.raises(
-        MissingError, match="no texts of the same rows to show: predictions of mle, .* are missing or damaged"
-    ):
-        board.filter(task="logicnlg").samples()
