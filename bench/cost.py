@@ -7,8 +7,6 @@ of activations and the seconds of a step depend on the machine: they are measure
 from __future__ import annotations
 
 import json
-import resource
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,9 +27,11 @@ from bench.cells.plan import Plan
 from bench.config.arguments import RunArguments
 from bench.config.config import PAPER, TrainerConfig
 from bench.errors import BenchError
+from bench.leaderboards.render.text_table import aligned
 from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
+from bench.store.provenance import peak_memory
 from bench.tasks.core.task import Task
 from bench.tasks.encode.codec import byte_count
 from bench.tasks.encode.tokenizers import word_tokenizer
@@ -233,10 +233,9 @@ def timed(cell: Cell, cost: Cost, arguments: RunArguments) -> Cost:
         train(objective, cell.task, config, execution, events=Clock())
     if len(marks) <= TIMED_STEPS:
         raise BenchError(f"the training has ended after {len(marks)} steps, before it could be timed")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    if torch.cuda.is_available():
-        peak = torch.cuda.max_memory_allocated()
-    return replace(cost, seconds_per_step=(marks[-1] - marks[0]) / TIMED_STEPS, peak_memory=peak)
+    peak = peak_memory()
+    seconds = (marks[-1] - marks[0]) / TIMED_STEPS
+    return replace(cost, seconds_per_step=seconds, peak_memory=peak.get("gpu", peak["host"]) * 2**20)
 
 
 def cost_content(costs: Sequence[Cost]) -> dict[str, Any]:
@@ -249,32 +248,23 @@ def cost_content(costs: Sequence[Cost]) -> dict[str, Any]:
 
 
 def cost_text(costs: Sequence[Cost]) -> str:
-    """Return costs for people, and their sums."""
-    lines = ["cost of training (FLOP: 6 x parameters x tokens; activations and evaluations are not in it)"]
+    """Return costs for people as a table, their sums, and what could not be counted."""
+    headings = ["run", "parameters", "trained", "weights, gradients, moments", "on disk", "steps", "FLOP"]
+    rows = []
     for cost in costs:
-        lines += [f"  {cost.label}", *(f"    {line}" for line in lines_of(cost))]
+        memory = amount(cost.weights + cost.gradients + cost.moments, "B")
+        cells = [amount(cost.parameters), amount(cost.trained_parameters), memory, amount(cost.checkpoint, "B")]
+        cells += ["?", "?"] if cost.steps is None or cost.flops is None else [f"{cost.steps:,}", amount(cost.flops)]
+        rows.append([cost.label, *cells])
+    if any(cost.seconds_per_step for cost in costs):
+        headings += ["s in all", "peak memory"]
+        for row, cost in zip(rows, costs, strict=True):
+            row += [f"{(cost.seconds_per_step or 0) * (cost.steps or 0):,.0f}", amount(cost.peak_memory or 0, "B")]
     total = cost_content(costs)["sum"]
-    uncounted = sum(cost.flops is None for cost in costs)
-    unknown = f" without {uncounted} whose steps are unknown" if uncounted else ""
-    sums = f"{amount(total['flops'], 'FLOP')}{unknown} · {amount(total['checkpoints'], 'B')} on disk"
-    return "\n".join([*lines, f"sum of {total['cells']} runs: {sums}"])
-
-
-def lines_of(cost: Cost) -> list[str]:
-    """Return the lines of one run."""
-    found = [f"unknown: {cost.unknown}"] if cost.unknown else []
-    if cost.parameters:
-        held = [(cost.weights, "weights"), (cost.gradients, "gradients"), (cost.moments, "moments")]
-        memory = ", ".join(f"{amount(number, 'B')} of {what}" for number, what in held)
-        spent = "steps unknown: the size of the training data is not known here"
-        if cost.flops is not None:
-            spent = f"{amount(cost.flops, 'FLOP')} in {cost.steps:,} steps"
-        trained = f"{amount(cost.parameters)} parameters, {amount(cost.trained_parameters)} of them trained"
-        found += [f"{trained} · {memory}", f"{spent} · {amount(cost.checkpoint, 'B')} on disk"]
-    if cost.seconds_per_step is not None and cost.peak_memory is not None:
-        whole = "" if cost.steps is None else f", {cost.seconds_per_step * cost.steps:,.0f} s in all"
-        found.append(f"{cost.seconds_per_step:.3g} s a step{whole} · {amount(cost.peak_memory, 'B')} peak memory")
-    return found
+    sums = f"{amount(total['flops'], 'FLOP')} · {amount(total['checkpoints'], 'B')} on disk"
+    lines = ["cost of training (FLOP: 6 x parameters x tokens; activations and evaluations are not in it)"]
+    lines += [*aligned(headings, rows), f"sum of {total['cells']} runs: {sums}"]
+    return "\n".join([*lines, *(f"{cost.label}: unknown: {cost.unknown}" for cost in costs if cost.unknown)])
 
 
 def amount(number: float, unit: str = "") -> str:

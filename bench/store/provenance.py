@@ -46,7 +46,8 @@ def provenance(started: float | None = None) -> dict[str, Any]:
 
 def peak_memory() -> dict[str, int]:
     """Return the peak of this process so far in megabytes, on the host and, if torch has used one, on the GPU."""
-    peaks = {"host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # of ru_maxrss: bytes there, kibibytes on Linux
+    peaks = {"host": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit}
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         peaks["gpu"] = torch.cuda.max_memory_allocated() // 2**20
