@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,15 +40,23 @@ def score_cell(cell: Cell, metrics: Sequence[str] = (), events: Events = SILENT)
     """Score the predictions of a run by every required family, unless they are scored already."""
     contents: list[dict[str, Any]] = []
     required = required_families(cell, metrics)
-    for key, what in cell.evaluations.items():
+    for key in cell.evaluations:
         stored = cell.folder.rows(key)
         if stored is None:
             continue
-        families = [family for family in required if family.value.kind == what.kind]
-        for family in families:
-            contents.append(score_rows(cell.folder, cell.task, family, stored)[0])
+        for content, _ in score_families(cell.folder, cell.task, required, stored):
+            contents.append(content)
             events.beat(SCORING, len(contents))
     return contents
+
+
+def score_families(
+    folder: CellFolder, task: Task, families: Iterable[Resolved], stored: StoredRows
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield what `score_rows` returns for each of the metric families that are of the kind of a rows file."""
+    for family in families:
+        if family.value.kind == stored.content["kind"]:
+            yield score_rows(folder, task, family, stored)
 
 
 def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredRows) -> tuple[dict[str, Any], bool]:

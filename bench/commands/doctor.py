@@ -1,10 +1,9 @@
-"""`bench doctor`: the packages, devices, data and models of this machine, and what to do about what is missing."""
+"""`bench doctor`: the packages, devices and models of metrics on this machine, and how to get what is missing."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,11 +14,9 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 
 from bench.base.machine import cores
-from bench.cli_options import add_options
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import describe, missing
-from bench.tasks import TASKS
 from bench.tasks.fetch.sources import cache_folder
 
 DISTRIBUTION = "objective-bench"
@@ -44,18 +41,15 @@ class Finding(NamedTuple):
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of `bench doctor`."""
-    add_options(parser, "--json")
+    """`bench doctor` has no options."""
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the findings; return 0 when a run can start, 3 when something it needs is missing."""
-    findings = list(chain(python(), packages(), device(), data(), hub(), metrics(), disk()))
-    if given.json:
-        print(json.dumps([finding._asdict() for finding in findings], indent=1))
-    else:
-        for finding in findings:
-            print(f"{finding.state:<9}{finding.what:<26}{finding.detail}")
+    findings = list(chain(python(), packages(), device(), metrics(), disk()))
+    for finding in findings:
+        print(f"{finding.state:<9}{finding.what:<26}{finding.detail}")
+    print("the data of tasks: bench list --data; models of backbones and metrics: bench models list")
     if any(finding.state == "missing" for finding in findings):
         return MissingError.exit_code
     return 0
@@ -110,30 +104,6 @@ def device() -> Iterator[Finding]:
         yield Finding("ok", "gpu", f"{torch.cuda.device_count()} x {torch.cuda.get_device_name(0)}")
     else:
         yield Finding("ok", "cpu", f"{cores()} cores, no CUDA GPU")
-
-
-def data() -> Iterator[Finding]:
-    """Find where the data of each task would come from."""
-    from bench.tasks.fetch.sources import resolve
-
-    for name in TASKS:
-        try:
-            source = resolve(name)
-        except MissingError as error:
-            yield Finding("missing", "BENCH_DATA", str(error))
-            return
-        yield Finding("ok" if source.folder else "sample", f"data {name}", source.why)
-
-
-def hub() -> Iterator[Finding]:
-    """Check whether the model hub can be reached."""
-    from bench.base.network import hub_reachable
-
-    if hub_reachable():
-        yield Finding("ok", "model hub", "reachable")
-        return
-    detail = "not reachable: --preset paper needs cached models (bench models list) or --set backbone.path=DIR"
-    yield Finding("offline", "model hub", detail)
 
 
 def metrics() -> Iterator[Finding]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench.base.options import read_options
 from bench.base.redaction import one_line
-from bench.base.registry import NAME, expand, split_names
+from bench.base.registry import NAME
 from bench.cli_options import add_options, data_dir_of, positive, set_texts
 from bench.config.config import parse_sets, section_values
 from bench.errors import UsageError
-from bench.metrics import METRICS, find_metric
+from bench.metrics import find_metric
 from bench.models import ALIASES, METHODS
 from bench.store.store import Store
 from bench.tasks import find_task
@@ -28,8 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, metavar="NAME", help="whose rows they are for; also module:Name")
     parser.add_argument("--system", required=True, metavar="NAME", help="the name of the system in tables, e.g. ptgen")
     parser.add_argument("--rows", type=positive, metavar="N", help="keep the subset that evaluation.rows=N declares")
-    parser.add_argument("--metrics", action="append", metavar="NAMES", help="in addition to those of the task")
-    add_options(parser, "--results", "--set", "--data-dir", "--json")
+    add_options(parser, "--results", "--set", "--data-dir")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -38,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         UsageError: the system has no name or that of a method, or the task has no such option.
     """
-    from bench.cells.score import score_rows
+    from bench.cells.score import score_families
     from bench.imported import Import, store_import
     from bench.tasks.fetch.sources import resolve
 
@@ -49,19 +47,11 @@ def run(given: argparse.Namespace) -> int:
     task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
     texts = Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
     store.files.check_writable()
-    added = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
     folder, stored = store_import(store, texts)
-    families = {family.name: family for family in [*map(find_metric, task.info.metrics), *added]}
-    values: dict[str, Any] = {}
-    for family in families.values():
-        if family.value.kind == stored.content["kind"]:
-            content, _ = score_rows(folder, task, family, stored)
-            values |= {value["name"]: value["value"] for value in content["values"]}
-    if given.json:
-        about = {"cell": str(folder.path), "rows": len(stored.rows), "values": values}
-        print(json.dumps(about, indent=1))
-    else:
-        print(text_of(texts, len(stored.rows), values, str(folder.path)))
+    values: dict[str, float | None] = {}
+    for content, _ in score_families(folder, task, map(find_metric, task.info.metrics), stored):
+        values |= {value["name"]: value["value"] for value in content["values"]}
+    print(text_of(texts, len(stored.rows), values, str(folder.path)))
     return 0
 
 
@@ -79,7 +69,7 @@ def checked_name(system: str) -> str:
     return system
 
 
-def text_of(texts: Import, n: int, values: dict[str, Any], folder: str) -> str:
+def text_of(texts: Import, n: int, values: dict[str, float | None], folder: str) -> str:
     """Return the number of imported texts and their values as text."""
     lines = [f"{texts.kind.name} · test split · {texts.system}: {n:,} texts of {texts.path.name} in {folder}"]
     for name, value in values.items():

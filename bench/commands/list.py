@@ -46,7 +46,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "kind", nargs="?", default="all", metavar="KIND", help="methods, tasks, backbones, metrics, decodings or all"
     )
     add_options(parser, "--json")
-    parser.add_argument("--signatures", action="store_true", help="of metrics: every column as computed on examples")
     parser.add_argument(
         "--data",
         nargs="*",
@@ -63,12 +62,7 @@ def run(given: argparse.Namespace) -> int:
         return list_data(given)
     if given.kind not in (*KINDS, "all"):
         raise UsageError(f"no kind '{given.kind}'{did_you_mean(given.kind, (*KINDS, 'all'))}")
-    if given.signatures and given.kind != "metrics":
-        raise UsageError(f"--signatures is for 'bench list metrics', got '{given.kind}'")
-    if given.signatures:
-        print(signatures())
-    else:
-        print(listing(given.kind, given.json))
+    print(listing(given.kind, given.json))
     return 0
 
 
@@ -153,22 +147,6 @@ def hub_of(name: str, entry: Entry) -> tuple[str, str]:
     if isinstance(entry, TaskEntry) and name in HUB:
         return HUB[name].repository, HUB[name].revision
     return "", ""
-
-
-def signatures() -> str:
-    """Return every column of every metric with its unit and signature, as computed on example rows.
-
-    A signature also names what depends on rows and machine (a number of references, a checkpoint): those are of the
-    examples here. A family whose model is missing says so.
-    """
-    from bench.metrics.example_rows import example_rows
-
-    lines = []
-    for name, metric in METRICS.items():
-        lines.append(name)
-        for score in metric.load()(*example_rows(metric.kind)):
-            lines.append(f"  {score.name:<30} {score.unit or '-':<9} {score.signature}")
-    return "\n".join(lines)
 
 
 # The data of tasks ------------------------------------------------------------------------------------------------

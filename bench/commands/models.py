@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from bench.base.registry import split_names
-from bench.cli_options import add_options
 from bench.errors import BenchError, UsageError
-
-LINES = ("title", "url", "revision", "sha256", "size", "licence", "folder", "fetch", "command", "then", "seen")
-"""The facts that are printed of a model, a line each."""
+from bench.pretrained.catalogue import UNKNOWN, PretrainedModel, catalogue, chosen_models
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +15,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list or get")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names, or 'all'; list: default all")
     parser.add_argument("--accept-terms", action="store_true", help="get: accept a model's terms of use")
-    add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -31,31 +24,31 @@ def run(given: argparse.Namespace) -> int:
 
 def list_models(given: argparse.Namespace) -> int:
     """Print the facts about models, and whether they are on this machine."""
-    from bench.pretrained.catalogue import chosen_models
-
-    rows = [model.as_dict() for model in chosen_models(split_names(given.names) or ["all"])]
-    if given.json:
-        print(json.dumps(rows, indent=1))
-        return 0
-    print("\n\n".join(map(text_of, rows)))
+    print("\n\n".join(map(text_of, chosen_models(split_names(given.names) or ["all"]))))
     return 0
 
 
-def text_of(row: Mapping[str, Any]) -> str:
-    """Return the facts about one model as text."""
-    lines = [f"{row['name']:<16}{'here' if row['here'] else 'not here':<10}{', '.join(row['uses'])}"]
-    for name in LINES:
-        value = row[name]
-        if isinstance(value, Mapping):
-            value = ", ".join(f"{file} {digest}" for file, digest in value.items())
-        if value:
-            lines.append(f"  {name:<12}{value}")
-    return "\n".join(lines)
+def text_of(model: PretrainedModel) -> str:
+    """Return the facts about a model, and whether it is on this machine."""
+    facts = {
+        "title": model.title,
+        "url": model.url,
+        "revision": model.revision,
+        "sha256": ", ".join(f"{file} {digest}" for file, digest in model.sha256.items()) or UNKNOWN,
+        "size": model.size,
+        "licence": model.licence,
+        "folder": model.folder or "the installed packages",
+        "fetch": model.fetch,
+        "command": model.get_command,
+        "then": model.use,
+        "seen": model.seen,
+    }
+    first = f"{model.name:<16}{'here' if model.is_here else 'not here':<10}{', '.join(model.uses)}"
+    return "\n".join([first, *(f"  {name:<12}{fact}" for name, fact in facts.items() if fact)])
 
 
 def get_models(given: argparse.Namespace) -> int:
     """Get models; return the code of the worst error."""
-    from bench.pretrained.catalogue import catalogue, chosen_models
     from bench.pretrained.get import get
 
     if not given.names:

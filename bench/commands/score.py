@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Compute missing scores; return the exit code: 3 where only data or a model is missing."""
     from bench.cells.progress import Progress
-    from bench.cells.score import cells_of, raised, score_rows
+    from bench.cells.score import cells_of, raised, score_families
 
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
     tasks = tasks_of(given)
@@ -46,10 +46,7 @@ def run(given: argparse.Namespace) -> int:
                     continue
                 task = tasks.of(record, stored, cell)
                 of_task = metrics_of(task.info.metrics, record.get("config", {}).get("preset", ""))
-                for family in wanted or map(find_metric, of_task):
-                    if family.value.kind != stored.content["kind"]:
-                        continue
-                    _, made = score_rows(cell, task, family, stored)
+                for _, made in score_families(cell, task, wanted or map(find_metric, of_task), stored):
                     new += made
                     known += not made
             except BenchError as error:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from bench.base.machine import cache_root
 from bench.errors import UsageError, did_you_mean
@@ -141,25 +140,6 @@ class PretrainedModel:
         if self.repository or self.command:
             return ""
         return (self.then or f"export {self.variable}={{folder}}").format(folder=self.folder)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what `bench models list --json` prints."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "uses": list(self.uses),
-            "here": self.is_here,
-            "url": self.url,
-            "revision": self.revision,
-            "sha256": dict(self.sha256) or UNKNOWN,
-            "size": self.size,
-            "licence": self.licence,
-            "folder": str(self.folder or "the installed packages"),
-            "fetch": self.fetch,
-            "command": self.get_command,
-            "then": self.use,
-            "seen": self.seen,
-        }
 
 
 @cache

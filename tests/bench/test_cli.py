@@ -91,18 +91,9 @@ def test_list_names_everything_there_is(bench):
 
 def test_doctor_says_what_is_there(bench):
     ended = bench("doctor")
-    assert ended.code in (0, 3)
-    assert ended.err == ""
-    found = {line["what"]: line["state"] for line in json.loads(bench("doctor", "--json").out)}
+    assert (ended.code in (0, 3), ended.err) == (True, "")
+    found = {line.split()[1]: line.split()[0] for line in ended.out.splitlines()}
     assert {found[name] for name in ("python", "torch", "lightning", "rich")} == {"ok"}
-    assert (found["data logicnlg"], found["model hub"]) == ("sample", "offline")
-
-
-def test_doctor_names_a_data_folder_that_is_not_there(bench, monkeypatch):
-    monkeypatch.setenv("BENCH_DATA", "/no/such/folder")
-    ended = bench("doctor")
-    assert ended.code == 3
-    assert "missing  BENCH_DATA                BENCH_DATA names '/no/such/folder'" in ended.out
 
 
 @pytest.mark.parametrize(("version", "state"), [("5.24.1+cpu", "ok"), ("4.57.0", "missing"), (None, "missing")])

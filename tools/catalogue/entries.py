@@ -194,7 +194,7 @@ def task_page(name: str, entry: TaskEntry) -> Iterator[str]:
 
 def metric_page() -> Iterator[str]:
     """Yield the page of all metrics."""
-    yield from ["# Metrics", "", "`bench list metrics --signatures` prints how each column is computed.", ""]
+    yield from ["# Metrics", "", "`bench report --json` has the signature of every column: how it is computed.", ""]
     rows = [[f"[{code(name)}](#{name})", cell(prose(one.summary)), one.kind] for name, one in METRICS.items()]
     yield from [*markdown_table(["family", "what it is", "reads"], rows), ""]
     for name, metric in METRICS.items():
