@@ -23,7 +23,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench compare`."""
     parser.add_argument("first", metavar="A", help="folder of a run, or its key in --results")
     parser.add_argument("second", metavar="B", help="likewise")
-    add_options(parser, "--results", "--json")
+    add_options(parser, "--results")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -31,18 +31,8 @@ def run(given: argparse.Namespace) -> int:
     store = Store(Path(given.results))
     first, second = trained_run(given.first, store), trained_run(given.second, store)
     differences = audit(record_of(first, store), record_of(second, store))
-    fair = only_the_objective(differences)
-    if given.json:
-        content = {
-            "one": str(first.path),
-            "other": str(second.path),
-            "only_the_objective": fair,
-            "differences": [{**vars(difference), "expected": difference.expected} for difference in differences],
-        }
-        print(json.dumps(content, indent=1))
-    else:
-        print(text(first, second, differences))
-    return max(say_damaged(store), int(not fair))
+    print(text(first, second, differences))
+    return max(say_damaged(store), int(not only_the_objective(differences)))
 
 
 def record_of(cell: CellFolder, store: Store) -> CellRecord:

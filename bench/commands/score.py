@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 
@@ -15,7 +14,7 @@ from bench.metrics import METRICS, find_metric, metrics_of
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench score`."""
-    add_options(parser, "cells", "--set", "--data-dir", "--json")
+    add_options(parser, "cells", "--set", "--data-dir")
     parser.add_argument(
         "--metrics",
         action="append",
@@ -55,12 +54,8 @@ def run(given: argparse.Namespace) -> int:
                 failures.append((str(cell.rows_path(key)), BenchError(raised(error))))
     for line in each_once(failures):
         print(f"bench: {line}", file=sys.stderr)
-    if given.json:
-        print(json.dumps({"new": new, "known": known, "failed": len(failures)}))
-    elif failures:
-        print(f"{new} scores made, {known} were there, {len(failures)} predictions files could not be scored")
-    else:
-        print(f"{new} scores made, {known} were there")
+    unscored = f", {len(failures)} predictions files could not be scored" if failures else ""
+    print(f"{new} scores made, {known} were there{unscored}")
     return exit_code([error for _, error in failures])
 
 

@@ -30,7 +30,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     join = actions.add_parser("join", help="copy the runs of stores into another", allow_abbrev=False)
     join.add_argument("source", nargs="+", type=Path, metavar="FROM", help="a store or snapshot; only read")
     join.add_argument("into", type=Path, metavar="INTO", help="the store that they are copied into")
-    add_options(join, "--json")
     snapshot = actions.add_parser("snapshot", help="records and statistics as three small tables", allow_abbrev=False)
     snapshot.add_argument("folder", type=Path, metavar="FOLDER", help="new; every command that reads a store reads it")
     snapshot.add_argument("--submitted-by", default="", metavar="NAME", help="shown with its rows (docs/submit.md)")
@@ -214,22 +213,16 @@ def join_stores(given: argparse.Namespace) -> int:
     """Copy runs; return 0, or 1 if files are in conflict or damaged."""
     from bench.store.joining import join
 
-    code, contents = 0, []
+    code = 0
     for source in given.source:
         joined = join(source, given.into)
-        damaged = [str(error.path) for error in joined.damaged]
-        content = {"copied": joined.copied, "same": joined.same, "conflicts": joined.conflicts, "damaged": damaged}
-        contents.append({"from": str(source), **content})
-        if not given.json:
-            counts = f"copied {len(joined.copied)} files, {joined.same} were there, {len(joined.conflicts)} conflicts"
-            print(one_line(f"{source}: {counts}"))
+        counts = f"copied {len(joined.copied)} files, {joined.same} were there, {len(joined.conflicts)} conflicts"
+        print(one_line(f"{source}: {counts}"))
         for name in joined.conflicts:
             print(one_line(f"bench: conflict: {name}: '{given.into}' has another one, which stays"), file=sys.stderr)
         for error in joined.damaged:
             print(one_line(f"bench: not copied: {error}"), file=sys.stderr)
         code = max(code, int(bool(joined.conflicts or joined.damaged)))
-    if given.json:
-        print(json.dumps(contents, indent=1))
     return code
 
 

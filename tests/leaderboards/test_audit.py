@@ -1,7 +1,6 @@
 """The audit of two cells: every kind of difference lands in its group, and only the objective is let pass."""
 
 import copy
-import json
 
 import pytest
 
@@ -115,9 +114,6 @@ def test_the_command_exits_with_1_and_flags_what_else_differs(bench, tmp_path):
     assert ended.code == 1
     assert ended.out.endswith(f"{FLAG}: configuration\n")
     assert "trainer.steps: 10 | 20" in ended.out
-    found = json.loads(bench("compare", str(one.path), str(other.path), "--json").out)
-    assert (found["only_the_objective"], len(found["differences"])) == (False, 3)
-    assert [d["expected"] for d in found["differences"] if d["name"] == "trainer.steps"] == [False]
 
 
 def test_a_name_of_no_run_or_of_several_is_refused(bench, tmp_path):
