@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +128,7 @@ def trained_run(name: str, store: Store) -> CellFolder:
     """Return the trained run in a folder, or the only one of a store with this key or name.
 
     Args:
-        name: of a folder; or TASK/METHOD/KEY, TASK/METHOD or a glob of them; or the first characters of a key.
+        name: of a folder; or TASK/METHOD/KEY or TASK/METHOD; or the first characters of a key.
         store: in which runs are looked for by key and name.
 
     Raises:
@@ -143,7 +142,7 @@ def trained_run(name: str, store: Store) -> CellFolder:
     named = [
         place
         for place, cell in runs.items()
-        if cell.path.name.startswith(name) or fnmatchcase(place, name) or fnmatchcase(place, f"{name}/*")
+        if cell.path.name.startswith(name) or place == name or place.startswith(f"{name}/")
     ]
     if len(named) != 1:
         found = ", ".join(named[:3]) or "none"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.store.fields import IMPORTED
+from bench.store.reading import read_cell
+from bench.store.store import CellFolder, Store
 
 OBJECTIVE, COST = "objective", "cost"
 GROUPS = (
@@ -45,6 +47,17 @@ class CellRecord:
     content: Mapping[str, Any]
     provenance: Mapping[str, Any]
     evaluations: Sequence[Mapping[str, Any]] = ()
+
+
+def record_of(store: Store, cell: CellFolder) -> CellRecord:
+    """Read the records of a trained run; damaged scores are left out and noted in the store.
+
+    Raises:
+        DamagedError: the record of a training cannot be read.
+    """
+    content = cell.trained()
+    assert content is not None
+    return CellRecord(content, cell.provenance(), [score["of"] for score in read_cell(store, cell).scores])
 
 
 @dataclass(frozen=True)

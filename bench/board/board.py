@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards.audit import CellRecord, audit, only_the_objective
+from bench.leaderboards.audit import CellRecord, audit, only_the_objective, record_of
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.analysis import adjusted, differences
 from bench.leaderboards.table import Table
-from bench.store.reading import read_cell
 from bench.store.store import Store
 
 if TYPE_CHECKING:
@@ -257,11 +256,6 @@ def _only_the_objective(store: Store, table: Table, ours: TableRow, theirs: Tabl
 
 
 def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]:
-    records = {}
-    for key in sorted(row.keys):
-        cell = store.cell(table.task, row.config["method"], key)
-        trained = store.readable(cell.trained)
-        if trained is not None:
-            evaluations = [score["of"] for score in read_cell(store, cell).scores]
-            records[trained["config"]["seed"]] = CellRecord(trained, cell.provenance(), evaluations)
-    return records
+    cells = [store.cell(table.task, row.config["method"], key) for key in sorted(row.keys)]
+    found = (store.readable(partial(record_of, store, cell)) for cell in cells)
+    return {record.content["config"]["seed"]: record for record in found if record is not None}

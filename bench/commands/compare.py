@@ -11,8 +11,7 @@ from typing import Any
 
 from bench.base.redaction import one_line
 from bench.cli_options import add_options, say_damaged, trained_run
-from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, CellRecord, Difference, audit, only_the_objective
-from bench.store.reading import read_cell
+from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, Difference, audit, only_the_objective, record_of
 from bench.store.store import CellFolder, Store
 
 LONGEST = 60
@@ -30,20 +29,9 @@ def run(given: argparse.Namespace) -> int:
     """Print the differences; return 0 where only the objective differs and nothing is damaged, else 1."""
     store = Store(Path(given.results))
     first, second = trained_run(given.first, store), trained_run(given.second, store)
-    differences = audit(record_of(first, store), record_of(second, store))
+    differences = audit(record_of(store, first), record_of(store, second))
     print(text(first, second, differences))
     return max(say_damaged(store), int(not only_the_objective(differences)))
-
-
-def record_of(cell: CellFolder, store: Store) -> CellRecord:
-    """Read the records of a run; damaged scores are left out and noted in the store.
-
-    Raises:
-        DamagedError: the record of a training cannot be read.
-    """
-    content = cell.trained()
-    assert content is not None
-    return CellRecord(content, cell.provenance(), [score["of"] for score in read_cell(store, cell).scores])
 
 
 def text(first: CellFolder, second: CellFolder, differences: Sequence[Difference]) -> str:
