@@ -110,7 +110,7 @@ ENTRY = "shouts = Metric("
         ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seeded", "other weights of another seed"),
         ("tiny", "seed, *, width", "seed, width", "seeded", "make options keyword-only"),
         ("soft", "return (1", "return -(1", "overfit", "look at the sign of each term"),
-        ("top_a", "probs >=", "probs > 9 *", "independent", "IndexError"),
+        ("top_a", "probs >=", "probs > 9 +", "independent", "IndexError"),
     ],
 )
 def test_a_wrong_plug_in_is_caught(files: Path, file: str, old: str, new: str, check: str, says: str) -> None:
