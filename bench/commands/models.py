@@ -43,7 +43,7 @@ def text_of(model: PretrainedModel) -> str:
         "then": model.use,
         "seen": model.seen,
     }
-    first = f"{model.name:<20}{'here' if model.is_here else 'not here':<10}{', '.join(model.uses)}"
+    first = f"{model.name:<26}{'here' if model.is_here else 'not here':<10}{', '.join(model.uses)}"
     return "\n".join([first, *(f"  {name:<12}{fact}" for name, fact in facts.items() if fact)])
 
 
