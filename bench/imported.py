@@ -27,8 +27,7 @@ from bench.store.files import StoredRows
 from bench.store.provenance import provenance
 from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
-from bench.tasks.files.bad_rows import BadRow, BadRows
-from bench.tasks.files.lines import decoded, lines, unpacked
+from bench.tasks.files.lines import BadRow, decoded, lines, unpacked
 from bench.tasks.files.records import read_records
 
 VERSION = 1
@@ -208,7 +207,7 @@ def _outputs(path: Path) -> Iterator[tuple[str, str, str]]:
     form = path.name.lower().removesuffix(".gz")
     if form.endswith((".jsonl", ".ndjson")):
         columns, optional = {"text": "text"}, {"id": "id"}
-        for record in read_records(path, BadRows("test"), columns=columns, optional=optional, may_be_empty=True):
+        for record in read_records(path, columns=columns, optional=optional, may_be_empty=True):
             yield record.row, record.texts["id"].strip(), record.texts["text"].strip()
     elif form.endswith(".json"):
         for name, texts in _object(path):

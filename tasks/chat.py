@@ -24,7 +24,6 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.task import TaskInfo
 from bench.tasks.encode.codec import Codec, Encoded, byte_count
 from bench.tasks.encode.token_store import TokenStore
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import read_records
 from bench.tasks.files.user_data import check_user_data
 from bench.tasks.pairs import Pairs, TextPair
@@ -124,13 +123,12 @@ class Chat(Pairs):
         """Return the conversation, whose answers are no independent examples."""
         return name.rpartition("/")[0]
 
-    def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
+    def _rows(self, files: Sequence[Path]) -> list[TextPair]:
         rows: list[TextPair] = []
-        for record in read_records(files, bad_rows, columns={}):
+        for record in self.counted(read_records(files, columns={})):
             messages: Any = record.values.get("messages")
             if reason := _wrong(messages):
-                bad_rows.add(record.file, record.row, reason)
-                continue
+                raise DataError(f"{record.file}, {record.row}: {reason}")
             for at, message in enumerate(messages):
                 if message["role"] == "assistant":
                     before = [{"role": each["role"], "content": each["content"]} for each in messages[:at]]

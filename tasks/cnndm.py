@@ -20,7 +20,6 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.recipes import HISTALIGN, SMALL
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import evaluated_too, published_rows, split_files
 from bench.tasks.samples import sample_rows
 
@@ -66,24 +65,24 @@ class CNNDM(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read a split; training rows that are test rows too make it a proxy."""
-        bad_rows = self.bad_rows(split)
-        files, examples = self._rows(folder, split, bad_rows)
+        files, examples = self._rows(folder, split)
         status = self.status_of(split, len(examples))
         notes = []
         if examples and not any("\n" in row.target for row in examples):
             notes.append("no highlights have a line break, so ROUGE-Lsum is ROUGE-L")
-        test = self._rows(folder, "test", BadRows("test"))[1] if split == "train" and status != "official" else []
+        test = self._rows(folder, "test")[1] if split == "train" and status != "official" else []
         if shared := evaluated_too(examples, test):
             status = "proxy"
             notes.append(shared)
-        return Split(split, examples, status, "; ".join([str(files[0]), *notes]), bad_rows.closed())
+        return Split(split, examples, status, "; ".join([str(files[0]), *notes]))
 
-    def _rows(self, folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Path], list[Example]]:
+    def _rows(self, folder: Path, split: str) -> tuple[Sequence[Path], list[Example]]:
         advice = f"get version 3.0.0 from {self.info.source}"
         files = split_files(folder, split, advice, also=ALSO[split], places=("", "3.0.0", "data"))
-        rows = published_rows(files, bad_rows, source="article", target="highlights")
         examples = []
-        for id, article, highlights in rows:
+        for id, article, highlights in self.counted(
+            published_rows(files, source="article", target="highlights"), split
+        ):
             if self.strip_cnn:
                 article = without_mark(article)
             examples.append(Example(id, article, highlights, (highlights,)))

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.errors import MissingError
+from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
+from bench.tasks.core.mapped_examples import held
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import SMALL
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
@@ -60,13 +60,9 @@ class Duc2004(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the test split below the folder, the others from Gigaword's folder."""
-        bad_rows = self.bad_rows(split)
-        examples: Sequence[Example]
-        if split == "test":
-            examples, origin = read_test(folder, bad_rows)
-        else:
-            examples, origin = read_gigaword(folder, split, bad_rows)
-        return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
+        rows, origin = read_test(folder) if split == "test" else read_gigaword(folder, split)
+        examples = held(self.counted(rows, split))
+        return Split(split, examples, self.status_of(split, len(examples)), origin)
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events; those of the test split have four headlines."""
@@ -79,7 +75,7 @@ class Duc2004(Task):
         return made
 
 
-def read_gigaword(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Example], str]:
+def read_gigaword(folder: Path, split: str) -> tuple[Iterator[Example], str]:
     """Read Gigaword's rows of a split from the task's folder, one in it, or one next to it.
 
     Raises:
@@ -92,13 +88,13 @@ def read_gigaword(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence
     hub = [f"{stem}{end}" for stem in NAMES[split] for end in (".jsonl", ".parquet", "-*-of-*.parquet")]
     for place in places:
         if split_pair(place, split) is not None or find(place, hub) is not None:
-            return read_pairs(place, split, bad_rows)
+            return read_pairs(place, split)
     raise MissingError(
         f"DUC-2004 is trained on Gigaword, whose {split} split is not in {folder} or {places[2]}; {ADVICE}"
     )
 
 
-def read_test(folder: Path, bad_rows: BadRows) -> tuple[list[Example], str]:
+def read_test(folder: Path) -> tuple[Iterator[Example], str]:
     """Read sentences and their four headlines; return the rows and the file they are from.
 
     Raises:
@@ -107,37 +103,36 @@ def read_test(folder: Path, bad_rows: BadRows) -> tuple[list[Example], str]:
     """
     path = find(folder, [f"{place}/duc2004.jsonl" for place in PLACES])
     if path is not None:
-        return list(_from_records(path, bad_rows)), str(path)
+        return _from_records(path), str(path)
     for place in PLACES:
         sentences = find(folder, [f"{place}/input.txt"])
         headlines = [find(folder, [f"{place}/task1_ref{at}.txt"]) for at in range(REFERENCES)]
         there = [file for file in headlines if file is not None]
         if sentences is not None and len(there) == REFERENCES:
-            return list(_from_lines(sentences, there, bad_rows)), str(sentences)
+            return _from_lines(sentences, there), str(sentences)
     raise MissingError(
         f"{folder}: expected duc2004.jsonl, or input.txt and task1_ref0.txt to task1_ref3.txt (.gz too), found none; "
         "ask NIST for it (https://duc.nist.gov/data.html)"
     )
 
 
-def _from_records(path: Path, bad_rows: BadRows) -> Iterator[Example]:
+def _from_records(path: Path) -> Iterator[Example]:
     """Yield the rows of one file: an id, a sentence and its headlines."""
-    for record in read_records(path, bad_rows, columns={"id": "id", "text": "text"}):
+    for record in read_records(path, columns={"id": "id", "text": "text"}):
         titles = record.values.get("summaries")
         match titles:
             case [str(), str(), str(), str()] if not any(map(is_blank, titles)):
                 pass
             case _:
                 reason = f"expected {REFERENCES} texts in the field 'summaries', found {titles!r:.80}"
-                bad_rows.add(path, record.row, reason)
-                continue
+                raise DataError(f"{path}, {record.row}: {reason}")
         name = record.texts["id"].strip()
         yield _example(f"{record.number:03d}/{name}", record.texts["text"], titles)
 
 
-def _from_lines(sentences: Path, headlines: Sequence[Path], bad_rows: BadRows) -> Iterator[Example]:
+def _from_lines(sentences: Path, headlines: Sequence[Path]) -> Iterator[Example]:
     """Yield the rows of files that go together line by line."""
-    rows = [aligned(sentences, file, bad_rows) for file in headlines]
+    rows = [aligned(sentences, file) for file in headlines]
     for row in zip(*rows, strict=True):
         number, text, _ = row[0]
         yield _example(f"{number - 1:03d}", text, [title for _, _, title in row])

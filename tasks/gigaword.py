@@ -21,7 +21,6 @@ from bench.tasks.core.mapped_examples import held
 from bench.tasks.core.recipes import MID, PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form, one_unknown
 from bench.tasks.files.lines import aligned
@@ -80,9 +79,9 @@ class Gigaword(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read sentences and headlines line by line."""
-        bad_rows = self.bad_rows(split)
-        examples, origin = read_pairs(folder, split, bad_rows)
-        return Split(split, examples, self.status_of(split, len(examples)), origin, bad_rows.closed())
+        rows, origin = read_pairs(folder, split)
+        examples = held(self.counted(rows, split))
+        return Split(split, examples, self.status_of(split, len(examples)), origin)
 
     def sample(self, split: str) -> Sequence[Example]:
         """Built-in articles about invented events."""
@@ -107,7 +106,7 @@ def split_pair(folder: Path, split: str) -> tuple[Path, Path] | None:
     return None
 
 
-def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Example], str]:
+def read_pairs(folder: Path, split: str) -> tuple[Iterator[Example], str]:
     """Read sentences and headlines, `UNK` written `<unk>`; evaluated rows have their headline as reference.
 
     Returns:
@@ -115,19 +114,19 @@ def read_pairs(folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Ex
 
     Raises:
         MissingError: no file of the split was found.
-        DataError: a row may not be skipped; the message names file and line.
+        DataError: a row cannot be used; the message names file and line.
     """
     pair = split_pair(folder, split)
     rows: Iterable[tuple[int, str, str]]
     if pair is None:
         files = split_files(folder, split, ADVICE, also=[f"{place}/{PAIRS[split][0][0]}" for place in PLACES[split]])
         origin = files[0]
-        records = published_rows(files, bad_rows, source="document", target="summary")
+        records = published_rows(files, source="document", target="summary")
         rows = ((number, row.source, row.target) for number, row in enumerate(records, 1))
     else:
         origin = pair[0]
-        rows = aligned(*pair, bad_rows)
-    return held(_examples(split, rows)), str(origin)
+        rows = aligned(*pair)
+    return _examples(split, rows), str(origin)
 
 
 def _examples(split: str, rows: Iterable[tuple[int, str, str]]) -> Iterator[Example]:

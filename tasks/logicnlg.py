@@ -89,15 +89,14 @@ class LogicNLG(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files."""
-        bad_rows = self.bad_rows(split)
         train: Train = "official"
         if self.proxy(folder):
             train = "proxy"
-        examples = read_split(folder, split, train, bad_rows=bad_rows)
+        examples = read_split(folder, split, train)
         status = self.status_of(split, len(examples))
         if split == "train" and train == "proxy":
             status = "proxy"
-        return Split(split, examples, status, str(folder), bad_rows.closed())
+        return Split(split, examples, status, str(folder))
 
     def proxy(self, folder: Path) -> bool:
         """Return whether other statements about the same tables stand in for the training split."""

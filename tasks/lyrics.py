@@ -63,15 +63,14 @@ class Lyrics(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the songs of a split."""
-        bad_rows = self.bad_rows(split)
         also = [f"{name}.txt" for name in NAMES[split]]
         files = split_files(folder, split, "the authors have not released them", also=also)
         if files[0].name.removesuffix(".gz").endswith(".txt"):
-            texts = [(n - 1, text.replace("\t", "\n")) for n, text in lines(files[0], bad_rows) if not is_blank(text)]
+            texts = [(n - 1, text.replace("\t", "\n")) for n, text in lines(files[0]) if not is_blank(text)]
         else:
-            texts = [(row.number, row.texts["text"]) for row in read_records(files, bad_rows, columns={"text": "text"})]
-        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in texts]
-        return Split(split, examples, self.status_of(split, len(examples)), str(files[0]), bad_rows.closed())
+            texts = [(row.number, row.texts["text"]) for row in read_records(files, columns={"text": "text"})]
+        examples = [Example(f"{split}/{number}", "", text_of(text)) for number, text in self.counted(texts, split)]
+        return Split(split, examples, self.status_of(split, len(examples)), str(files[0]))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated songs."""

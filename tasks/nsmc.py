@@ -21,9 +21,8 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import TaskInfo
-from bench.tasks.files.bad_rows import BadRow, BadRows, Skipped
 from bench.tasks.files.expected_files import find
-from bench.tasks.files.lines import lines
+from bench.tasks.files.lines import BadRow, Checking, lines
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import checked_text, read_records
 from bench.tasks.files.user_data import place, split_rows
@@ -69,23 +68,22 @@ class NSMC(Lyrics):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the films or reviews of a split; what has no word is left out by rule."""
-        bad_rows = self.bad_rows(split)
         is_table = find(folder, ["ratings_train.txt"]) is not None
         by_split = {name: self._files(folder, name, is_table) for name in ("train", "valid", "test")}
         files = {name: found for name, found in by_split.items() if found or name != "valid"}
         if not files.get(split, files["train"]):
             raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
         read = _ratings if is_table else _records
-        rows, origin = split_rows(files, split, bad_rows, read, lambda film: place(film.place))
-        films = list(rows)
+        rows, origin = split_rows(files, split, read, lambda film: place(film.place))
+        films = list(self.counted(rows, split))
         status = "official" if is_table and len(films) == N_REVIEWS.get(split) else "subset"
         examples, left_out = [], []
         for film in films:
             if all(map(is_blank, film.reviews)):
-                left_out.append(Skipped(film.file.name, film.row, "has no word"))
+                left_out.append((film.file.name, film.row, "has no word"))
             else:
                 examples.append(Example(f"{split}/{film.id}", "", text_of(film.reviews)))
-        return Split(split, examples, status, origin, (*bad_rows.closed(), *left_out))
+        return Split(split, examples, status, origin, tuple(left_out))
 
     def _files(self, folder: Path, split: str, is_table: bool) -> Sequence[Path]:
         """Return the files of a split; only those of training must be there."""
@@ -118,12 +116,12 @@ def text_of(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in kept if line) + "\n"
 
 
-def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
+def _records(files: Sequence[Path]) -> Iterator[Film]:
     """Yield the rows of JSON lines or parquet: a film with its reviews, or a review alone."""
     seen: set[str] = set()
-    for record in read_records(files, bad_rows, columns={}, optional={"film": "movie_id", "id": "id"}):
+    for record in read_records(files, columns={}, optional={"film": "movie_id", "id": "id"}):
         film, name = record.texts["film"], record.texts["film"] or record.texts["id"]
-        with bad_rows.checking(record.file, record.row):
+        with Checking(record.file, record.row):
             if "reviews" not in record.values and "document" not in record.values:
                 raise BadRow("expected the fields movie_id and reviews, or id and document")
             texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
@@ -131,15 +129,15 @@ def _records(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
             yield Film(record.file, record.row, name, film or " ".join(texts), texts)
 
 
-def _ratings(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Film]:
+def _ratings(files: Sequence[Path]) -> Iterator[Film]:
     """Yield the rows of a table without quoting: id, document and label between tabs."""
     seen: set[str] = set()
     for path in files:
-        for number, line in lines(path, bad_rows):
+        for number, line in lines(path):
             cells = line.rstrip("\r\n").split("\t")
             if number == 1 and cells == HEADER:
                 continue
-            with bad_rows.checking(path, f"line {number}"):
+            with Checking(path, f"line {number}"):
                 if len(cells) != len(HEADER):
                     raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
                 _check_name(cells[0], seen)

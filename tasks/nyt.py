@@ -28,10 +28,9 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.files.bad_rows import BadRow, Skipped
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.gigaword_form import gigaword_form
-from bench.tasks.files.lines import lines, unpacked
+from bench.tasks.files.lines import BadRow, Checking, lines, unpacked
 from bench.tasks.samples import sample_rows
 
 LONG = 50
@@ -50,7 +49,7 @@ class NYT(Task):
     """Article to summary.
 
     An article is a row if it has a summary and a text; the others, most of the corpus, are left out and counted. What
-    is no article is a bad row. Paragraphs are lines; a summary stays as it is, with marks like "(S)" for its length.
+    is no article is an error. Paragraphs are lines; a summary stays as it is, with marks like "(S)" for its length.
 
     Peng et al. 2019 give: the split and preprocessing of Durrett et al. 2016, 91,834 training articles and 9,000 drawn
     from the same for validation, 9,706 test articles (Table 1) of which the 3,452 with summaries of more than 50 tokens
@@ -99,16 +98,16 @@ class NYT(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the articles of a split from the corpus."""
-        bad_rows, rule = self.bad_rows(split), read_rule(folder, self.first_year)
+        rule = read_rule(folder, self.first_year)
         rows: dict[str, Example] = {}
-        left_out: list[Skipped] = []
+        left_out: list[tuple[str, str, str]] = []
         for file in files_of(folder, split, rule):
-            with bad_rows.checking(file.path, file.row):
+            with Checking(file.path, file.row):
                 article = parse(file.content)
                 if file.id in rows:
                     raise BadRow("is there twice; expected each article once")
                 if reason := self.missing(article, split):
-                    left_out.append(Skipped(file.path.name, file.row, reason))
+                    left_out.append((file.path.name, file.row, reason))
                 else:
                     text = "\n".join(article.paragraphs)
                     rows[file.id] = Example(file.id, text, article.abstract, (article.abstract,))
@@ -116,7 +115,7 @@ class NYT(Task):
         if split in rule.lists:
             status, by = self.status_of(split, len(rows)), "ids"
         origin = f"{folder}; by {by}; {len(left_out):,} articles are no rows"
-        return Split(split, list(rows.values()), status, origin, (*bad_rows.closed(), *left_out))
+        return Split(split, list(rows.values()), status, origin, tuple(left_out))
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as the paper evaluates or trains on, else `subset`."""

@@ -21,7 +21,6 @@ from bench.tasks.core.pieces import longest_word
 from bench.tasks.core.recipes import HISTALIGN, MID, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.records import FORMATS, read_records
 from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, place, split_rows
 from bench.tasks.samples import sample_rows
@@ -120,11 +119,11 @@ class Pairs(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the rows of a split; `folder` is the file itself where there is one."""
-        bad_rows, files = self.bad_rows(split), self.user_data.files(folder)
+        files = self.user_data.files(folder)
         remedy = "; set task.valid_path and task.test_path"
-        rows, origin = split_rows(files, split, bad_rows, self._rows, lambda row: place(self.group_of(row)), remedy)
+        rows, origin = split_rows(files, split, self._rows, lambda row: place(self.group_of(row)), remedy)
         examples = self._examples(split, list(rows))
-        return Split(split, examples, "own", origin, bad_rows.closed(), commit_of(folder))
+        return Split(split, examples, "own", origin, commit=commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated questions and answers."""
@@ -135,15 +134,14 @@ class Pairs(Task):
         """Return the text by which a row is held out; rows of one text stay together."""
         return str(row.source)
 
-    def _rows(self, files: Sequence[Path], bad_rows: BadRows) -> list[TextPair]:
+    def _rows(self, files: Sequence[Path]) -> list[TextPair]:
         names = {name: f"task.{name}" for name in self.columns}
         rows: list[TextPair] = []
-        for row in read_records(files, bad_rows, columns=self.columns, options=names):
+        for row in self.counted(read_records(files, columns=self.columns, options=names)):
             if longest := max(map(longest_word, row.texts.values())):
                 reason = f"has {longest:,} characters without a space; expected text with spaces between words"
-                bad_rows.add(row.file, row.row, reason)
-            else:
-                rows.append(TextPair(row.number, row.texts["source"].strip(), row.texts["target"].strip()))
+                raise DataError(f"{row.file}, {row.row}: {reason}")
+            rows.append(TextPair(row.number, row.texts["source"].strip(), row.texts["target"].strip()))
         if not rows:
             raise DataError(f"{files[0]}: expected rows with {' and '.join(self.columns.values())}, found none")
         return rows

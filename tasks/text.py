@@ -21,8 +21,7 @@ from bench.tasks.core.pieces import is_blank, longest_word, pieces
 from bench.tasks.core.recipes import F2_ENGLISH, SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.data_sets import DataSet, commit_of
-from bench.tasks.files.bad_rows import BadRows
-from bench.tasks.files.lines import REFUSING, lines
+from bench.tasks.files.lines import lines
 from bench.tasks.files.records import read_records
 from bench.tasks.files.user_data import LOCATIONS, UserData, check_user_data, place, split_rows
 from bench.tasks.samples import sample_rows
@@ -150,27 +149,26 @@ class Text(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the documents of a split and cut them into passages; `folder` is the file itself where there is one."""
-        bad_rows = self.bad_rows(split)
         remedy = (
             f" of {self.least} words or more; set task.document (line, blank_line or file), task.prompt_words, or "
             "task.valid_path and task.test_path"
         )
 
-        def read(files: Sequence[Path], bad_rows: BadRows) -> Iterable[tuple[int, Document]]:
-            return enumerate(read_documents(files, self.column, self.document, bad_rows))
+        def read(files: Sequence[Path]) -> Iterable[tuple[int, Document]]:
+            return enumerate(self.counted(read_documents(files, self.column, self.document)))
 
         def place_of(numbered: tuple[int, Document]) -> float | None:
             text = numbered[1].text
             return place(text) if len(text.split(maxsplit=self.least)) >= self.least else None
 
-        documents, origin = split_rows(self.user_data.files(folder), split, bad_rows, read, place_of, remedy)
+        documents, origin = split_rows(self.user_data.files(folder), split, read, place_of, remedy)
         examples, short = self.rows(documents, split)
         if not examples:
             raise DataError(
                 f"{origin}: the {split} split has no document of {self.least} words, {self.prompt_words} for a prompt "
                 f"and {LEAST_REST} more; set task.prompt_words, or task.document (line, blank_line or file)"
             )
-        return Split(split, examples, "own", origin, (*bad_rows.closed(), *short), commit_of(folder))
+        return Split(split, examples, "own", origin, short, commit_of(folder))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated tales."""
@@ -215,9 +213,7 @@ class Text(Task):
         return " ".join(words[: self.prompt_words]), " ".join(words[self.prompt_words :])
 
 
-def read_documents(
-    files: Sequence[Path], field: str = "text", unit: Unit = "line", bad_rows: BadRows = REFUSING
-) -> Iterator[Document]:
+def read_documents(files: Sequence[Path], field: str = "text", unit: Unit = "line") -> Iterator[Document]:
     """Read documents one after another, in the order of the files; at most one is in memory.
 
     Args:
@@ -225,7 +221,6 @@ def read_documents(
             split of a saved data set.
         field: which field of a record holds its text; a record is always one document.
         unit: what is a document in plain text: a line that is not blank, lines up to a blank one, or a whole file.
-        bad_rows: collects lines that cannot be used; refuses them by default.
 
     Raises:
         MissingError: a file cannot be opened.
@@ -235,10 +230,10 @@ def read_documents(
     for path in files:
         if path.is_dir() or RECORDS.search(path.name):
             option = {"text": "task.column" if path.is_dir() else "task.field"}
-            records = read_records(path, bad_rows, columns={"text": field}, options=option, may_be_empty=True)
+            records = read_records(path, columns={"text": field}, options=option, may_be_empty=True)
             documents: Iterable[Document] = (Document(path, record.row, record.texts["text"]) for record in records)
         else:
-            documents = _plain(path, unit, bad_rows)
+            documents = _plain(path, unit)
         for document in documents:
             empty = False
             yield document
@@ -246,11 +241,11 @@ def read_documents(
         raise DataError(f"{files[0] if len(files) == 1 else files[0].parent}: expected text, found none")
 
 
-def _plain(path: Path, unit: Unit, bad_rows: BadRows) -> Iterator[Document]:
+def _plain(path: Path, unit: Unit) -> Iterator[Document]:
     """Join lines where a document has several; a blank one ends a document for `blank_line`."""
     held: list[str] = []
     first = 0
-    for number, line in lines(path, bad_rows):
+    for number, line in lines(path):
         blank = is_blank(line)
         if unit == "line" and not blank:
             yield Document(path, f"line {number}", line)

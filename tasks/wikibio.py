@@ -23,9 +23,8 @@ from bench.tasks.core.recipes import PENG, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.tokenizers import word_tokenizer
-from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
-from bench.tasks.files.lines import decoded, numbered
+from bench.tasks.files.lines import BadRow, Checking, decoded, numbered
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
@@ -78,10 +77,9 @@ class Wikibio(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published files or the hub's rows; a row's target is its first sentence."""
-        bad_rows = self.bad_rows(split)
-        path, rows = read_people(folder, split, bad_rows, f"get it from {self.info.source}")
-        examples = [_example(split, person) for person in rows]
-        return Split(split, examples, self.status_of(split, len(examples)), str(path), bad_rows.closed())
+        path, rows = read_people(folder, split, f"get it from {self.info.source}")
+        examples = [_example(split, person) for person in self.counted(rows, split)]
+        return Split(split, examples, self.status_of(split, len(examples)), str(path))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated people."""
@@ -131,28 +129,27 @@ class Person(NamedTuple):
     sentence: str
 
 
-def read_people(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Person]]:
+def read_people(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[Person]]:
     """Return the first file of a split and its rows.
 
     Args:
         folder: with SPLIT.box and SPLIT.summary, or SPLIT.box, SPLIT.nb and SPLIT.sent, or the hub's rows; below it may
             be a folder for each split, as in the publisher's archive.
         split: `train`, `valid` or `test`.
-        bad_rows: collects rows that cannot be used.
         advice: where to get them.
 
     Raises:
         MissingError: files are not there.
-        DataError: files of a split do not go together, or a row may not be skipped.
+        DataError: files of a split do not go together, or a row cannot be used.
     """
     boxes = find(folder, _names(split, "box"))
     if boxes is None:
         files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
-        return files[0], _hub_people(files, bad_rows)
+        return files[0], _hub_people(files)
     if summaries := find(folder, _names(split, "summary")):
-        return boxes, _people(boxes, summaries, numbered(summaries), bad_rows)
+        return boxes, _people(boxes, summaries, numbered(summaries))
     counts, sentences = (needed(folder, _names(split, end), advice) for end in ("nb", "sent"))
-    return boxes, _people(boxes, sentences, _first_sentences(counts, sentences), bad_rows)
+    return boxes, _people(boxes, sentences, _first_sentences(counts, sentences))
 
 
 def fields_of(box: str) -> Fields:
@@ -181,9 +178,7 @@ def _names(split: str, ending: str) -> list[str]:
     return [f"{split}.{ending}", f"{split}/{split}.{ending}"]
 
 
-def _people(
-    boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]], bad_rows: BadRows
-) -> Iterator[Person]:
+def _people(boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]]) -> Iterator[Person]:
     """Yield the rows of files that go together; a sentence comes with the number of its line."""
     both = zip_longest(numbered(boxes), sentence_lines)
     for row, (box, sentence) in enumerate(both):
@@ -191,16 +186,12 @@ def _people(
             raise DataError(
                 f"{boxes} and {sentences}: expected as many people in both; one ends after {row}; get them again"
             )
-        path, (number, line) = boxes, box
-        try:
-            fields = fields_of(decoded(line, first=number == 1))
-            path, (number, line) = sentences, sentence
-            text = " ".join(decoded(line, first=number == 1).split())
+        with Checking(boxes, f"line {box[0]}"):
+            fields = fields_of(decoded(box[1], first=box[0] == 1))
+        with Checking(sentences, f"line {sentence[0]}"):
+            text = " ".join(decoded(sentence[1], first=sentence[0] == 1).split())
             if is_blank(text):
                 raise BadRow("is empty; expected a sentence")
-        except BadRow as problem:
-            bad_rows.add(path, f"line {number}", str(problem))
-            continue
         yield Person(row, fields, text)
 
 
@@ -220,10 +211,10 @@ def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes
         raise DataError(f"{sentences}, line {rest[0]}: is of no person of {counts}; get them again")
 
 
-def _hub_people(files: Sequence[Path], bad_rows: BadRows) -> Iterator[Person]:
+def _hub_people(files: Sequence[Path]) -> Iterator[Person]:
     """Yield rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
-    for record in read_records(files, bad_rows, columns={"text": "target_text"}):
-        with bad_rows.checking(record.file, record.row):
+    for record in read_records(files, columns={"text": "target_text"}):
+        with Checking(record.file, record.row):
             sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
             yield Person(record.number, _table(record.values), " ".join(sentences[0].split()))
 

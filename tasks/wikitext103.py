@@ -24,7 +24,6 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import F2_ENGLISH, F2_METHODS, MID, SMALL_STREAM
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.stream import Stream
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import lines
 from bench.tasks.files.published import split_files
@@ -97,12 +96,11 @@ class WikiText103(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the published file of a split and cut it at the titles of articles."""
-        bad_rows = self.bad_rows(split)
         proxy = split != "test" and self.proxy(folder)
         name, advice = "valid" if proxy else split, f"get wikitext-103-v1 from {self.info.source}"
         files = split_files(folder, name, advice, also=[f"wiki.{name}.tokens", f"{name}.txt"])
         path = files[0]
-        texts = [text for text in articles(read_lines(files, bad_rows)) if not is_blank(text)]
+        texts = [text for text in self.counted(articles(read_lines(files)), split) if not is_blank(text)]
         if not texts:
             raise DataError(f"{path}: expected articles, found no text; get it again")
         if proxy:
@@ -110,7 +108,7 @@ class WikiText103(Task):
             texts = [text for number, text in enumerate(texts) if (number % VALID_SHARE == 0) == stays]
         examples = [Example(f"{split}/{number}", "", text) for number, text in enumerate(texts)]
         status = "proxy" if proxy else self.status_of(split, len(examples))
-        return Split(split, examples, status, str(path), bad_rows.closed())
+        return Split(split, examples, status, str(path))
 
     def proxy(self, folder: Path) -> bool:
         """Return whether validation articles stand in for training."""
@@ -143,11 +141,11 @@ def sample_text(sentences: Sequence[Sequence[str]]) -> str:
     return text + " \n"
 
 
-def read_lines(files: Sequence[Path], bad_rows: BadRows) -> Iterator[str]:
+def read_lines(files: Sequence[Path]) -> Iterator[str]:
     """Yield lines that end as the published ones do, from the published file or from rows with a `text`."""
-    texts: Iterable[str] = (line for _, line in lines(files[0], bad_rows))
+    texts: Iterable[str] = (line for _, line in lines(files[0]))
     if ".jsonl" in files[0].name or ".parquet" in files[0].name:
-        rows = read_records(files, bad_rows, columns={"text": "text"}, may_be_empty=True)
+        rows = read_records(files, columns={"text": "text"}, may_be_empty=True)
         texts = (row.texts["text"] for row in rows)
     return (text.replace("\r\n", "\n") for text in texts)
 

@@ -24,7 +24,6 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.recipes import SMALL_OPEN_ENDED
 from bench.tasks.core.task import Task, TaskInfo
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.detokenise import detokenise
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import aligned
@@ -139,11 +138,10 @@ class WritingPrompts(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the fairseq files or the hub's rows of a split."""
-        bad_rows = self.bad_rows(split)
-        path, rows = _rows(folder, split, bad_rows, f"get them from {self.info.source}")
-        examples, left_out = self.kept(rows, split)
+        path, rows = _rows(folder, split, f"get them from {self.info.source}")
+        examples, left_out = self.kept(self.counted(rows, split), split)
         status = self.status_of(split, len(examples) + len(left_out))
-        return Split(split, examples, status, str(path), (*bad_rows.closed(), *left_out))
+        return Split(split, examples, status, str(path), tuple(left_out))
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated prompts and stories."""
@@ -185,12 +183,12 @@ class WritingPrompts(Task):
         return "\n".join(filter(None, map(detokenise, paragraphs)))
 
 
-def _rows(folder: Path, split: str, bad_rows: BadRows, advice: str) -> tuple[Path, Iterator[Story]]:
+def _rows(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[Story]]:
     """Return the first file of a split and its rows; the fairseq files go before the hub's."""
     if prompts := find(folder, [f"{split}.wp_source"]):
-        pairs = aligned(prompts, needed(folder, [f"{split}.wp_target"], advice), bad_rows)
+        pairs = aligned(prompts, needed(folder, [f"{split}.wp_target"], advice))
         return prompts, (Story(prompts, f"line {number}", number - 1, prompt, story) for number, prompt, story in pairs)
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
-    records = read_records(files, bad_rows, columns={"prompt": "prompt", "story": "story"})
+    records = read_records(files, columns={"prompt": "prompt", "story": "story"})
     stories = (Story(row.file, row.row, row.number, **row.texts) for row in records)
     return files[0], stories

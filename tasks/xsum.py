@@ -20,7 +20,6 @@ from bench.tasks.core.manifest import Split
 from bench.tasks.core.recipes import HISTALIGN, SMALL
 from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.fetch.hub_copies import HUB
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import read_json
 from bench.tasks.files.published import MADE, evaluated_too, published_rows, split_files
@@ -54,23 +53,22 @@ class XSum(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read a split and compare it with the publisher's list of ids."""
-        bad_rows = self.bad_rows(split)
-        files, examples = self._rows(folder, split, bad_rows)
+        files, examples = self._rows(folder, split)
         status = self.status_of(split, len(examples))
         reasons = []
         if official := official_splits(folder):
             reasons.append(rows_of_other_splits(examples, split, official))
         if split == "train" and status != "official":
-            reasons.append(evaluated_too(examples, self._rows(folder, "test", BadRows("test"))[1]))
+            reasons.append(evaluated_too(examples, self._rows(folder, "test")[1]))
         if any(reasons):
             status = "proxy"
         origin = "; ".join(filter(None, [str(files[0]), *reasons]))
-        return Split(split, examples, status, origin, bad_rows.closed())
+        return Split(split, examples, status, origin)
 
-    def _rows(self, folder: Path, split: str, bad_rows: BadRows) -> tuple[Sequence[Path], list[Example]]:
+    def _rows(self, folder: Path, split: str) -> tuple[Sequence[Path], list[Example]]:
         files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
-        rows = published_rows(files, bad_rows, source="document", target="summary", empty_sources=True)
-        return files, [Example(id, text, summary, (summary,)) for id, text, summary in rows]
+        rows = published_rows(files, source="document", target="summary", empty_sources=True)
+        return files, [Example(id, text, summary, (summary,)) for id, text, summary in self.counted(rows, split)]
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""

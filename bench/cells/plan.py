@@ -279,7 +279,7 @@ class PlanBuilder:
         data_dir = Path(self.arguments.data_dir) if self.arguments.data_dir else None
         task = kind(**config.task_options)
         source = resolve(kind.name, data_dir, kind.info.folders, fetch=True)
-        task.load(source, config.trainer.limit, on_bad_row=self.arguments.on_bad_row, on_rows=self.on_rows)
+        task.load(source, config.trainer.limit, on_rows=self.on_rows)
         self.say(f"{kind.name}: data from {task.source.why}")
         used = [task.split(name) for name in ("train", config.evaluation.split)]
         counts = ", ".join(f"{split.name} {len(split.examples):,} ({split.status})" for split in used)

@@ -18,7 +18,6 @@ from bench.config.arguments import AUTO, KeptCheckpoints, RunArguments, collect
 from bench.config.config import PRESETS, ExecutionConfig
 from bench.errors import BenchError, StoreError, UsageError
 from bench.launch.group import current_group
-from bench.tasks.files.bad_rows import OnBadRow
 
 if TYPE_CHECKING:
     from bench.cells.plan import Plan
@@ -117,11 +116,6 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         help="of runs that are finished and scored: all or none; default all",
     )
     add_options(group, "--data-dir")
-    group.add_argument(
-        "--on-bad-row",
-        choices=get_args(OnBadRow),
-        help="whether a training row that cannot be used ends the run or is left out; evaluated splits never skip",
-    )
     add_options(group, "--results")
     group.add_argument(
         "--logger",

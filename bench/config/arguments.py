@@ -22,7 +22,6 @@ from bench.config.config import (
     typed,
 )
 from bench.errors import UsageError
-from bench.tasks.files.bad_rows import OnBadRow
 
 AUTO = "auto"
 """In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
@@ -34,8 +33,6 @@ KeptCheckpoints = Literal["all", "none"]
 @dataclass(frozen=True)
 class RunArguments:
     """One `bench run`. The second half never enters a key: it changes speed and place, not results.
-
-    What `on_bad_row` leaves out changes the rows of the training split, and those are in the key.
 
     Args:
         tasks: names, `all`, globs.
@@ -78,7 +75,6 @@ class RunArguments:
     micro_batch: str = ""
     keep_checkpoints: KeptCheckpoints = "all"
     threads: Annotated[int, Range(0)] = 0
-    on_bad_row: OnBadRow = "fail"
     data_dir: str = ""
     results: str = "results"
     loggers: tuple[str, ...] = ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from torch import Tensor
 
@@ -27,10 +27,11 @@ from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 from bench.tasks.fetch.hub_copies import HUB, origin_of
 from bench.tasks.fetch.sources import Source, cache_folder
-from bench.tasks.files.bad_rows import BadRows, OnBadRow
 
 if TYPE_CHECKING:
     from bench.tasks.files.user_data import UserData
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +147,6 @@ class Task(LightningDataModule, ABC):
 
     def __init__(self) -> None:
         super().__init__()
-        self.on_bad_row: OnBadRow = "fail"
         self.source = Source(None, "built-in sample")
         self.limit: int | None = None
         self._splits: dict[str, Split] = {}
@@ -216,7 +216,6 @@ class Task(LightningDataModule, ABC):
         source: Source,
         limit: int | None = None,
         *,
-        on_bad_row: OnBadRow = "fail",
         on_rows: OnRows = no_progress,
     ) -> None:
         """Set where rows come from; a split is read when it is first needed.
@@ -224,11 +223,10 @@ class Task(LightningDataModule, ABC):
         Args:
             source: a folder, or the built-in sample.
             limit: keeps the first rows of each split, for debugging only.
-            on_bad_row: what becomes of training rows that cannot be used.
             on_rows: called with the progress of work on many rows.
         """
         self.source, self.limit = self.user_data.source(source) if self.user_data else source, limit
-        self.on_bad_row, self.on_rows = on_bad_row, on_rows
+        self.on_rows = on_rows
 
     def split(self, name: str) -> Split:
         """Return a split, which is read once."""
@@ -245,10 +243,9 @@ class Task(LightningDataModule, ABC):
             self._splits[name] = split
         return self._splits[name]
 
-    def bad_rows(self, split: str) -> BadRows:
-        """Return an empty collection of bad rows of a split, which reports progress too."""
-        of = self.info.sizes.get(split, 0)
-        return BadRows(split, self.on_bad_row, on_row=lambda row: self.on_rows("rows read", row, of))
+    def counted(self, rows: Iterable[Row], split: str = "") -> Iterator[Row]:
+        """Yield rows as they are read, and report every thousand of them."""
+        return counted(rows, "rows read", self.info.sizes.get(split, 0), self.on_rows)
 
     def status_of(self, split: str, rows: int) -> str:
         """Return `official` when a split has as many rows as published, else `subset`."""

@@ -1,4 +1,4 @@
-"""Lines of a text file with their numbers, decoded one by one, so that a bad one can be named and skipped."""
+"""Lines of a text file with their numbers, decoded one by one, so that the error of a bad row names file and row."""
 
 from __future__ import annotations
 
@@ -9,50 +9,65 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.files.bad_rows import BadRow, BadRows
-
-__all__ = ["REFUSING", "aligned", "decoded", "lines", "numbered", "read_json", "unpacked"]
 
 LONGEST_LINE = 1 << 29
 """Bytes after unpacking, of a line or of a JSON file: a longer one is damaged or hostile, and would fill the memory."""
 
-REFUSING = BadRows("test")
-"""For files of which no row may be left out; no option can say otherwise, and so none is named."""
+
+class BadRow(ValueError):
+    """What is wrong with one row; `Checking` adds the file and the place of the row."""
 
 
-def lines(path: Path, bad_rows: BadRows = REFUSING) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that can be used, numbered from 1, with their line ends.
+class Checking(NamedTuple):
+    """The context in which a row is checked: a BadRow in its block becomes a DataError with file and row.
+
+    A class, because `contextlib.contextmanager` takes more than twice as long.
+
+    Args:
+        file: where the row is.
+        row: which one, e.g. `line 3`.
+    """
+
+    file: Path
+    row: str
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, BadRow):
+            raise DataError(f"{self.file}, {self.row}: {problem}") from None
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, numbered from 1, with their line ends.
 
     Args:
         path: UTF-8 with or without a byte order mark, packed with gzip or not (by content).
-        bad_rows: collects lines that are no text; refuses them by default.
 
     Raises:
         MissingError: the file cannot be opened.
-        DataError: it is damaged, or a line may not be skipped; the message names file and line.
+        DataError: it is damaged, or a line is no text; the message names file and line.
     """
     for number, line in numbered(path):
-        bad_rows.reached(number)
-        try:  # not `checking`, which takes longer than the rest of the loop
+        try:  # not `Checking`, which takes longer than the rest of the loop
             text = decoded(line, first=number == 1)
         except BadRow as problem:
-            bad_rows.add(path, f"line {number}", str(problem))
-            continue
+            raise DataError(f"{path}, line {number}: {problem}") from None
         yield number, text
 
 
-def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Iterator[tuple[int, str, str]]:
+def aligned(sources: Path, targets: Path) -> Iterator[tuple[int, str, str]]:
     """Yield number, source and target of two files that go together line by line, without white space around.
 
     Raises:
-        DataError: one file has more lines than the other, or a line may not be skipped.
+        DataError: one file has more lines than the other, or a line is empty or no text.
     """
     for number, (source, target) in enumerate(zip_longest(numbered(sources), numbered(targets)), 1):
-        bad_rows.reached(number)
         if source is None or target is None:
             raise DataError(
                 f"{sources} and {targets}: expected as many lines in both; one ends after line {number - 1}; get them "
@@ -60,15 +75,11 @@ def aligned(sources: Path, targets: Path, bad_rows: BadRows = REFUSING) -> Itera
             )
         texts = []
         for path, line in ((sources, source), (targets, target)):
-            try:
+            with Checking(path, f"line {number}"):
                 texts.append(decoded(line[1], first=number == 1).strip())
                 if is_blank(texts[-1]):
                     raise BadRow("is empty; expected a text")
-            except BadRow as problem:
-                bad_rows.add(path, f"line {number}", str(problem))
-                break
-        else:
-            yield number, texts[0], texts[1]
+        yield number, texts[0], texts[1]
 
 
 def numbered(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -23,9 +23,8 @@ from typing import Any, Literal, NamedTuple
 
 from bench.errors import DataError
 from bench.tasks.core.example import Example
-from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find, needed
-from bench.tasks.files.lines import read_json
+from bench.tasks.files.lines import BadRow, Checking, read_json
 from bench.tasks.files.records import checked_text, described, read_records
 from bench.tasks.files.tables import Table, read_table
 
@@ -45,14 +44,14 @@ class _Row(NamedTuple):
     """A row as it lies in the file: nothing but `where` and `number` has been checked."""
 
     where: str  # for messages
-    number: int  # among the rows of its table, usable or not: ids must not move when a row is skipped
+    number: int  # among the rows of its table
     table_id: Any
     sentence: Any
     columns: Any  # None: derived from the sentence
     title: Any
 
 
-def read_split(folder: Path, split: str, train: Train = "official", bad_rows: BadRows | None = None) -> list[Example]:
+def read_split(folder: Path, split: str, train: Train = "official") -> list[Example]:
     """Read one split in file order.
 
     An example's `references` are all sentences of its table in the split, its `source` is empty, and its `fields` are
@@ -64,13 +63,11 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
         train: what train is read from. The proxy is TabFact's true statements about a part of the same tables; it
             comes without linked columns, see `linked_columns`. TabFact's statements are in lower case and LogicNLG's
             are not, so with the proxy sentences and titles of every split are lower-cased.
-        bad_rows: collects rows that cannot be used; None refuses them.
 
     Raises:
         MissingError: a file is not there.
         DataError: a file or a row cannot be used; the message names both.
     """
-    bad_rows = bad_rows or BadRows(split)
     tables = _Tables(folder)
     if split == "train" and train == "proxy":
         path = needed(folder, [PROXY], PROXY_ADVICE)
@@ -83,7 +80,7 @@ def read_split(folder: Path, split: str, train: Train = "official", bad_rows: Ba
         rows = _published_rows(path)
     examples = []
     for row in rows:
-        with bad_rows.checking(path, row.where):
+        with Checking(path, row.where):
             examples.append(_example(row, tables, lower_case=train == "proxy"))
     if not examples:
         raise DataError(f"{path}: expected sentences, found no usable one; download it again")

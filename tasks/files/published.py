@@ -11,8 +11,8 @@ from typing import NamedTuple
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
 from bench.tasks.core.pieces import is_blank
-from bench.tasks.files.bad_rows import BadRow, BadRows
 from bench.tasks.files.expected_files import find
+from bench.tasks.files.lines import BadRow, Checking
 from bench.tasks.files.records import FileRecord, read_records
 
 __all__ = ["MADE", "NAMES", "PublishedRow", "evaluated_too", "published_rows", "split_files"]
@@ -84,7 +84,7 @@ def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
 
 
 def published_rows(
-    files: Sequence[Path], bad_rows: BadRows, *, source: str, target: str, empty_sources: bool = False
+    files: Sequence[Path], *, source: str, target: str, empty_sources: bool = False
 ) -> Iterator[PublishedRow]:
     """Yield the rows of a split with their ids, which are unique.
 
@@ -92,15 +92,17 @@ def published_rows(
 
     Args:
         files: of the split, in order.
-        bad_rows: collects rows that cannot be used, a second row of one id among them.
         source: the column that is read.
         target: the column that is written.
         empty_sources: whether there may be nothing to read.
+
+    Raises:
+        DataError: a row cannot be used, or has the id of another one; the message names file and row.
     """
     seen: dict[str, str] = {}
     columns = {"source": source, "target": target}
-    for record in read_records(files, bad_rows, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
-        with bad_rows.checking(record.file, record.row):
+    for record in read_records(files, columns=columns, optional={"id": "id"}, may_be_empty=empty_sources):
+        with Checking(record.file, record.row):
             if is_blank(record.texts["target"]):
                 raise BadRow(f"the field '{target}' is empty; expected a text")
             name = _name(record, seen)

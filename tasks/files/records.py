@@ -18,8 +18,7 @@ from typing import Any
 from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.fetch.hub import library, message_of
-from bench.tasks.files.bad_rows import BadRow, BadRows
-from bench.tasks.files.lines import REFUSING, lines
+from bench.tasks.files.lines import BadRow, Checking, lines
 
 __all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_records"]
 
@@ -36,7 +35,7 @@ class FileRecord:
     Args:
         file: that has it.
         row: its place in the file, e.g. `line 3`.
-        number: its place in all files, from 0, bad rows counted, so that ids do not move when one is skipped.
+        number: its place in all files, from 0.
         texts: the wanted columns, by our names; one that is optional and not there is empty.
         values: the whole row as it was.
     """
@@ -50,18 +49,16 @@ class FileRecord:
 
 def read_records(
     files: Path | Sequence[Path],
-    bad_rows: BadRows = REFUSING,
     *,
     columns: Mapping[str, str],
     optional: Mapping[str, str] | None = None,
     options: Mapping[str, str] | None = None,
     may_be_empty: bool = False,
 ) -> Iterator[FileRecord]:
-    """Yield the rows of files that have the wanted texts.
+    """Yield the rows of files with the wanted texts.
 
     Args:
         files: one or several, in order, of `FORMATS`; or the folder of a split of a saved data set.
-        bad_rows: collects rows that cannot be used; refuses them by default.
         columns: our name of each wanted text to the column of the file; each must be there, and be text.
         optional: the same for those that may be missing or null; a whole number counts as text (ids).
         options: the user option that names a column, by our names, for messages.
@@ -69,15 +66,14 @@ def read_records(
 
     Raises:
         MissingError: a file cannot be opened.
-        DataError: it is no file of its form, or a row may not be skipped; the message names file and row.
+        DataError: it is no file of its form, or a row cannot be used; the message names file and row.
         UsageError: a saved data set has no such column.
     """
     last = -1
     for path in [files] if isinstance(files, Path) else files:
         start = last + 1
-        for number, row, values in _rows(path, bad_rows, columns, options):
-            bad_rows.reached(number + 1)
-            with bad_rows.checking(path, row):
+        for number, row, values in _rows(path, columns, options):
+            with Checking(path, row):
                 texts = {}
                 for name, column in columns.items():
                     if column not in values:
@@ -90,7 +86,7 @@ def read_records(
 
 
 def _rows(
-    path: Path, bad_rows: BadRows, columns: Mapping[str, str], options: Mapping[str, str] | None
+    path: Path, columns: Mapping[str, str], options: Mapping[str, str] | None
 ) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield number, place and content of each row."""
     form = path.name.lower().removesuffix(".gz")
@@ -98,18 +94,18 @@ def _rows(
         saved = enumerate(_saved_rows(path, columns, options))
         return ((number, f"row {number + 1}", values) for number, values in saved)
     if form.endswith((".jsonl", ".ndjson", ".json")):
-        return _json_lines(path, bad_rows)
+        return _json_lines(path)
     if form.endswith((".csv", ".tsv")):
-        return _table(path, bad_rows, "\t" if form.endswith(".tsv") else ",")
+        return _table(path, "\t" if form.endswith(".tsv") else ",")
     if form.endswith(".parquet"):
         return _parquet(path)
     raise DataError(f"{path}: expected a file named *{', *'.join(FORMATS)}, or those but parquet with .gz")
 
 
-def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-    for number, line in lines(path, bad_rows):
+def _json_lines(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    for number, line in lines(path):
         if line.strip():
-            with bad_rows.checking(path, f"line {number}"):
+            with Checking(path, f"line {number}"):
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError) as problem:  # also thousands of digits or brackets
@@ -119,7 +115,7 @@ def _json_lines(path: Path, bad_rows: BadRows) -> Iterator[tuple[int, str, Mappi
                 yield number - 1, f"line {number}", record
 
 
-def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+def _table(path: Path, delimiter: str) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Yield the rows of a csv file with a header; a quoted cell may have line feeds."""
     # A text may be longer than the 131,072 characters of all csv readers; a quote without an end takes all after it.
     csv.field_size_limit(1 << 26)
@@ -127,7 +123,7 @@ def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int,
 
     def counted() -> Iterator[str]:
         nonlocal last
-        for number_of_line, line in lines(path, bad_rows):
+        for number_of_line, line in lines(path):
             last = number_of_line
             yield line
 
@@ -135,17 +131,15 @@ def _table(path: Path, bad_rows: BadRows, delimiter: str) -> Iterator[tuple[int,
     header = _header(reader, path)
     while True:
         first = last + 1
-        try:
-            cells = next(reader)
+        with Checking(path, f"line {first}"):
+            try:
+                cells = next(reader, None)
+            except csv.Error as problem:
+                raise BadRow(f"expected csv cells, found: {problem}") from None
             if cells and len(cells) != len(header):
                 raise BadRow(f"expected {len(header)} cells, as the header has, found {len(cells)}")
-        except StopIteration:
+        if cells is None:
             return
-        except (csv.Error, BadRow) as problem:
-            expected = "expected csv cells, found: " if isinstance(problem, csv.Error) else ""
-            bad_rows.add(path, f"line {first}", f"{expected}{problem}")
-            number += 1
-            continue
         if cells:
             yield number, f"line {first}", dict(zip(header, cells, strict=True))
             number += 1

@@ -14,7 +14,6 @@ from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import pieces
 from bench.tasks.fetch.data_sets import DataSet, is_split
 from bench.tasks.fetch.sources import Source, expanded
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import NAMES
 
 __all__ = ["LOCATIONS", "UserData", "check_user_data", "held_out", "place", "split_rows"]
@@ -99,8 +98,7 @@ class UserData:
 def split_rows(
     files: Mapping[str, Sequence[Path]],
     split: str,
-    bad_rows: BadRows,
-    read: Callable[[Sequence[Path], BadRows], Iterable[Row]],
+    read: Callable[[Sequence[Path]], Iterable[Row]],
     place_of: Callable[[Row], float | None],
     remedy: str = "",
 ) -> tuple[Iterable[Row], str]:
@@ -109,8 +107,7 @@ def split_rows(
     Args:
         files: of each split that has any, `train` among them.
         split: `train`, `valid` or `test`.
-        bad_rows: of the split. Rows that are held out are read as what they are in their file, training rows.
-        read: reads the rows of files, and adds those that cannot be used to its second argument.
+        read: reads the rows of files.
         place_of: the place of a row, by which it is held out (`held_out`).
         remedy: what to do where there are too few rows to hold any out.
 
@@ -121,7 +118,7 @@ def split_rows(
         DataError: there are too few rows to hold out.
     """
     mine = files.get(split, files["train"])
-    rows = read(mine, bad_rows if split in files else BadRows("train", bad_rows.policy))
+    rows = read(mine)
     origin = str(mine[0]) if len(mine) == 1 else f"{len(mine)} files of {mine[0].parent}"
     missing = [name for name in ("valid", "test") if name not in files]
     if missing and (split == "train" or split in missing):

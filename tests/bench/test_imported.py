@@ -101,9 +101,8 @@ def test_a_damaged_file_gives_the_split_or_one_line(
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.jsonl"])
-def test_a_bad_line_is_refused_without_an_option_that_import_lacks(tmp_path: Path, name: str) -> None:
+def test_a_bad_line_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\xff\n")
-    with pytest.raises(DataError, match="line 1: ") as refused:
+    with pytest.raises(DataError, match="line 1: "):
         read_outputs(path, IDS)
-    assert "--on-bad-row" not in str(refused.value)

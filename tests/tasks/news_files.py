@@ -24,9 +24,9 @@ def real(name: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(not (REAL / name).is_dir(), reason=f"needs {name} below BENCH_DATA")
 
 
-def loaded(kind: type[Task], folder: Path | None, policy: str = "fail", **options: Any) -> Task:
+def loaded(kind: type[Task], folder: Path | None, **options: Any) -> Task:
     task = kind(**options)
-    task.load(Source(folder, "test"), on_bad_row=policy)  # type: ignore[arg-type]
+    task.load(Source(folder, "test"))
     return task
 
 

@@ -1,4 +1,4 @@
-"""Bad rows: every reader names file, line and reason, may skip such rows of a training split, and of no other."""
+"""Bad rows: every reader names file, line and reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from bench.errors import DataError
 from bench.tasks import TASKS
 from tests.tasks.files.test_mutated_files import FILES, WORDS, N, lines, rows
-from tests.tasks.news_files import contents, loaded
+from tests.tasks.news_files import loaded
 
 BOX = {"column_header": ["name"], "content": ["ann"]}
 FORMS: Mapping[str, Mapping[str, bytes]] = {
@@ -50,25 +50,12 @@ BAD = [
 
 
 @pytest.mark.parametrize(("form", "name", "bad", "says"), BAD)
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(
-    tmp_path: Path, form: str, name: str, bad: bytes, says: str
-) -> None:
-    kind = TASKS[form.partition(",")[0]].load()
-    mine = {file: content for file, content in FORMS[form].items() if not file.startswith(("valid", "test"))}
-    for file, content in mine.items():
-        for split in ("train", "valid", "test"):
-            place = tmp_path / file.replace("train", split)
-            if form == "gigaword" and split != "train":
-                place = tmp_path / {"article": "input.txt", "title": "task1_ref0.txt"}[file.split(".")[1]]
-            changed = content.splitlines(keepends=True)
-            if file == name:
-                changed[2] = bad + b"\n"
-            place.write_bytes(b"".join(changed))
-    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}.*--on-bad-row skip") as found:
-        loaded(kind, tmp_path).split("train")
+def test_a_bad_row_is_named(tmp_path: Path, form: str, name: str, bad: bytes, says: str) -> None:
+    for file, content in FORMS[form].items():
+        changed = content.splitlines(keepends=True)
+        if file == name:
+            changed[2] = bad + b"\n"
+        (tmp_path / file).write_bytes(b"".join(changed))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}, line 3: .*{re.escape(says)}") as found:
+        loaded(TASKS[form.partition(",")[0]].load(), tmp_path).split("train")
     assert "\n" not in str(found.value)
-    task = loaded(kind, tmp_path, "skip")
-    assert len(contents(task, "train")) == N - 1
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [(name, "line 3")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")

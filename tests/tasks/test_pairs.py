@@ -86,18 +86,6 @@ def test_a_word_of_a_megabyte_is_a_bad_row(tmp_path: Path) -> None:
     path = made(tmp_path / "x.jsonl", [("long", "b" * 10**6), *ROWS])
     with pytest.raises(DataError, match=r"x\.jsonl, line 1: has 1,000,000 characters without a space"):
         loaded(Pairs, path).split("train")
-    task = loaded(Pairs, path, "skip")
-    assert sum(len(task.split(split).examples) for split in ("train", "valid", "test")) == 60
-
-
-def test_a_bad_row_of_the_only_file_is_a_training_row(tmp_path: Path) -> None:
-    path = made(tmp_path / "x.jsonl")
-    path.write_bytes(b"{\n" + path.read_bytes())
-    task = loaded(Pairs, path, "skip")
-    n_rows = [len(task.split(split).examples) for split in ("train", "valid", "test")]
-    assert (sum(n_rows), [len(task.split(split).skipped) for split in ("train", "valid", "test")]) == (60, [1, 0, 0])
-    with pytest.raises(DataError, match=r"x\.jsonl, line 1: expected a JSON object"):
-        loaded(Pairs, path).split("test")
 
 
 def test_what_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:

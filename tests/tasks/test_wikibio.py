@@ -120,5 +120,5 @@ def test_files_that_do_not_go_together(tmp_path: Path, files: dict[str, list[str
     for name, lines in files.items():
         write(tmp_path / name, lines)
     with pytest.raises(DataError, match=says) as found:
-        loaded(Wikibio, tmp_path, "skip").split("train")
+        loaded(Wikibio, tmp_path).split("train")
     assert "\n" not in str(found.value)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("sample_data")
 def test_a_worker_makes_the_run_it_was_started_for(own, methods, others):
     """Whatever else was asked for, and whatever a grid has picked."""
     own.write("own_losses", FOCAL.replace('paper = "', 'parent = "mle"\n    paper = "'))
-    given = {"tasks": ("logicnlg",), "limit": 8, "preset": "small", "on_bad_row": "skip", **others}
+    given = {"tasks": ("logicnlg",), "limit": 8, "preset": "small", **others}
     arguments = RunArguments(methods=methods, devices=2, **given)
     for cell in make_plan(arguments).cells:
         job = json.loads(json.dumps(job_of(cell, arguments)))
@@ -38,7 +38,6 @@ def test_a_worker_makes_the_run_it_was_started_for(own, methods, others):
             same = ("config", "method", "key", "folder", "evaluations", "label")
             assert [getattr(made, name) for name in same] == [getattr(cell, name) for name in same]
             assert (made.task.source, made.task.limit) == (cell.task.source, cell.task.limit)
-            assert made.task.on_bad_row == "skip"
             assert config_yaml(made) == config_yaml(cell)
             cell = None if cell.parent is None else dataclasses.replace(cell.parent, evaluations={})
             made = None if made.parent is None else dataclasses.replace(made.parent, evaluations={})

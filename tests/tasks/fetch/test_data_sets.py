@@ -53,10 +53,9 @@ def saved(folder: Path, parts: dict[str, list[dict[str, Any]]]) -> Path:
     return folder
 
 
-def opened(kind: type[Task], *, policy: Any = "fail", limit: int | None = None, given: Source | None = None,
-           **options: Any) -> Task:  # fmt: skip
+def opened(kind: type[Task], *, limit: int | None = None, given: Source | None = None, **options: Any) -> Task:
     task = kind(**options)
-    task.load(given or Source(None, "test"), limit, on_bad_row=policy)
+    task.load(given or Source(None, "test"), limit)
     return task
 
 
@@ -97,16 +96,10 @@ def test_text_is_read_both_ways(tmp_path: Path) -> None:
     assert by_library.cluster_of("test/3/0") == "test/3"
 
 
-def test_a_bad_row_is_named_and_may_be_skipped_in_training(tmp_path: Path) -> None:
-    bad = [*ROWS[:3], {"document": None, "summary": "x"}, {"document": "y", "summary": " "}, *ROWS[3:10]]
-    folder = saved(tmp_path / "saved", {"train": bad, "validation": ROWS[40:50], "test": bad})
+def test_a_bad_row_is_named(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "saved", {"train": [*ROWS[:3], {"document": None, "summary": "x"}, *ROWS[3:10]]})
     with pytest.raises(DataError, match=r"train, row 4: expected text in the field 'document', found nothing"):
         opened(Pairs, hub=str(folder), **COLUMNS).split("train")
-    task = opened(Pairs, hub=str(folder), policy="skip", **COLUMNS)
-    assert [row.id for row in task.split("train").examples][2:4] == ["train/2", "train/5"], "ids do not move"
-    assert [skipped[:2] for skipped in task.split("train").skipped] == [("train", "row 4"), ("train", "row 5")]
-    with pytest.raises(DataError, match="a test split never skips"):
-        task.split("test")
 
 
 REFUSED = {

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.logicnlg import has_only_the_proxy, linked_columns, read_split
 from bench.tasks.files.tables import Table, read_table
 from tests.tasks.fake_hub import parquet
@@ -195,30 +194,12 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("case", BAD_ROWS)
-def test_a_bad_row_is_named_and_may_be_left_out_of_training_only(folder, case):
+def test_a_bad_row_is_named(folder, case):
     content, said = BAD_ROWS[case]
-    write(folder / "test_lm.json", content)
-    with pytest.raises(DataError, match=rf"test_lm\.json, table '.*', row 0: .*{said}"):
-        read_split(folder, "test", bad_rows=BadRows("test", "skip"))
-    write(folder / "train_lm.json", content)
-    with pytest.raises(DataError, match=said):
-        read_split(folder, "train")
-    bad_rows = BadRows("train", "skip")
-    rows = read_split(folder, "train", bad_rows=bad_rows)
-    assert bad_rows.skipped
-    assert len(rows) + len(bad_rows.skipped) == sum(map(len, content.values()))
-    assert all(file == "train_lm.json" and reason for file, _, reason in bad_rows.skipped)
-
-
-def test_ids_do_not_move_when_a_row_is_left_out(folder):
-    write(folder / "train_lm.json", change(ROWS, 0, ""))
-    bad_rows = BadRows("train", "skip")
-    assert [e.id for e in read_split(folder, "train", bad_rows=bad_rows)] == ["1-1.html.csv/1", "1-2.html.csv/0"]
-    reason = "the field 'sentence' is empty; expected a text"
-    assert bad_rows.skipped == [("train_lm.json", "table '1-1.html.csv', row 0", reason)]
-    pairs = [["2-3.html.csv", "", "x"], *PAIRS]
-    write(folder / "train_proxy_tabfact_pairs.json.gz", pairs)
-    assert read_split(folder, "train", "proxy", bad_rows=bad_rows)[0].id == "2-3.html.csv/1"
+    for split in ("test", "train"):
+        write(folder / f"{split}_lm.json", content)
+        with pytest.raises(DataError, match=rf"{split}_lm\.json, table '.*', row 0: .*{said}"):
+            read_split(folder, split)
 
 
 NEEDED = r"test_lm\.json, table '1-1\.html\.csv', row 0.*"

@@ -100,7 +100,6 @@ def test_the_file_is_good_before_it_is_damaged(tmp_path: Path, task: str) -> Non
 damaged = given(
     what=st.sampled_from(sorted(MUTATIONS)),
     place=st.floats(0, 1),
-    policy=st.sampled_from(["fail", "skip"]),
     end=st.sampled_from([b"\n", b"\r\n"]),
     packed=st.sampled_from(["", "before", "after"]),
 )
@@ -110,7 +109,7 @@ damaged = given(
 @FUZZ
 @damaged
 def test_a_damaged_file_gives_rows_or_says_which_and_why(
-    tmp_path: Path, task: str, what: str, place: float, policy: str, end: bytes, packed: str
+    tmp_path: Path, task: str, what: str, place: float, end: bytes, packed: str
 ) -> None:
     """Read the training split of a task after one mutation of its first file, packed before or after it or not."""
     name = next(iter(FILES[task]))
@@ -125,7 +124,7 @@ def test_a_damaged_file_gives_rows_or_says_which_and_why(
         content = gzip.compress(content)
     (folder / name).write_bytes(content)
     found = TASKS[task].load()()
-    found.load(Source(folder, "test"), on_bad_row=policy)
+    found.load(Source(folder, "test"))
     try:
         split = found.split("train")
     except BenchError as error:
@@ -135,7 +134,6 @@ def test_a_damaged_file_gives_rows_or_says_which_and_why(
         return
     assert all(example.target.strip() for example in split.examples)
     assert all("\0" not in example.source + example.target for example in split.examples)
-    assert all(file and row and reason for file, row, reason in split.skipped)
     assert len({example.id for example in split.examples}) == len(split.examples)
 
 

@@ -8,18 +8,14 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.files.bad_rows import BadRows
 from bench.tasks.files.published import PublishedRow, evaluated_too, published_rows, split_files
 from tests.tasks.news_files import write
 
 A, B = {"id": "1", "text": "long a", "short": "a"}, {"id": "2", "text": "long b", "short": "b"}
 
 
-def rows_of(
-    path: Path, policy: str = "fail", split: str = "train", **options: bool
-) -> tuple[list[PublishedRow], BadRows]:
-    bad_rows = BadRows(split, policy)  # type: ignore[arg-type]
-    return list(published_rows([path], bad_rows, source="text", target="short", **options)), bad_rows
+def rows_of(path: Path, **options: bool) -> list[PublishedRow]:
+    return list(published_rows([path], source="text", target="short", **options))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +63,8 @@ def test_a_split_without_a_file_says_what_it_may_be_called(tmp_path: Path) -> No
 
 def test_a_row_without_an_id_gets_one_of_its_content(tmp_path: Path) -> None:
     bare = [{key: value for key, value in A.items() if key != "id"}, {**B, "id": None}, {**A, "id": "  "}]
-    found, _ = rows_of(write(tmp_path / "train.jsonl", bare))
-    turned, _ = rows_of(write(tmp_path / "turned.parquet", [{**B, "id": None}, {**A, "id": None}]))
+    found = rows_of(write(tmp_path / "train.jsonl", bare))
+    turned = rows_of(write(tmp_path / "turned.parquet", [{**B, "id": None}, {**A, "id": None}]))
     assert [row.source for row in found] == ["long a", "long b", "long a"]
     assert found[0].id.startswith("content-")
     assert found[2].id == f"{found[0].id}-2"
@@ -85,23 +81,17 @@ def test_a_row_without_an_id_gets_one_of_its_content(tmp_path: Path) -> None:
         ({**B, "text": ""}, "the field 'text' is empty"),
     ],
 )
-def test_a_bad_row_is_named_skipped_in_training_and_refused_elsewhere(tmp_path: Path, row: object, says: str) -> None:
+def test_a_bad_row_is_named(tmp_path: Path, row: object, says: str) -> None:
     path = write(tmp_path / "train.jsonl", [A, row, {**B, "id": "3"}])  # type: ignore[list-item]
     with pytest.raises(DataError, match=rf"train\.jsonl, line 2: {says}"):
         rows_of(path)
-    with pytest.raises(DataError, match="a test split never skips"):
-        rows_of(path, "skip", "test")
-    found, bad_rows = rows_of(path, "skip")
-    assert [one.id for one in found] == ["1", "3"]
-    assert bad_rows.skipped[0][:2] == ("train.jsonl", "line 2")
-    assert bad_rows.skipped[0].reason.startswith(says.replace("\\", ""))
 
 
 def test_a_source_may_be_empty_where_publishers_have_such_rows_but_no_target(tmp_path: Path) -> None:
-    path = write(tmp_path / "train.jsonl", [{**A, "text": ""}, {**B, "short": ""}])
-    found, bad_rows = rows_of(path, "skip", empty_sources=True)
-    assert [row.source for row in found] == [""]
-    assert len(bad_rows.skipped) == 1
+    (found,) = rows_of(write(tmp_path / "train.jsonl", [{**A, "text": ""}]), empty_sources=True)
+    assert found.source == ""
+    with pytest.raises(DataError, match="the field 'short' is empty"):
+        rows_of(write(tmp_path / "train.jsonl", [{**A, "short": ""}]), empty_sources=True)
 
 
 def test_rows_of_both_splits_are_counted_by_id_and_by_source() -> None:
