@@ -9,13 +9,10 @@ and one of train.summary, with tabs between tokens:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from bench.errors import DataError
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
@@ -24,7 +21,7 @@ from bench.tasks.core.task import Task, TaskInfo
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.tokenizers import word_tokenizer
 from bench.tasks.files.expected_files import find, needed
-from bench.tasks.files.lines import BadRow, Checking, decoded, numbered
+from bench.tasks.files.lines import BadRow, Checking, aligned
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import read_records
 from bench.tasks.samples import sample_rows
@@ -133,8 +130,7 @@ def read_people(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[P
     """Return the first file of a split and its rows.
 
     Args:
-        folder: with SPLIT.box and SPLIT.summary, or SPLIT.box, SPLIT.nb and SPLIT.sent, or the hub's rows; below it may
-            be a folder for each split, as in the publisher's archive.
+        folder: with SPLIT.box and SPLIT.summary, which has the first sentence of each person; or the hub's rows.
         split: `train`, `valid` or `test`.
         advice: where to get them.
 
@@ -142,14 +138,11 @@ def read_people(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[P
         MissingError: files are not there.
         DataError: files of a split do not go together, or a row cannot be used.
     """
-    boxes = find(folder, _names(split, "box"))
+    boxes = find(folder, [f"{split}.box"])
     if boxes is None:
         files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
         return files[0], _hub_people(files)
-    if summaries := find(folder, _names(split, "summary")):
-        return boxes, _people(boxes, summaries, numbered(summaries))
-    counts, sentences = (needed(folder, _names(split, end), advice) for end in ("nb", "sent"))
-    return boxes, _people(boxes, sentences, _first_sentences(counts, sentences))
+    return boxes, _people(boxes, needed(folder, [f"{split}.summary"], advice))
 
 
 def fields_of(box: str) -> Fields:
@@ -162,7 +155,7 @@ def fields_of(box: str) -> Fields:
     (('name', 'tova lind'), ('home_page', 'http://x'))
     """
     words: dict[str, list[str]] = {}
-    for token in filter(None, box.strip("\r\n").split("\t")):
+    for token in filter(None, box.split("\t")):
         place, colon, word = token.partition(":")
         name, _, position = place.rpartition("_")
         if not colon or not place.strip():
@@ -174,41 +167,12 @@ def fields_of(box: str) -> Fields:
     return tuple((name, " ".join(texts)) for name, texts in words.items())
 
 
-def _names(split: str, ending: str) -> list[str]:
-    return [f"{split}.{ending}", f"{split}/{split}.{ending}"]
-
-
-def _people(boxes: Path, sentences: Path, sentence_lines: Iterator[tuple[int, bytes]]) -> Iterator[Person]:
-    """Yield the rows of files that go together; a sentence comes with the number of its line."""
-    both = zip_longest(numbered(boxes), sentence_lines)
-    for row, (box, sentence) in enumerate(both):
-        if box is None or sentence is None:
-            raise DataError(
-                f"{boxes} and {sentences}: expected as many people in both; one ends after {row}; get them again"
-            )
-        with Checking(boxes, f"line {box[0]}"):
-            fields = fields_of(decoded(box[1], first=box[0] == 1))
-        with Checking(sentences, f"line {sentence[0]}"):
-            text = " ".join(decoded(sentence[1], first=sentence[0] == 1).split())
-            if is_blank(text):
-                raise BadRow("is empty; expected a sentence")
-        yield Person(row, fields, text)
-
-
-def _first_sentences(counts: Path, sentences: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the first of each person's sentences; there is no next person to find once a count is wrong."""
-    lines = numbered(sentences)
-    for number, line in numbered(counts):
-        text = line.decode("utf-8", "replace").strip()
-        mine = list(islice(lines, int(text))) if re.fullmatch("[1-9][0-9]{0,4}", text) else []
-        if not mine or len(mine) < int(text):
-            raise DataError(
-                f"{counts}, line {number}: expected the number of a person's sentences in {sentences}, found "
-                f"'{text:.40}' and {len(mine)} sentences; get both again"
-            )
-        yield mine[0]
-    if (rest := next(lines, None)) is not None:
-        raise DataError(f"{sentences}, line {rest[0]}: is of no person of {counts}; get them again")
+def _people(boxes: Path, sentences: Path) -> Iterator[Person]:
+    """Yield the rows of files that go together line by line."""
+    for number, box, sentence in aligned(boxes, sentences):
+        with Checking(boxes, f"line {number}"):
+            fields = fields_of(box)
+        yield Person(number - 1, fields, " ".join(sentence.split()))
 
 
 def _hub_people(files: Sequence[Path]) -> Iterator[Person]:

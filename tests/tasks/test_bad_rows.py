@@ -32,7 +32,7 @@ BAD = [
     ("nsmc, ratings", "ratings_train.txt", b"99\t\xff\t1", "byte 4 is not UTF-8"),
     ("lyrics", "train.jsonl", b'{"text": " "}', "the field 'text' is empty"),
     ("wikibio", "train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
-    ("wikibio", "train.summary", b" ", "is empty; expected a sentence"),
+    ("wikibio", "train.summary", b" ", "is empty; expected a text"),
     ("wikibio", "train.summary", b"a\0", "has a NUL character"),
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a"}', "expected input_text.table with column_header"),
     ("wikibio, hub", "train.jsonl", b'{"target_text": "a", "input_text": {"table": {"column_header": [], "content": '
