@@ -21,17 +21,12 @@ from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.core.task import TaskInfo
-from bench.tasks.files.expected_files import find
-from bench.tasks.files.lines import BadRow, Checking, lines
+from bench.tasks.files.lines import BadRow, Checking
 from bench.tasks.files.published import split_files
 from bench.tasks.files.records import checked_text, read_records
 from bench.tasks.files.user_data import place, split_rows
 from bench.tasks.lyrics import Lyrics
 from bench.tasks.samples import sample_rows
-
-N_REVIEWS = {"train": 150_000, "test": 50_000}
-"""Reviews of the publisher's tables."""
-HEADER = ["id", "document", "label"]
 
 
 class Film(NamedTuple):
@@ -56,9 +51,8 @@ class NSMC(Lyrics):
     """Films as one running text, with the options and settings of `lyrics`.
 
     Files: `train.jsonl`, `valid.jsonl` and `test.jsonl` (.gz or .parquet too), whose rows have `movie_id` and
-    `reviews`, or `id` and `document` as on the hub; or the publisher's reviews without films, `ratings_train.txt` and
-    `ratings_test.txt`, where each review is a document of its own. Without a file for validation, 5 % of the training
-    rows are held out for it. Nobody has published a split by film.
+    `reviews`, or `id` and `document` as on the hub, where each review is a document of its own. Without a file for
+    validation, 5 % of the training rows are held out for it. Nobody has published a split by film.
     """
 
     name: str = "nsmc"
@@ -68,28 +62,21 @@ class NSMC(Lyrics):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read the films or reviews of a split; what has no word is left out by rule."""
-        is_table = find(folder, ["ratings_train.txt"]) is not None
-        by_split = {name: self._files(folder, name, is_table) for name in ("train", "valid", "test")}
+        by_split = {name: self._files(folder, name) for name in ("train", "valid", "test")}
         files = {name: found for name, found in by_split.items() if found or name != "valid"}
         if not files.get(split, files["train"]):
             raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
-        read = _ratings if is_table else _records
-        rows, origin = split_rows(files, split, read, lambda film: place(film.place))
-        films = list(self.counted(rows, split))
-        status = "official" if is_table and len(films) == N_REVIEWS.get(split) else "subset"
+        rows, origin = split_rows(files, split, _films, lambda film: place(film.place))
         examples, left_out = [], []
-        for film in films:
+        for film in self.counted(rows):
             if all(map(is_blank, film.reviews)):
                 left_out.append((film.file.name, film.row, "has no word"))
             else:
                 examples.append(Example(f"{split}/{film.id}", "", text_of(film.reviews)))
-        return Split(split, examples, status, origin, tuple(left_out))
+        return Split(split, examples, "subset", origin, tuple(left_out))
 
-    def _files(self, folder: Path, split: str, is_table: bool) -> Sequence[Path]:
+    def _files(self, folder: Path, split: str) -> Sequence[Path]:
         """Return the files of a split; only those of training must be there."""
-        if is_table:
-            path = find(folder, [f"ratings_{split}.txt"])
-            return () if path is None else (path,)
         try:
             return split_files(folder, split, f"get {self.info.source}")
         except MissingError:
@@ -116,7 +103,7 @@ def text_of(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in kept if line) + "\n"
 
 
-def _records(files: Sequence[Path]) -> Iterator[Film]:
+def _films(files: Sequence[Path]) -> Iterator[Film]:
     """Yield the rows of JSON lines or parquet: a film with its reviews, or a review alone."""
     seen: set[str] = set()
     for record in read_records(files, columns={}, optional={"film": "movie_id", "id": "id"}):
@@ -125,32 +112,12 @@ def _records(files: Sequence[Path]) -> Iterator[Film]:
             if "reviews" not in record.values and "document" not in record.values:
                 raise BadRow("expected the fields movie_id and reviews, or id and document")
             texts = _reviews(record.values.get("reviews", [record.values.get("document") or ""]))
-            _check_name(name, seen)
+            if not name or len(name) > 100:
+                raise BadRow(f"expected an id of 1 to 100 characters, found '{name:.40}'")
+            if name in seen:
+                raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
+            seen.add(name)
             yield Film(record.file, record.row, name, film or " ".join(texts), texts)
-
-
-def _ratings(files: Sequence[Path]) -> Iterator[Film]:
-    """Yield the rows of a table without quoting: id, document and label between tabs."""
-    seen: set[str] = set()
-    for path in files:
-        for number, line in lines(path):
-            cells = line.rstrip("\r\n").split("\t")
-            if number == 1 and cells == HEADER:
-                continue
-            with Checking(path, f"line {number}"):
-                if len(cells) != len(HEADER):
-                    raise BadRow(f"expected {', '.join(HEADER)} between tabs, found {len(cells)} cells")
-                _check_name(cells[0], seen)
-                yield Film(path, f"line {number}", cells[0], cells[1], (cells[1],))
-
-
-def _check_name(name: str, seen: set[str]) -> None:
-    """Refuse an id that cannot be one or is there already; put another among those that are there."""
-    if not name or len(name) > 100:
-        raise BadRow(f"expected an id of 1 to 100 characters, found '{name:.40}'")
-    if name in seen:
-        raise BadRow(f"has the id '{name}' of a row before it; expected each id once")
-    seen.add(name)
 
 
 def _reviews(reviews: Any) -> Sequence[str]:

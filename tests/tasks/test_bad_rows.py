@@ -17,7 +17,6 @@ BOX = {"column_header": ["name"], "content": ["ann"]}
 FORMS: Mapping[str, Mapping[str, bytes]] = {
     **FILES,
     "wikibio, hub": {"train.jsonl": rows(target_text=WORDS, input_text=[{"table": BOX, "context": "c"}] * N)},
-    "nsmc, ratings": {"ratings_train.txt": lines([f"{i}\t{text}\t1" for i, text in enumerate(WORDS)])},
     "pairs, jsonl": {"train.jsonl": rows(source=WORDS, target=WORDS[::-1])},
     "pairs, tsv": {"train.tsv": b"source\ttarget\n" + lines([f"{text}\tb" for text in WORDS])},
     "writingprompts, hub": {"train.jsonl": rows(prompt=WORDS, story=[text * 9 for text in WORDS])},
@@ -28,8 +27,6 @@ BAD = [
     ("nsmc", "train.jsonl", b'{"movie_id": "99", "reviews": [{"rating": 3}]}', "expected text in the field 'review'"),
     ("nsmc", "train.jsonl", b'{"movie_id": "0", "reviews": ["a"]}', "has the id '0' of a row before it"),
     ("nsmc", "train.jsonl", b'{"reviews": ["a"]}', "expected an id of 1 to 100 characters"),
-    ("nsmc, ratings", "ratings_train.txt", b"99\ta", "expected id, document, label between tabs, found 2 cells"),
-    ("nsmc, ratings", "ratings_train.txt", b"99\t\xff\t1", "byte 4 is not UTF-8"),
     ("lyrics", "train.jsonl", b'{"text": " "}', "the field 'text' is empty"),
     ("wikibio", "train.box", b"name tova", "expected field_1:word between tabs, found 'name tova'"),
     ("wikibio", "train.summary", b" ", "is empty; expected a text"),

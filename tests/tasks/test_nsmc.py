@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bench.errors import DataError, MissingError
-from bench.tasks import nsmc as nsmc_module
 from bench.tasks.encode.codec import Codec
 from bench.tasks.nsmc import NSMC
 from tests.tasks.news_files import contents, loaded, write
@@ -40,33 +39,15 @@ def test_films_of_split_files(tmp_path: Path, form: str) -> None:
     assert {task.split(split).status for split in ("train", "valid", "test")} == {"subset"}
 
 
-def ratings(rows: Sequence[str]) -> list[str]:
-    return ["id\tdocument\tlabel", *(f"{at}\t{row}\t1" for at, row in enumerate(rows))]
-
-
-def test_reviews_without_films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "ratings_train.txt", ratings([*(f'{i % 30}번 "좋다' for i in range(60)), " "]))
-    write(tmp_path / "ratings_test.txt", ratings(["굿", "별로", ""]))
+def test_reviews_of_the_hub(tmp_path: Path) -> None:
+    write(tmp_path / "train.jsonl.gz", [{"id": str(i), "document": f"{i % 30}번 좋다"} for i in range(60)])
+    write(tmp_path / "test.jsonl.gz", [{"id": "1", "document": "굿"}, {"id": "2", "document": None}])
     task = loaded(NSMC, tmp_path)
     train, valid = contents(task, "train"), contents(task, "valid")
     assert len(train) + len(valid) == 60
     assert not {row for _, _, row in train} & {row for _, _, row in valid}, "equal reviews go together"
-    assert contents(task, "test") == [("test/0", "", "굿\n\n"), ("test/1", "", "별로\n\n")]
-    assert task.split("test").skipped == (("ratings_test.txt", "line 4", "has no word"),)
-    assert task.split("train").skipped == (("ratings_train.txt", "line 62", "has no word"),)
-    assert (task.split("test").status, task.split("valid").status) == ("subset", "subset")
-    monkeypatch.setattr(nsmc_module, "N_REVIEWS", {"train": 61, "test": 3})
-    again = loaded(NSMC, tmp_path)
-    assert [again.split(split).status for split in ("train", "valid", "test")] == ["subset", "subset", "official"]
-
-
-def test_reviews_of_the_hub(tmp_path: Path) -> None:
-    write(tmp_path / "train.jsonl.gz", [{"id": str(i), "document": f"{i}번 좋다"} for i in range(60)])
-    write(tmp_path / "test.jsonl.gz", [{"id": "1", "document": "굿"}, {"id": "2", "document": None}])
-    task = loaded(NSMC, tmp_path)
-    assert len(contents(task, "train")) + len(contents(task, "valid")) == 60
     assert contents(task, "test") == [("test/1", "", "굿\n\n")]
-    assert len(task.split("test").skipped) == 1
+    assert task.split("test").skipped == (("test.jsonl.gz", "line 2", "has no word"),)
 
 
 def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) -> None:
