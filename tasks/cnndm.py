@@ -79,13 +79,11 @@ class CNNDM(Task):
     def _rows(self, folder: Path, split: str) -> tuple[Sequence[Path], list[Example]]:
         advice = f"get version 3.0.0 from {self.info.source}"
         files = split_files(folder, split, advice, also=ALSO[split], places=("", "3.0.0", "data"))
+        rows = published_rows(files, source="article", target="highlights")
         examples = []
-        for id, article, highlights in self.counted(
-            published_rows(files, source="article", target="highlights"), split
-        ):
-            if self.strip_cnn:
-                article = without_mark(article)
-            examples.append(Example(id, article, highlights, (highlights,)))
+        for row in self.counted(rows, split):
+            article = without_mark(row.source) if self.strip_cnn else row.source
+            examples.append(Example(row.id, article, row.target, (row.target,)))
         return files, examples
 
     def sample(self, split: str) -> Sequence[Example]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from bench.tasks.core.example import Example
 from bench.tasks.core.manifest import Split
@@ -73,9 +73,14 @@ class Wikibio(Task):
     }
 
     def read(self, folder: Path, split: str) -> Split:
-        """Read the published files or the hub's rows; a row's target is its first sentence."""
-        path, rows = read_people(folder, split, f"get it from {self.info.source}")
-        examples = [_example(split, person) for person in self.counted(rows, split)]
+        """Read boxes and first sentences, or the hub's rows; a row's target is its first sentence."""
+        advice = f"get it from {self.info.source}"
+        if boxes := find(folder, [f"{split}.box"]):
+            path, rows = boxes, _from_lines(boxes, needed(folder, [f"{split}.summary"], advice), split)
+        else:
+            files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
+            path, rows = files[0], _from_records(files, split)
+        examples = list(self.counted(rows, split))
         return Split(split, examples, self.status_of(split, len(examples)), str(path))
 
     def sample(self, split: str) -> Sequence[Example]:
@@ -84,7 +89,7 @@ class Wikibio(Task):
         for number, row in enumerate(sample_rows("wikibio", split)):
             named = [field.split(" = ") for field in row["fields"]]
             fields = tuple((name.replace(" ", "_"), value) for name, value in named if value)
-            made.append(_example(split, Person(number, fields, " ".join(row["sentence"]))))
+            made.append(_example(split, number, fields, " ".join(row["sentence"])))
         return made
 
     def word_tokenizer(self, vocabulary: int) -> Any:
@@ -114,35 +119,8 @@ def linear(box: Fields) -> list[str]:
     return texts[:1] + [f" | {text}" for text in texts[1:]]
 
 
-def _example(split: str, person: Person) -> Example:
-    return Example(f"{split}/{person.number}", "", person.sentence, (person.sentence,), {"box": person.fields})
-
-
-class Person(NamedTuple):
-    """A row: its number from 0, the fields of the box that have a value, and the first sentence."""
-
-    number: int
-    fields: Fields
-    sentence: str
-
-
-def read_people(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[Person]]:
-    """Return the first file of a split and its rows.
-
-    Args:
-        folder: with SPLIT.box and SPLIT.summary, which has the first sentence of each person; or the hub's rows.
-        split: `train`, `valid` or `test`.
-        advice: where to get them.
-
-    Raises:
-        MissingError: files are not there.
-        DataError: files of a split do not go together, or a row cannot be used.
-    """
-    boxes = find(folder, [f"{split}.box"])
-    if boxes is None:
-        files = split_files(folder, split, f"or {split}.box and {split}.summary; {advice}")
-        return files[0], _hub_people(files)
-    return boxes, _people(boxes, needed(folder, [f"{split}.summary"], advice))
+def _example(split: str, number: int, box: Fields, sentence: str) -> Example:
+    return Example(f"{split}/{number}", "", sentence, (sentence,), {"box": box})
 
 
 def fields_of(box: str) -> Fields:
@@ -167,20 +145,19 @@ def fields_of(box: str) -> Fields:
     return tuple((name, " ".join(texts)) for name, texts in words.items())
 
 
-def _people(boxes: Path, sentences: Path) -> Iterator[Person]:
+def _from_lines(boxes: Path, sentences: Path, split: str) -> Iterator[Example]:
     """Yield the rows of files that go together line by line."""
     for number, box, sentence in aligned(boxes, sentences):
         with Checking(boxes, f"line {number}"):
-            fields = fields_of(box)
-        yield Person(number - 1, fields, " ".join(sentence.split()))
+            yield _example(split, number - 1, fields_of(box), " ".join(sentence.split()))
 
 
-def _hub_people(files: Sequence[Path]) -> Iterator[Person]:
+def _from_records(files: Sequence[Path], split: str) -> Iterator[Example]:
     """Yield rows with a record `input_text` that has a `table`, and all sentences of `target_text`, one a line."""
     for record in read_records(files, columns={"text": "target_text"}):
         with Checking(record.file, record.row):
             sentences = [line for line in record.texts["text"].splitlines() if not is_blank(line)]
-            yield Person(record.number, _table(record.values), " ".join(sentences[0].split()))
+            yield _example(split, record.number, _table(record.values), " ".join(sentences[0].split()))
 
 
 def _table(values: Mapping[str, Any]) -> Fields:

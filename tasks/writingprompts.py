@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 from bench.base.options import OMIT_IF_DEFAULT, Positive, Range
 from bench.errors import UsageError
@@ -28,21 +28,11 @@ from bench.tasks.files.detokenise import detokenise
 from bench.tasks.files.expected_files import find, needed
 from bench.tasks.files.lines import aligned
 from bench.tasks.files.published import split_files
-from bench.tasks.files.records import read_records
+from bench.tasks.files.records import FileRecord, read_records
 from bench.tasks.samples import sample_rows
 
 NEWLINE = re.compile(r"(?:\s*(?:<newline>|\n)\s*)+")
 TAGS = re.compile(r"(?:\s*\[ ?[\w/ ]{1,12} ?\])+")
-
-
-class Story(NamedTuple):
-    """A row of the files: its file and place in it, its number from 0, and its texts as published."""
-
-    file: Path
-    row: str
-    number: int
-    prompt: str
-    story: str
 
 
 class WritingPrompts(Task):
@@ -148,15 +138,16 @@ class WritingPrompts(Task):
         rows = []
         for number, row in enumerate(sample_rows("writingprompts", split)):
             story = " <newline> ".join(" ".join(paragraph) for paragraph in row["story"])
-            rows.append(Story(Path("sample"), f"story {number}", number, f"[ WP ] {' '.join(row['prompt'])}", story))
+            texts = {"prompt": f"[ WP ] {' '.join(row['prompt'])}", "story": story}
+            rows.append(FileRecord(Path("sample"), f"story {number}", number, texts))
         return self.kept(rows, split)[0]
 
-    def kept(self, rows: Iterable[Story], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
+    def kept(self, rows: Iterable[FileRecord], split: str) -> tuple[list[Example], list[tuple[str, str, str]]]:
         """Return the examples, and what the rule of words leaves out as (file, row, reason)."""
         examples: list[Example] = []
         left_out: list[tuple[str, str, str]] = []
         for row in rows:
-            text = self.text_of(row.prompt, row.story)
+            text = self.text_of(**row.texts)
             n_words = self.words_of(text)
             if is_blank(text):
                 left_out.append((row.file.name, row.row, "has no word"))
@@ -183,12 +174,13 @@ class WritingPrompts(Task):
         return "\n".join(filter(None, map(detokenise, paragraphs)))
 
 
-def _rows(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[Story]]:
+def _rows(folder: Path, split: str, advice: str) -> tuple[Path, Iterator[FileRecord]]:
     """Return the first file of a split and its rows; the fairseq files go before the hub's."""
     if prompts := find(folder, [f"{split}.wp_source"]):
         pairs = aligned(prompts, needed(folder, [f"{split}.wp_target"], advice))
-        return prompts, (Story(prompts, f"line {number}", number - 1, prompt, story) for number, prompt, story in pairs)
+        return prompts, (
+            FileRecord(prompts, f"line {number}", number - 1, {"prompt": prompt, "story": story})
+            for number, prompt, story in pairs
+        )
     files = split_files(folder, split, f"or {split}.wp_source and {split}.wp_target; {advice}")
-    records = read_records(files, columns={"prompt": "prompt", "story": "story"})
-    stories = (Story(row.file, row.row, row.number, **row.texts) for row in records)
-    return files[0], stories
+    return files[0], read_records(files, columns={"prompt": "prompt", "story": "story"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,7 +69,7 @@ class XSum(Task):
     def _rows(self, folder: Path, split: str) -> tuple[Sequence[Path], list[Example]]:
         files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
         rows = published_rows(files, source="document", target="summary", empty_sources=True)
-        return files, [Example(id, text, summary, (summary,)) for id, text, summary in self.counted(rows, split)]
+        return files, [replace(row, references=(row.target,)) for row in self.counted(rows, split)]
 
     def sample(self, split: str) -> Sequence[Example]:
         """Generated articles about invented events."""

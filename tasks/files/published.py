@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from bench.errors import MissingError
 from bench.tasks.core.example import Example
@@ -14,8 +13,6 @@ from bench.tasks.core.pieces import is_blank
 from bench.tasks.files.expected_files import find
 from bench.tasks.files.lines import BadRow, Checking
 from bench.tasks.files.records import FileRecord, read_records
-
-__all__ = ["MADE", "NAMES", "PublishedRow", "evaluated_too", "published_rows", "split_files"]
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "train": ("train",),
@@ -28,14 +25,6 @@ MADE = "content-"
 """How the id begins that a row without one gets."""
 
 PART = re.compile(r"-(\d+)-of-(\d+)[^/]*\.parquet")
-
-
-class PublishedRow(NamedTuple):
-    """A row of a publisher's file: its id, what is read and what is written."""
-
-    id: str
-    source: str
-    target: str
 
 
 def split_files(
@@ -85,8 +74,8 @@ def _complete(parts: Sequence[Path], advice: str) -> tuple[Path, ...]:
 
 def published_rows(
     files: Sequence[Path], *, source: str, target: str, empty_sources: bool = False
-) -> Iterator[PublishedRow]:
-    """Yield the rows of a split with their ids, which are unique.
+) -> Iterator[Example]:
+    """Yield the rows of a split with their ids, which are unique, and without references.
 
     A row without an id, or with null, gets one made of its content, so that it does not depend on the place of the row.
 
@@ -107,7 +96,7 @@ def published_rows(
                 raise BadRow(f"the field '{target}' is empty; expected a text")
             name = _name(record, seen)
             seen[name] = record.row
-            yield PublishedRow(name, record.texts["source"], record.texts["target"])
+            yield Example(name, record.texts["source"], record.texts["target"])
 
 
 def _name(record: FileRecord, seen: Mapping[str, str]) -> str:

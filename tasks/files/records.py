@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from bench.errors import DataError, MissingError, UsageError, did_you_mean
 from bench.tasks.core.pieces import is_blank
 from bench.tasks.fetch.hub import library, message_of
 from bench.tasks.files.lines import BadRow, Checking, lines
-
-__all__ = ["FORMATS", "FileRecord", "checked_text", "described", "read_records"]
 
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 """What a file name says of its form; all but parquet may end with .gz too."""
@@ -44,7 +42,7 @@ class FileRecord:
     row: str
     number: int
     texts: Mapping[str, str]
-    values: Mapping[str, Any]
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_records(

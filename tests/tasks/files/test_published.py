@@ -8,13 +8,13 @@ import pytest
 
 from bench.errors import DataError, MissingError
 from bench.tasks.core.example import Example
-from bench.tasks.files.published import PublishedRow, evaluated_too, published_rows, split_files
+from bench.tasks.files.published import evaluated_too, published_rows, split_files
 from tests.tasks.news_files import write
 
 A, B = {"id": "1", "text": "long a", "short": "a"}, {"id": "2", "text": "long b", "short": "b"}
 
 
-def rows_of(path: Path, **options: bool) -> list[PublishedRow]:
+def rows_of(path: Path, **options: bool) -> list[Example]:
     return list(published_rows([path], source="text", target="short", **options))
 
 
