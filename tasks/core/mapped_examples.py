@@ -19,8 +19,6 @@ from bench.errors import DataError, StoreError
 from bench.tasks.core.example import Example
 from bench.tasks.fetch.sources import cache_folder
 
-__all__ = ["MOST_IN_MEMORY", "MappedExamples", "held"]
-
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split that needs no file."""
 

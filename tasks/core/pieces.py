@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-__all__ = ["is_blank", "longest_word", "pieces"]
-
 LONGEST_WORD = 10_000
 """Characters; more than that without a space is no word of a text, and a BPE would learn from it for hours."""
 

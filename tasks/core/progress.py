@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-__all__ = ["OnRows", "counted", "no_progress"]
-
 EVERY = 1_024  # rows
 
 OnRows = Callable[[str, int, int], None]

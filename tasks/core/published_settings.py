@@ -20,8 +20,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator
 
-__all__ = ["Deviation", "PublishedSetting", "as_text", "published_settings"]
-
 
 def as_text(value: Any) -> str:
     """Return a value as it is compared: as typed after --set.

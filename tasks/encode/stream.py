@@ -14,8 +14,6 @@ import numpy as np
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.token_store import NO_EXEMPLAR, Array, TokenStore, ids_of
 
-__all__ = ["Stream", "blocks", "windows"]
-
 
 @dataclass(frozen=True)
 class Stream:

@@ -19,8 +19,6 @@ from bench.errors import StoreError
 from bench.tasks.core.progress import OnRows, no_progress
 from bench.tasks.fetch.hub import make_folder
 
-__all__ = ["FORMAT", "NO_EXEMPLAR", "Array", "Encoded", "Part", "TokenStore", "Tokens", "gathered", "ids_of"]
-
 FORMAT = 2
 """A part of the key of every stored split; raise it when the arrays mean something else."""
 

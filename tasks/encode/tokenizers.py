@@ -15,8 +15,6 @@ from torch import Tensor
 
 from bench.errors import UsageError
 
-__all__ = ["analogy_embeddings", "train_bpe", "word_tokenizer"]
-
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 WORD = r"\w+(?:[-'’]\w+)*|[^\w\s]"  # inner hyphens and apostrophes do not part a word
 CLOSING = r"^ (?=[.,;:!?%)\]}…])"

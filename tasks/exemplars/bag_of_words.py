@@ -13,8 +13,6 @@ from scipy import sparse
 
 from bench.errors import DataError
 
-__all__ = ["Bags", "bags_of", "words"]
-
 # Raise VERSION in retrieve.py with any change of the words of a bag.
 LIMIT = 2**31  # a squared length must stay below, so that products of two counts fit 32 bits
 UNSPACED = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"}

@@ -18,8 +18,6 @@ from bench.base.seeds import seed_of
 from bench.errors import DataError
 from bench.tasks.exemplars.bag_of_words import bags_of
 
-__all__ = ["VERSION", "gold_share", "leak", "retrieve", "swapped"]
-
 VERSION = 1  # of the retrieval; raise it when a row's exemplar changes
 
 Integers = npt.NDArray[np.int64]

@@ -19,8 +19,6 @@ from scipy import sparse
 
 from bench.tasks.exemplars.bag_of_words import Bags
 
-__all__ = ["Best", "search"]
-
 BATCH = 128  # queries that are searched for at once
 BLOCK = 8_192  # documents whose dot products are held at once, so that they stay in a core's first cache
 STRIP = 256  # documents of a block that are compared together

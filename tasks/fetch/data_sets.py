@@ -20,8 +20,6 @@ from bench.tasks.fetch.hub import Repository, library, listing, make_folder, mes
 from bench.tasks.fetch.hub_copies import origin_of, unpinned
 from bench.tasks.fetch.sources import Source, cache_folder, expanded
 
-__all__ = ["DataSet", "commit_of", "is_split"]
-
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
 CONFIG_S = 30.0
 """Seconds that the hub has to list the files of a configuration: some requests, one after another."""

@@ -23,20 +23,6 @@ from bench.base.network import hub_reachable
 from bench.errors import BenchError, DataError, MissingError, StoreError
 from bench.tasks.fetch.hub_copies import ORIGIN, HubCopy
 
-__all__ = [
-    "RemoteFile",
-    "Repository",
-    "download",
-    "fetch",
-    "library",
-    "listing",
-    "make_folder",
-    "message_of",
-    "one_at_a_time",
-    "reading",
-    "write_origin",
-]
-
 ANSWER_S = 3.5
 """Seconds that the hub has for each answer about files; a file itself has HF_HUB_DOWNLOAD_TIMEOUT for each packet."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from bench.base.network import is_commit
 
-__all__ = ["CONVERTED", "HUB", "ORIGIN", "HubCopy", "origin_of", "unpinned"]
-
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
 CONVERTED = "refs/convert/parquet"

@@ -12,8 +12,6 @@ from bench.errors import MissingError
 from bench.tasks.fetch import hub
 from bench.tasks.fetch.hub_copies import HUB
 
-__all__ = ["Source", "cache_folder", "expanded", "resolve"]
-
 
 @dataclass(frozen=True)
 class Source:

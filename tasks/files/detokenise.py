@@ -15,8 +15,6 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-__all__ = ["detokenise"]
-
 BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 BRACKET = re.compile(r"(?<!\S)-[lr][rsc]b-(?!\S)", re.IGNORECASE)
 GLUED = re.compile(r"(?<=``)(?=\S)|(?<=\S)(?=''(?:\s|\Z))")

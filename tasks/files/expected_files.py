@@ -7,8 +7,6 @@ from pathlib import Path
 
 from bench.errors import MissingError
 
-__all__ = ["find", "needed"]
-
 
 def find(folder: Path, names: Sequence[str]) -> Path | None:
     """Return the first file there is, packed with gzip or not.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["gigaword_form", "one_unknown"]
-
 UNKNOWN = re.compile(r"(?<!\S)UNK(?!\S)")
 BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
 

@@ -28,8 +28,6 @@ from bench.tasks.files.lines import BadRow, Checking, read_json
 from bench.tasks.files.records import checked_text, described, read_records
 from bench.tasks.files.tables import Table, read_table
 
-__all__ = ["Train", "has_only_the_proxy", "linked_columns", "read_split"]
-
 Train = Literal["official", "proxy"]
 
 ADVICE = "get it from github.com/wenhuchen/LogicNLG, folder data (tables: all_csv.zip there)"

@@ -17,8 +17,6 @@ from typing import Literal, NamedTuple
 
 from bench.errors import DataError, UsageError
 
-__all__ = ["MARKERS", "Linearised", "Table", "column_facts", "linearise", "read_table"]
-
 Style = Literal["plog", "compact"]
 _NAMES = ("table", "caption", "cell", "col_header", "row_idx", "max_rank", "min_rank", "sum_cell", "avg_cell")
 MARKERS: tuple[str, ...] = tuple(f"<{slash}{name}>" for name in _NAMES for slash in ("", "/"))

@@ -16,8 +16,6 @@ from bench.tasks.fetch.data_sets import DataSet, is_split
 from bench.tasks.fetch.sources import Source, expanded
 from bench.tasks.files.published import NAMES
 
-__all__ = ["LOCATIONS", "UserData", "check_user_data", "held_out", "place", "split_rows"]
-
 Row = TypeVar("Row")
 
 NEED_HUB = ("config", "revision", "train_split", "valid_split", "test_split")
