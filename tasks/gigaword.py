@@ -49,7 +49,7 @@ PLACES: Mapping[str, Sequence[str]] = {
     "test": ("sumdata/[Gg]iga", "[Gg]iga", "."),
 }
 """Folders below the task's folder in which the files may be: those of the publisher's archive, or the folder itself."""
-ADVICE = f"get sumdata from https://github.com/harvardnlp/sent-summary, or rows from {HUB['gigaword'].page}"
+ADVICE = f"get sumdata from https://github.com/harvardnlp/sent-summary, or rows from https://huggingface.co/datasets/{HUB['gigaword'].repository}"
 
 
 class Gigaword(Task):

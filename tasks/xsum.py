@@ -67,7 +67,7 @@ class XSum(Task):
         return Split(split, examples, status, origin)
 
     def _rows(self, folder: Path, split: str) -> tuple[Sequence[Path], list[Example]]:
-        files = split_files(folder, split, f"get it from {HUB['xsum'].page}")
+        files = split_files(folder, split, f"get it from https://huggingface.co/datasets/{HUB['xsum'].repository}")
         rows = published_rows(files, source="document", target="summary", empty_sources=True)
         return files, [replace(row, references=(row.target,)) for row in self.counted(rows, split)]
 

@@ -2,8 +2,7 @@
 
 As objects, millions of rows take several times the memory of their texts, in every process again. Here a row becomes an
 `Example` when it is asked for. The file is named by the hash of its content, so processes that read the same rows map
-the same file, and none is ever out of date. Texts are bytes in it: a Python string may have surrogates, and a string of
-Arrow may not.
+the same file, and none is ever out of date.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ class MappedExamples(Sequence[Example]):
             yield from map(_example, *(column.to_pylist() for column in batch.columns))
 
 
-def _example(id: bytes, source: bytes, target: bytes, references: list[bytes]) -> Example:
-    return Example(_text(id), _text(source), _text(target), tuple(map(_text, references)), NO_FIELDS)
+def _example(id: str, source: str, target: str, references: list[str]) -> Example:
+    return Example(id, source, target, tuple(references), NO_FIELDS)
 
 
 def held(examples: Iterable[Example]) -> Sequence[Example]:
@@ -122,7 +121,7 @@ def _write(path: Path, rows: Iterator[Example]) -> None:
     """
     import pyarrow
 
-    texts = pyarrow.binary()
+    texts = pyarrow.string()
     kinds = {"id": texts, "source": texts, "target": texts, "references": pyarrow.list_(texts)}
     schema = pyarrow.schema(list(kinds.items()))
     with pyarrow.OSFile(str(path), "wb") as file, pyarrow.ipc.new_file(file, schema) as writer:
@@ -131,15 +130,6 @@ def _write(path: Path, rows: Iterator[Example]) -> None:
                 raise DataError(
                     f"row '{with_fields[0]:.80}' has fields and rows before it have none; give all rows some"
                 )
-            columns = [[_bytes(getattr(row, name)) for row in batch] for name in ("id", "source", "target")]
-            references = [list(map(_bytes, row.references)) for row in batch]
-            arrays = map(pyarrow.array, (*columns, references), schema.types)
+            columns = [[getattr(row, name) for row in batch] for name in kinds]
+            arrays = map(pyarrow.array, columns, schema.types)
             writer.write_batch(pyarrow.record_batch(list(arrays), schema))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "surrogatepass")

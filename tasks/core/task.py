@@ -50,7 +50,6 @@ class TaskInfo:
         columns: of its leaderboard, in this order, for a user's task; a built-in one has them in its entry.
         primary: the column that rows are sorted by, likewise.
         open_ended: the loss is on the whole text, and generation continues a prompt; such tasks have no source.
-        summary: one line, for readers of the file.
     """
 
     source: str
@@ -64,7 +63,6 @@ class TaskInfo:
     folders: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     primary: str = ""
-    summary: str = ""
 
     @property
     def all_fields(self) -> frozenset[str]:

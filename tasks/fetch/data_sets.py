@@ -105,7 +105,8 @@ class DataSet:
     def _download(self, repository: Repository, commit: str, folder: Path) -> None:
         """Let `datasets` read the rows of a commit, and save them in a folder."""
         loading = folder / "loading"  # what the library needs meanwhile
-        with reading(repository), library() as datasets:
+        with reading(repository):
+            datasets = library()
             config = datasets.DownloadConfig(cache_dir=str(loading / "downloads"))
             where: dict[str, Any] = {"revision": commit, "download_config": config}
             load = partial(

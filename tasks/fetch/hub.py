@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def listing(repository: Repository) -> tuple[str, list[RemoteFile]]:
 
 
 def download(repository: Repository, commit: str, file: RemoteFile) -> Path:
-    """Return the hub cache's copy of a file; one with another SHA-256 than listed is downloaded once more.
+    """Return the hub cache's copy of a file.
 
     Args:
         repository: the repository of the file.
@@ -99,35 +100,33 @@ def download(repository: Repository, commit: str, file: RemoteFile) -> Path:
 
     Raises:
         MissingError: the hub cannot give it.
-        DataError: it came twice with other content than listed.
+        DataError: it has another SHA-256 than listed.
         StoreError: the hub's cache cannot be written.
     """
     from huggingface_hub import hf_hub_download
 
-    for again in (False, True):
-        with reading(repository):
-            path = Path(
-                hf_hub_download(
-                    repository.name,
-                    file.path,
-                    repo_type=repository.kind,
-                    revision=commit,
-                    endpoint=os.environ.get("HF_ENDPOINT"),
-                    etag_timeout=ANSWER_S,
-                    force_download=again,
-                )
+    with reading(repository):
+        path = Path(
+            hf_hub_download(
+                repository.name,
+                file.path,
+                repo_type=repository.kind,
+                revision=commit,
+                endpoint=os.environ.get("HF_ENDPOINT"),
+                etag_timeout=ANSWER_S,
             )
-        if file.sha256 in (None, hash_of(path)):
-            return path
+        )
+    if file.sha256 in (None, hash_of(path)):
+        return path
     raise DataError(
-        f"{repository.name} at {commit[:12]}: {file.path} came with other content than the hub lists, twice; remove "
-        f"'{path}' and try again later"
+        f"{repository.name} at {commit[:12]}: {file.path} has other content than the hub lists; remove '{path}' and "
+        f"run the same command again"
     )
 
 
-@contextmanager
-def library() -> Iterator[Any]:
-    """Give the module `datasets` without progress bars, log lines and download counts while the block lasts.
+@lru_cache(maxsize=1)
+def library() -> Any:
+    """Return the module `datasets`; from now on it has no progress bars, log lines and download counts.
 
     What it logs is an exception too, which the caller reports. Its import takes a second, which a plan over other data
     should not cost.
@@ -135,21 +134,12 @@ def library() -> Iterator[Any]:
     import datasets
     from huggingface_hub import utils
 
-    modules: list[Any] = [datasets, utils]
-    counts, levels = datasets.config.HF_UPDATE_DOWNLOAD_COUNTS, [module.logging.get_verbosity() for module in modules]
-    with_bars = [module for module in modules if not module.are_progress_bars_disabled()]
     datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False
+    modules: list[Any] = [datasets, utils]
     for module in modules:
         module.logging.set_verbosity(module.logging.CRITICAL)
         module.disable_progress_bars()
-    try:
-        yield datasets
-    finally:
-        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = counts
-        for module, level in zip(modules, levels, strict=True):
-            module.logging.set_verbosity(level)
-        for module in with_bars:
-            module.enable_progress_bars()
+    return datasets
 
 
 @contextmanager

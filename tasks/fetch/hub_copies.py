@@ -46,11 +46,6 @@ class HubCopy:
     files: Mapping[str, Sequence[str]]
     note: str
 
-    @property
-    def page(self) -> str:
-        """The address of its page."""
-        return f"https://huggingface.co/datasets/{self.repository}"
-
     def described(self, folder: Path) -> str:
         """Return what a folder is a copy of, for people; nothing for files that a person put there."""
         origin = origin_of(folder)

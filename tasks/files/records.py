@@ -189,8 +189,7 @@ def _saved_rows(
         DataError: the files are damaged.
     """
     try:
-        with library() as datasets:
-            opened = datasets.load_from_disk(str(folder))
+        opened = library().load_from_disk(str(folder))
         for name, column in columns.items():
             if column not in opened.column_names:
                 option, near = (options or {}).get(name, "the column"), did_you_mean(column, opened.column_names)

@@ -23,7 +23,6 @@ class Towns(Task):
 
     name = "towns"
     info = TaskInfo(
-        summary="name the town of a land",
         source="",
         licence="our own",
         sizes={},

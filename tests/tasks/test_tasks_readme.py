@@ -35,8 +35,8 @@ def test_the_saved_data_set_is_read_as_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "save_to_disk" in block)
-    with library():
-        exec(compile(code, "saved", "exec"), {})
+    library()
+    exec(compile(code, "saved", "exec"), {})
     show = next(line for line in commands() if "./capitals" in line and line.startswith("bench list"))
     ended = bench(*shlex.split(show)[1:])
     assert ended.code == 0, ended.err

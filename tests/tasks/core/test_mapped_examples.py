@@ -19,7 +19,7 @@ from bench.tasks.fetch.sources import Source
 from bench.tasks.gigaword import Gigaword
 from tests.bench.forks import full_disk
 
-TEXT = st.text(max_size=9)  # with surrogates, which a careless reader may let in
+TEXT = st.text(max_size=9)
 EXAMPLE = st.builds(Example, TEXT, TEXT, TEXT, st.lists(TEXT, max_size=3).map(tuple))
 
 
