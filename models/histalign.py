@@ -29,7 +29,6 @@ from bench.models.functional.ranking import (
     ranks_among,
     ranks_of,
     released_ranking,
-    unranked_last,
 )
 from bench.models.trime import cache_terms
 
@@ -144,9 +143,19 @@ class HistAlign(Objective):
 
     def ranking(self, states: States) -> Tensor:
         """l_cont of a batch, a scalar: summed over its target tokens, or as the authors reduce it."""
-        if self.reduction == "authors":
-            return self._authors_ranking(states)
-        return summed(states, self.ranking_loss, [], memory_slice_size(states)).total
+        if self.reduction != "authors":
+            return summed(states, self.ranking_loss, [], memory_slice_size(states)).total
+        whole = list(slices(states, limit=states.targets.numel()))  # one slice, or none without targets
+        if not whole:
+            return states.hidden.sum() * 0.0
+        pairs = paired(whole[0])
+        tokens = pairs.of(whole[0])
+        ranks = self._ranks(tokens, pairs)
+        if self.rank_scope == "cache":  # a permutation: entries without a rank come last, in the order of the memory
+            ranks = ranks_of(ranks.masked_fill(~tokens.readable, ranks.shape[1]).argsort(dim=1, stable=True))
+        over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
+        similarity, positive, readable = tokens.similarity(), tokens.positive, tokens.readable
+        return released_ranking(similarity, ranks, positive, readable, self.margin, over, pairs.stops)
 
     def ranking_loss(self, tokens: TokenSlice) -> tuple[Tensor, dict[str, Tensor]]:
         """l_cont of each position, [n]; 0 for a position without a pair."""
@@ -165,20 +174,6 @@ class HistAlign(Objective):
         )
         ranking = hinge.new_zeros(len(tokens)).index_copy(0, pairs.at, hinge)
         return ranking, {"ranking": ranking}
-
-    def _authors_ranking(self, states: States) -> Tensor:
-        """l_cont as the released code reduces it over a whole micro-batch, a scalar; 0 where no pair exists."""
-        whole = list(slices(states, limit=states.targets.numel()))  # one slice, or none without targets
-        if not whole:
-            return states.hidden.sum() * 0.0
-        pairs = paired(whole[0])
-        tokens = pairs.of(whole[0])
-        ranks = self._ranks(tokens, pairs)
-        if self.rank_scope == "cache":
-            ranks = unranked_last(ranks, tokens.readable)
-        over: Literal["mean", "sum"] = "mean" if self.backbone.architecture == "decoder-only" else "sum"
-        similarity, positive, readable = tokens.similarity(), tokens.positive, tokens.readable
-        return released_ranking(similarity, ranks, positive, readable, self.margin, over, pairs.stops)
 
     def _ranks(self, tokens: TokenSlice, pairs: Paired) -> Tensor:
         """Rank the memory entries of each position by the cosine between their token and the target, [k, M].

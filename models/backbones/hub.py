@@ -16,11 +16,9 @@ from bench.base.seeds import seed_of, seed_torch
 from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
-from bench.models.backbones.causal import Causal
-from bench.models.backbones.encoder_decoder import EncoderDecoder
 from bench.models.backbones.lora import Lora, adapt, check_lora
-from bench.models.backbones.pretrained import Pretrained, resolved, tensors_sha256
-from bench.models.backbones.scratch import PUBLISHED, published_config
+from bench.models.backbones.pretrained import ANSWER_S, Pretrained, resolved, tensors_sha256
+from bench.models.backbones.scratch import PUBLISHED, adapter_of, auto_class, published_config
 
 MAIN = "main"
 """The branch that is taken where no revision is given."""
@@ -28,9 +26,6 @@ MAIN = "main"
 NO_SEARCH = {"local_files_only": True}
 """Where `peft` is installed, `transformers` looks for adapters in the repository of a model; not on the hub, where that
 would take 12 s of retries if it is out of reach."""
-
-CONFIG_S = 12.0
-"""Seconds for a model's configuration, a small file; from a hub that is slower nothing else is downloaded."""
 
 
 @checked("a pretrained backbone", check_lora)
@@ -118,16 +113,13 @@ def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
         OSError: they are not there.
         ValueError: they are no language model.
     """
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     config, options = _configuration(place, _download_options(place, weights))
     tokenizer = AutoTokenizer.from_pretrained(place, **options)
-    kind = AutoModelForCausalLM
-    if config.is_encoder_decoder:
-        kind = AutoModelForSeq2SeqLM
-    model, found = kind.from_pretrained(
+    model, found = auto_class(config).from_pretrained(
         place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, output_loading_info=True, **options
     )
     refuse_random_head(model, place, found["missing_keys"], found["unexpected_keys"])
@@ -160,7 +152,7 @@ def without_weights(name: str, words: Callable[[int], Any], markers: int, option
     Raises:
         MissingError: there is no such configuration.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    from transformers import AutoConfig
 
     place = str(options.get("path", "")) or location(name)
     try:
@@ -173,8 +165,7 @@ def without_weights(name: str, words: Callable[[int], Any], markers: int, option
                 f"and it is not in the table of models/backbones/scratch.py"
             ) from error
         config = published_config(place)
-    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    model = kind.from_config(config, dtype=torch.float32)
+    model = auto_class(config).from_config(config, dtype=torch.float32)
     model.resize_token_embeddings(config.vocab_size + markers, mean_resizing=False)
     backbone = _over(model, words(config.vocab_size), Lora.of({"lora_rank": 0, **options}))
     if options.get("freeze_embeddings"):
@@ -194,11 +185,6 @@ def _over(model: Any, tokenizer: Any, lora: Lora) -> Backbone:
         weights = backbone.named_parameters(remove_duplicate=False)
         backbone.frozen_weights = frozenset(name for name, weight in weights if not weight.requires_grad)
     return backbone
-
-
-def adapter_of(model: Any) -> type[Backbone]:
-    """Return the class of backbone for a language model of `transformers`."""
-    return EncoderDecoder if model.config.is_encoder_decoder else Causal
 
 
 def architecture(name: str, path: str = "") -> str:
@@ -240,7 +226,7 @@ def _configuration(place: str, options: Mapping[str, Any]) -> tuple[Any, dict[st
     from transformers import AutoConfig
 
     try:
-        return within(CONFIG_S, lambda: AutoConfig.from_pretrained(place, **options)), dict(options)
+        return within(ANSWER_S, lambda: AutoConfig.from_pretrained(place, **options)), dict(options)
     except TimeoutError:
         local = {**options, "local_files_only": True}
         return AutoConfig.from_pretrained(place, **local), local

@@ -43,8 +43,6 @@ def scratch(
     Raises:
         UsageError: the tokenizer has more tokens than the published vocabulary.
     """
-    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
-
     config = published_config(BACKBONES[name.removesuffix(SUFFIX)].hub)
     words = bpe_tokenizer(texts, config.vocab_size, tokenizer)
     if len(words) > config.vocab_size:
@@ -54,16 +52,26 @@ def scratch(
     for key, value in special_ids(words).items():
         setattr(config, key, value)
     seed_torch(seed_of(seed, "weights"))
-    backbone: Backbone
     if config.is_encoder_decoder:
         config.decoder_start_token_id = words.bos_token_id
         config.forced_eos_token_id = None
-        backbone = EncoderDecoder(AutoModelForSeq2SeqLM.from_config(config, dtype=torch.float32), words)
-    else:
-        backbone = Causal(AutoModelForCausalLM.from_config(config, dtype=torch.float32), words)
+    model = auto_class(config).from_config(config, dtype=torch.float32)
+    backbone = adapter_of(model)(model, words)
     if freeze_embeddings:
         backbone.freeze_embeddings()
     return backbone
+
+
+def auto_class(config: Any) -> Any:
+    """Return the class of `transformers` that makes a language model of a configuration."""
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    return AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+
+
+def adapter_of(model: Any) -> type[Backbone]:
+    """Return the class of backbone for a language model of `transformers`."""
+    return EncoderDecoder if model.config.is_encoder_decoder else Causal
 
 
 SMOLLM2_135M: Mapping[str, Any] = {

@@ -139,7 +139,6 @@ class TokenSlice:
     group_memory_tokens: Tensor  # [G, M]
     group_readable: Tensor  # [G, T, M] bool
     group_labelled: Tensor  # [G, M] bool
-    group_targets: Tensor  # [G, T]
     start: int = 0  # batch row of group 0
     copying: Tensor | None = None  # [n, S+1] log-weights of copying backbones
     group_copy_tokens: Tensor | None = None  # [G, S]
@@ -182,16 +181,6 @@ class TokenSlice:
         if len(values) == 1:
             return values.expand(len(self), -1)
         return values.index_select(0, self.group)
-
-    @cached_property
-    def earlier(self) -> Tensor:
-        """Targets before each position in its own row, IGNORED elsewhere, [n, T]; generation has no targets.
-
-        For a loss. A distribution is used in generation too, and so reads `written`.
-        """
-        targets = self.group_targets[self.group]
-        steps = torch.arange(targets.shape[1], device=targets.device)
-        return targets.masked_fill(steps[None, :] >= self.position[:, None], IGNORED)
 
     @cached_property
     def written(self) -> Tensor:
@@ -383,7 +372,6 @@ def slice_of(
         group_memory_tokens=states.memory_tokens[index.batch],
         group_readable=states.readable[index.batch],
         group_labelled=states.labelled[index.batch],
-        group_targets=states.targets[index.batch],
         start=index.batch.start,
         copying=copying[0] if copying else None,
         group_copy_tokens=None if states.copy_tokens is None else states.copy_tokens[index.batch],
@@ -444,7 +432,6 @@ def last_slice(
         group_memory_tokens=memory_tokens,
         group_readable=readable[:, None],
         group_labelled=readable,
-        group_targets=rows.new_full((len(rows), 1), IGNORED),
         copying=copying,
         group_copy_tokens=copy_tokens,
         history=history,

@@ -241,17 +241,9 @@ class Trainable(LightningModule):
         split = "test" if self.trainer.testing else "val"
         self.log_dict({f"{split}/{name}": mean for name, mean in means.items()}, rank_zero_only=False)
 
-    def on_test_epoch_start(self) -> None:
-        """Begin the sums."""
-        self.on_validation_epoch_start()
-
-    def test_step(self, batch: Batch | None, batch_idx: int) -> None:
-        """Add a batch of true texts."""
-        self.validation_step(batch, batch_idx)
-
-    def on_test_epoch_end(self) -> None:
-        """Log loss, negative log-likelihood and perplexity of the split."""
-        self.on_validation_epoch_end()
+    on_test_epoch_start = on_validation_epoch_start
+    test_step = validation_step
+    on_test_epoch_end = on_validation_epoch_end
 
     def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
         """Continue prompts greedily; return id, text and token ids of each row.

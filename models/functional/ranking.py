@@ -77,20 +77,6 @@ def ranks_among(order: Tensor, ranked: Tensor) -> Tensor:
     return torch.empty_like(among).scatter_(1, order, among)
 
 
-def unranked_last(ranks: Tensor, ranked: Tensor) -> Tensor:
-    """Ranks with the entries that are not ranked behind the others, in the order of the memory, `[n, M]` int64.
-
-    Args:
-        ranks: `[n, M]` of the ranked entries.
-        ranked: `[n, M]` bool.
-
-    >>> unranked_last(torch.tensor([[0, 1, 7]]), torch.tensor([[True, True, False]]))
-    tensor([[0, 1, 2]])
-    """
-    last = (~ranked).cumsum(1) - 1 + ranked.sum(1, keepdim=True)
-    return torch.where(ranked, ranks, last)
-
-
 def ranks_of(order: Tensor) -> Tensor:
     """Rank of each entry, `[n, M]`, from the entries in the order of their ranks.
 

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 from bench.models.backbones.backbone import Backbone, Step
 from bench.models.core.states import States, TokenSlice
 from bench.models.functional.cache import scaled_similarity
-from bench.models.functional.ranking import Distinct, cosine_order, ranks_among, unranked_last
+from bench.models.functional.ranking import Distinct, cosine_order, ranks_among, ranks_of
 from bench.models.histalign import HistAlign
 from tools.memory import peak_megabytes
 
@@ -88,7 +88,8 @@ class Batch:
 def cosine_ranks(targets: Tensor, tokens: Tensor, ranked: Tensor, embedding: Tensor) -> Tensor:
     """Rank of each entry ``[n, M]`` for targets ``[n]``; those that are not ranked come last."""
     left, right = (Distinct(*torch.unique(ids, return_inverse=True)) for ids in (targets, tokens))
-    return unranked_last(ranks_among(cosine_order(left, right, embedding), ranked), ranked)
+    ranks = ranks_among(cosine_order(left, right, embedding), ranked)
+    return ranks_of(ranks.masked_fill(~ranked, ranks.shape[1]).argsort(dim=1, stable=True))
 
 
 class Given(Backbone):

@@ -101,7 +101,7 @@ def test_a_hub_that_hangs_after_its_first_answer(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", hanging)
     monkeypatch.setattr(hub_module, "hub_reachable", lambda: True)
-    monkeypatch.setattr(hub_module, "CONFIG_S", PATIENCE_S)
+    monkeypatch.setattr(hub_module, "ANSWER_S", PATIENCE_S)
     began = time.monotonic()
     with pytest.raises(MissingError, match="nobody/no-model.*not in the cache.*backbone.path=FOLDER"):
         hub_module.architecture("nobody/no-model")

@@ -27,7 +27,7 @@ from transformers.utils import logging
 from bench.generation.row_cache import new_cache
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import DRAWS, TOLERANCE, cached_difference, forward_differences, why_inexact
-from bench.models.backbones.hub import adapter_of
+from bench.models.backbones.scratch import adapter_of
 from tests.models.backbones.family_sizes import NOT_TRIED, OWN, SIZES
 
 PAGE = Path(__file__).parents[3] / "docs" / "families.md"
