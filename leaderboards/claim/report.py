@@ -15,7 +15,7 @@ from bench.leaderboards.render.text_table import aligned, markdown_table
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import SeedMean
 
-__all__ = ["content", "evidence_lines", "markdown", "paper_text", "terminal", "verdict_text"]
+__all__ = ["SHARED", "content", "evidence_lines", "markdown", "paper_text", "terminal", "verdict_text"]
 
 LISTED = 4  # comparisons of a cell; of more it has the range
 CONTROLS = {
@@ -47,7 +47,8 @@ def _unit(part: Part) -> str:
 
 
 def _number(effect: float) -> str:
-    return f"{effect:+,.0f}" if abs(effect) >= 1000 else f"{effect:+.1f}" if abs(effect) >= 10 else f"{effect:+.2f}"
+    digits = 0 if abs(effect) >= 1000 else 1 if abs(effect) >= 10 else 2
+    return f"{effect:+,.{digits}f}".replace("-", "−")
 
 
 def with_interval(part: Part, effect: SeedMean) -> str:
@@ -248,19 +249,25 @@ def abstract(papers: Sequence[Paper]) -> list[str]:
     """Return six lines: models, data, number of claims, verdicts, limits, and how to read the numbers."""
     verdicts = [verdict for paper in papers for verdict in paper.verdicts]
     found = [(paper, scale_of([part for one in paper.verdicts for part in one.parts])) for paper in papers]
-    scales = [(paper.file.name, scale) for paper, scale in found if scale is not None]
+    several = len(papers) > 1
+    scales = [(f"{paper.file.name} " * several, scale) for paper, scale in found if scale is not None]
     tested = sum(1 for verdict in verdicts if verdict.p is not None)
     seen = sum(1 for verdict in verdicts if verdict.word == "seen here")
     run, on = "Models: nothing is stored for these claims.", "Data: none."
     if scales:
-        run = f"Models: {'; '.join(f'{name} {scale.models}' for name, scale in scales)}."
-        on = f"Data: {'; '.join(f'{name} {scale.text}' for name, scale in scales)}."
+        run = f"Models: {'; '.join(f'{name}{scale.models}' for name, scale in scales)}."
+        on = f"Data: {'; '.join(f'{name}{scale.text}' for name, scale in scales)}."
+    results = "None was tested."
+    if tested:
+        results = (
+            f"{tested} were tested, and {seen} of these are seen here; none was tested with the model, the weights, "
+            "the training length and the data of the paper."
+        )
     return [
         run,
         on,
         f"Claims: we selected {len(verdicts)} sentences; the papers make more claims. Those without quotation "
-        f"marks are in our words. {tested} were tested, and {seen} of these are seen here; none was tested with the "
-        "model, the weights, the training length and the data of the paper.",
+        f"marks are in our words. {results}",
         "Verdicts: `seen here` means that the claimed difference appears in these runs, with these models and data, "
         "and `reversed here` that the opposite one does.",
         "Limits: no verdict confirms or contradicts a paper; that needs runs at the paper's scale. The counts are no "

@@ -63,8 +63,9 @@ function textOf(cell) {
   const seeds = cell.parentElement.dataset.seeds.split(" ");
   const lines = [values.map((value, place) => (seeds[place] ? `seed ${seeds[place]}: ${value}` : value)).join(" · ")];
   if (tests) {
-    const [difference, low, high, p, ofItems] = tests;
-    lines.push(`difference from mle: ${difference}${low === "-" ? "" : ` (${low} to ${high}, 95 % interval over seeds)`}`);
+    const [difference, low, high] = tests.map((x) => (x > 0 ? "+" : "") + x.replace("-", "−"));
+    const [, , , p, ofItems] = tests;
+    lines.push(`difference from mle: ${difference}${low === "−" ? "" : ` (${low} to ${high}, 95 % interval over seeds)`}`);
     if (p !== "-") lines.push(`p over seeds, after Holm: ${p}`);
     if (ofItems !== "-") lines.push(`p over test items, after Holm: ${ofItems}`);
   }

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.leaderboards.claim.evaluation import number as parameters_text
 from bench.leaderboards.controls import DIVERSITY, is_trivial
+from bench.leaderboards.render.text_table import signed
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import metric_name
 
@@ -64,7 +65,7 @@ def effect_by_size(table: Mapping[str, Any]) -> dict[str, Any] | None:
             sizes.add(size)
         if value and size and value["low"] is not None:
             y = value["difference"], value["low"], value["high"]
-            text = f"{row['method']}, {parameters_text(size)}: {y[0]:+.2f} ({y[1]:+.2f} to {y[2]:+.2f})"
+            text = f"{row['method']}, {parameters_text(size)}: {signed(y[0])} ({signed(y[1])} to {signed(y[2])})"
             series.setdefault(row["method"], []).append(Point(math.log(size), *y, text, row["method"]))
     lines = [sorted(points, key=lambda point: point.x) for points in series.values()]
     # Some methods add a few parameters to the model, which is no other size.
@@ -141,7 +142,7 @@ def _chart(
     return {
         "title": table["name"], "watermark": table["watermark"], "width": WIDTH, "height": HEIGHT, "left": LEFT,
         "names": names, "across": [(at_x(x), text) for x, text in ticks],
-        "up": [(at_y(y), f"{y:g}") for y in _round_numbers(low, high)], "lines": drawn,
+        "up": [(at_y(y), f"{y:g}".replace("-", "−")) for y in _round_numbers(low, high)], "lines": drawn,
     }  # fmt: skip
 
 

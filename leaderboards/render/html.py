@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bench.base.files import write_atomic
 from bench.base.redaction import printable, redacted
 from bench.leaderboards.claim.evaluation import WORDS
+from bench.leaderboards.claim.report import SHARED
 from bench.leaderboards.controls import is_trivial
 from bench.leaderboards.render.charts import charts
 from bench.leaderboards.render.text_table import signed
@@ -69,9 +70,10 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
     for table in board["tables"]:
         found[GROUP_OF_PRESET.get(table["preset"], "tasks")].append(table)
     groups = [{"id": name, "title": GROUPS[name], "tables": tables} for name, tables in found.items() if tables]
+    papers = sorted(board.get("claims", ()), key=lambda paper: not any(claim["here"] for claim in paper["claims"]))
+    if not any(part["values"] for paper in papers for claim in paper["claims"] for part in claim["parts"]):
+        papers = []
     sections = {}
-    if any(part["values"] for paper in board.get("claims", ()) for claim in paper["claims"] for part in claim["parts"]):
-        sections["claims"] = "Claims by paper"
     if any(table["samples"] for table in board["tables"]):
         sections["samples"] = "Samples side by side"
     drawn = charts(board["tables"], sizes)
@@ -79,8 +81,9 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
     style, script = _source("page.css"), _source("page.js")
     template = _environment().get_template("page.html")
     return template.render(
-        board=board, groups=groups, sections=sections, charts=drawn, words=WORDS, style=style, script=script
-    )
+        board=board, groups=groups, papers=papers, sections=sections, charts=drawn, words=WORDS, shared=SHARED,
+        style=style, script=script,
+    )  # fmt: skip
 
 
 def static_table(table: Mapping[str, Any]) -> str:
@@ -111,10 +114,23 @@ def _environment() -> Environment:
         "answers": answers,
         "details": details,
         "digest": _digest,
+        "marked": marked,
         "measured": measured,
         "pieces": lambda name: re.split(r"(?<=[/\-_. |])", name),
     }
     return environment
+
+
+def marked(text: str) -> str:
+    """Return a text of Markdown with its code and emphasis as markup.
+
+    >>> print(marked("`bench run` on *rare* words <b>"))
+    <code>bench run</code> on <em>rare</em> words &lt;b&gt;
+    """
+    from markupsafe import Markup, escape
+
+    with_code = re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(printable(text))))
+    return Markup(re.sub(r"(?<![\w*])\*(\w[^*]*)\*(?!\w)", r"<em>\1</em>", with_code))
 
 
 def _digest(text: str) -> str:

@@ -100,10 +100,12 @@ def example() -> dict[str, Any]:
                   title="text · test split, 9 rows · preset paper", preset="paper", watermark="",
                   remarks=[])  # fmt: skip
     claim = {"claim": "HistAlign beats MLE", "quote": "the best", "where": "Table 7", "paper": "+0.62", "here": "+3.20",
+             "verdict": "seen here", "scale": "459k parameters from scratch, 300 steps, LogicNLG, 3 seeds",
              "verdict_text": "seen here (459k parameters from scratch, 300 steps, LogicNLG, 3 seeds)",
              "evidence": ["bleu-3: +3.20"], "parts": [{"values": [5.2, 2.0]}]}  # fmt: skip
-    untested = {**claim, "claim": "AdaDec beats Seq2Seq", "here": "", "parts": [], "verdict_text": "not run: adadec"}
-    papers = [{"paper": name, "abstract": ["Models: large"], "counts": {"seen here": 1}, "claims": [one]}
+    untested = {**claim, "claim": "AdaDec beats Seq2Seq", "here": "", "parts": [], "verdict": "not run", "scale": "",
+                "verdict_text": "not run: adadec"}  # fmt: skip
+    papers = [{"paper": name, "abstract": ["Models: large"], "counts": {one["verdict"]: 1}, "claims": [one]}
               for name, one in (("HistAlign", claim), ("AdaDec", untested))]  # fmt: skip
     return {**board(first, other), "claims": papers}
 

@@ -277,7 +277,7 @@ def test_what_is_beyond_a_control_has_a_paired_interval() -> None:
     (line,) = evidence_lines(controlled([2.0, 2.3, 1.8]))
     assert line.endswith("; f2softmax against the control mle.decoupled (2.03): +1.03 (+0.65 to +1.41)")
     (line,) = evidence_lines(controlled([1.0, 0.9, 1.2]))
-    assert line.endswith("(1.03): +0.03 (-0.59 to +0.66), an interval that contains 0")
+    assert line.endswith("(1.03): +0.03 (−0.59 to +0.66), an interval that contains 0")
 
 
 def test_a_declared_control_that_was_not_run_makes_a_claim_not_run() -> None:

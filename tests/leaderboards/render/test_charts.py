@@ -47,8 +47,8 @@ def test_an_effect_is_drawn_by_size_with_its_interval(table):
     assert [text for _, text in chart["across"]] == ["1M", "10M"]
     (line,) = chart["lines"]  # f2softmax has one size
     small, large = line["points"]
-    assert small["text"] == "trime, 1M: -2.00 (-2.25 to -1.75)"
-    assert large["text"] == "trime, 10M: -0.50 (-0.75 to -0.25)"
+    assert small["text"] == "trime, 1M: −2.00 (−2.25 to −1.75)"
+    assert large["text"] == "trime, 10M: −0.50 (−0.75 to −0.25)"
     assert (small["x"], large["x"]) == tuple(x for x, _ in chart["across"])
     assert small["y"] > large["y"]  # upwards is less in the units of an SVG
     bars = re.findall(r"M(\d+) (\d+)V(\d+)", line["path"])
@@ -78,6 +78,6 @@ def test_the_page_draws_them_and_names_them_in_its_index(table):
     written = page(boards.board(table))
     assert '<a href="#sizes">Effect against size</a>' in written
     assert '<a href="#diversity">Quality against diversity</a>' in written
-    assert "<title>trime, 1M: -2.00 (-2.25 to -1.75)</title>" in written
+    assert "<title>trime, 1M: −2.00 (−2.25 to −1.75)</title>" in written
     assert written.count("<svg") == 2
     assert "<svg" not in page(boards.example())

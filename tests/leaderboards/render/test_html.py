@@ -94,14 +94,19 @@ def test_pretrained_models_come_first_and_published_systems_last():
 
 def test_a_claim_has_both_numbers_and_its_verdict_and_opens_on_its_quote():
     found = claims_of([evaluate(paper(claim(says="KLD is lower")), [two([1.0, 1.2, 1.1], THEIRS)])])
-    written = page({**boards.example(), "claims": found})
-    (row,) = [row for row in Reader(written).rows if row[0].startswith("KLD is lower")]
-    assert row[0].endswith('section 1: "q"')
-    assert row[1:3] == ["–", "+3.00 (+2.75 to +3.25)"]
-    assert row[3].startswith("seen here (459k parameters from scratch, 300 steps, King James Bible, 3 seeds)")
-    assert "Models: Paper 459k parameters from scratch" in written
-    none = page({**boards.example(), "claims": claims_of([evaluate(read("adadec"), [])])})
-    assert 'id="claims"' not in none
+    untested = claims_of([evaluate(read("adadec"), [])])
+    written = page({**boards.example(), "claims": [*untested, *found]})
+    rows = Reader(written).rows
+    (place,) = [place for place, row in enumerate(rows) if row[0].startswith("KLD is lower")]
+    assert rows[place] == ['KLD is lowersection 1: "q"']
+    scale = "459k parameters from scratch, 300 steps, King James Bible, 3 seeds"
+    assert rows[place + 1] == ["–", "+3.00 (+2.75 to +3.25)", "seen here", scale]
+    assert "Models: 459k parameters from scratch" in written
+    assert written.index(">Paper</h3>") < written.index(">AdaDec</h3>")  # papers with tested claims come first
+    (folded,) = re.findall(r"<summary>(\d+) not testable here</summary>", written)
+    assert int(folded) == untested[0]["counts"]["not testable here"]
+    assert "<code>bench reproduce adadec/table4</code> plans the runs" in written
+    assert 'id="claims"' not in page({**boards.example(), "claims": untested})
 
 
 def test_samples_stand_side_by_side():
@@ -150,7 +155,7 @@ def test_the_page_loads_nothing_and_no_text_of_it_is_markup(content):
         "html", "head", "meta", "title", "style", "body", "a", "header", "div", "h1", "p", "main",
         "footer", "ul", "li", "b", "u", "i", "script", "section", "h2", "h3", "h4", "table", "thead", "tbody", "tr",
         "th", "td", "small", "nav", "span", "details", "summary", "wbr", "dl", "dt", "dd",
-        "blockquote", "article", "sup",
+        "blockquote", "article", "sup", "code", "em",
     }  # fmt: skip
     assert all(attrs["href"].startswith("#") for attrs in read.all("a"))
     assert len(read.all("meta")) == 4
