@@ -35,8 +35,8 @@ N = 2
 SAME = 1e-4
 """Relative difference of two perplexities that are the same but for rounding."""
 NOTE = (
-    "Texts of the first seed, trained again as the record says. Its perplexity is the kept one to four digits; last "
-    "bits are those of another processor, so these are not to the word the texts that were scored."
+    "Texts of the first seed. It was trained again on another machine, with the same perplexity to four digits; these "
+    "texts may differ from the scored ones."
 )
 
 

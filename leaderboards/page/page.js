@@ -20,7 +20,7 @@ function groupsOf(body) {
 function sortBy(table, place, order) {
   const key = ([line]) => {
     const text = line.cells[place].textContent.trim();
-    return place < 2 ? text : parseFloat(text.replace("−", "-"));
+    return place < 1 ? text : parseFloat(text.replace("−", "-"));
   };
   const missing = (x) => x === "" || Number.isNaN(x);
   const sorted = order === "" ? [...table.initial] : table.initial.toSorted((a, b) => {
@@ -40,7 +40,7 @@ for (const table of find("table.numbers")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    const best = place < 2 || /lower is better$/.test(head.dataset.tip) ? "ascending" : "descending";
+    const best = place < 1 || /lower is better$/.test(head.dataset.tip) ? "ascending" : "descending";
     button.addEventListener("click", () => {
       const worst = best === "ascending" ? "descending" : "ascending";
       const order = { [best]: worst, [worst]: "" }[head.ariaSort ?? ""] ?? best;

@@ -18,7 +18,7 @@ from bench.leaderboards.table import metric_name
 
 __all__ = ["charts"]
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 340, 44, 84, 28, 46
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 480, 340, 44, 110, 28, 46
 LETTER, LINE, RADIUS = 6.5, 12, 4
 """The width of a letter, the height of a line, and the radius of a point."""
 
@@ -48,7 +48,15 @@ def charts(tables: Sequence[Mapping[str, Any]], sizes: Sequence[Mapping[str, Any
         f"The difference of each method from {BASELINE} of the same size, paired by seed, with its 95 % interval. A "
         "line connects the sizes of a method."
     )
-    tradeoff = "Each row that is no trivial control, with the 95 % interval of its quality over seeds."
+    if sizes:
+        effect += (
+            " These runs are in no table above: `bench report --results leaderboards/runs/ladder` (or ladder-gigaword) "
+            "prints theirs."
+        )
+    tradeoff = (
+        "Each row that is no trivial control, with the 95 % interval of its quality over seeds. Of several settings "
+        "of a method one has a label; point at the others."
+    )
     kinds = [
         {"id": "sizes", "title": "Effect against size", "text": effect, "charts": effects},
         {"id": "diversity", "title": "Quality against diversity", "text": tradeoff, "charts": tradeoffs},
@@ -84,7 +92,8 @@ def quality_by_diversity(table: Mapping[str, Any]) -> dict[str, Any] | None:
         diversity, quality = (row["values"].get(name) for name in (x, y))
         if diversity and quality and None not in (diversity["mean"], quality["mean"]) and not is_trivial(row["method"]):
             mean, half = quality["mean"], quality["half"] or 0.0
-            text = f"{row['method']}: {diversity['text']}, {quality['text']}"
+            settings = f" ({row['settings']})" if row["settings"] else ""
+            text = f"{row['method']}{settings}: {diversity['text']}, {quality['text']}"
             points.append([Point(diversity["mean"], mean, mean - half, mean + half, text, row["method"])])
     if len(points) < 3:
         return None
@@ -111,7 +120,7 @@ def _chart(
     ticks: Sequence[tuple[float, str]],
     lines: Sequence[Sequence[Point]],
 ) -> dict[str, Any]:
-    """Return a chart of lines of points; the last point of each has the name of its method, where there is room."""
+    """Return a chart of lines of points; one line of each method has its name at the last point, if there is room."""
     points = [point for line in lines for point in line]
     left, right = min(point.x for point in points), max(point.x for point in points)
     low, high = min(point.low for point in points), max(point.high for point in points)
@@ -125,19 +134,24 @@ def _chart(
     # Left, upper, right and lower ends of what has been drawn.
     taken: list[tuple[float, float, float, float]] = []
     taken += [(at_x(p.x) - RADIUS, at_y(p.y) - RADIUS, at_x(p.x) + RADIUS, at_y(p.y) + RADIUS) for p in points]
+    taken += [(at_x(p.x), at_y(p.high), at_x(p.x), at_y(p.low)) for p in points]
     drawn: list[dict[str, Any]] = []
+    named = set[str]()
     for line in lines:
         placed = [{"x": at_x(p.x), "y": at_y(p.y), "text": p.text} for p in line]
         path = "M" + "L".join(f"{p['x']} {p['y']}" for p in placed)  # the line, then the intervals
         path += "".join(f"M{at_x(p.x)} {at_y(p.low)}V{at_y(p.high)}" for p in line)
         drawn.append({"name": "", "points": placed, "path": path})
         x, y, width = at_x(line[-1].x), at_y(line[-1].y), LETTER * len(line[-1].name)
-        for start in (x + 7, x - 7 - width):
-            box = (start, y - LINE / 2, start + width, y + LINE / 2)
+        starts = [x + 7] if line[1:] else [x + 7, x - 7 - width]  # a line comes from the left
+        for start, at in ((start, y + shift) for shift in (0, -LINE, LINE) for start in starts):
+            box = (start, at - LINE / 2, start + width, at + LINE / 2)
             is_free = all(box[2] < a or c < box[0] or box[3] < b or d < box[1] for a, b, c, d in taken)
-            if start > LEFT and box[2] < WIDTH and is_free:
-                drawn[-1] |= {"name": line[-1].name, "end": start > x}
+            if start > LEFT and box[2] < WIDTH and is_free and line[-1].name not in named:
+                end = start if start > x else x - 7
+                drawn[-1] |= {"name": line[-1].name, "at": (end, at + 4), "is_right": start > x}
                 taken.append(box)
+                named.add(line[-1].name)
                 break
     return {
         "title": table["name"], "watermark": table["watermark"], "width": WIDTH, "height": HEIGHT, "left": LEFT,

@@ -12,7 +12,7 @@ from bench.leaderboards.table import Table
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
     f"† differs from {BASELINE} of its backbone and decoding (t test paired by seed, p <= {ALPHA:g} after Holm over "
-    "the rows of the column)"
+    "the rows of the column, or exactly the same difference with every seed)"
 )
 
 
@@ -28,10 +28,11 @@ def legend(table: Table, *, is_page: bool = False) -> list[str]:
     interval = INTERVAL
     if not is_page and any(row.sampling_note for row in table.rows):
         interval = f"{INTERVAL}, or over sampling seeds where a note says so"
+    best = f"bold: best mean of {MIN_SEEDS} seeds or more within a backbone, with controls and trivial rows"
     has_best = is_page and any(table.best_and_second(column, MIN_SEEDS)[0] for column in table.columns)
     meanings = {
         interval: any(value.half is not None and value.mean is not None for value in values),
-        f"bold: best mean of {MIN_SEEDS} seeds or more, underlined: second": has_best,
+        f"{best}; underlined: second": has_best,
         DIFFERS: any(value.differs for value in values),
     }
     return [text for text, is_there in meanings.items() if is_there]

@@ -47,6 +47,14 @@ QUESTIONS = {
 }
 """What the best objective does, by the beginning of a metric's name; of all others it `SCORES_BEST`."""
 SCORES_BEST = "scores best"
+OF_FORGETTING = "on 200 passages of WikiText-103, in nats per token"
+MEASURED = {
+    "forgetting/nll": f": negative log-likelihood {OF_FORGETTING}",
+    "forgetting/kl": f": divergence from the model before fine-tuning {OF_FORGETTING}",
+}
+"""What a column measures, where its name alone does not tell."""
+NAMED = 4
+"""Further objectives that an answer names."""
 KEY_LETTERS = 8
 """Of the key of a run; `bench compare` finds the run by them."""
 
@@ -78,11 +86,12 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
         sections["samples"] = "Samples side by side"
     drawn = charts(board["tables"], sizes)
     sections |= {kind["id"]: kind["title"] for kind in drawn}
+    legend = dict.fromkeys(text for table in board["tables"] for text in table["legend"])
     style, script = _source("page.css"), _source("page.js")
     template = _environment().get_template("page.html")
     return template.render(
-        board=board, groups=groups, papers=papers, sections=sections, charts=drawn, words=WORDS, shared=SHARED,
-        style=style, script=script,
+        board=board, groups=groups, legend=list(legend), papers=papers, sections=sections, charts=drawn, words=WORDS,
+        shared=SHARED, style=style, script=script,
     )  # fmt: skip
 
 
@@ -114,9 +123,11 @@ def _environment() -> Environment:
         "answers": answers,
         "details": details,
         "digest": _digest,
+        "is_trivial": is_trivial,
         "marked": marked,
         "measured": measured,
         "pieces": lambda name: re.split(r"(?<=[/\-_. |])", name),
+        "without_task": lambda title: title.partition(" · ")[2] or title,
     }
     return environment
 
@@ -146,40 +157,82 @@ def anchor(table_id: str) -> str:
     return "table-" + re.sub(r"[^\w.-]", "", table_id)
 
 
-def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield for each shown column which objective is best, and whether its difference from the baseline is significant.
 
-    Objectives are rows with a model that are no controls, with three seeds or more where any has them.
+    Objectives are rows with a model that are neither controls nor trivial, with three seeds or more where any has them.
 
     Yields:
-        The question with the column; the method with its mean and its difference; the result of the test.
+        The question with the column; for each backbone the best method with its mean and difference, and the result of
+        the test with other objectives and controls that a reader should know of.
     """
     for column in table["columns"]:
         name, way = column["name"], column["higher_is_better"]
-        rows = [
-            row
-            for row in table["methods"]
-            if row["backbone"] and not row["controls"] and not is_trivial(row["method"])
-            if row["values"].get(name, {}).get("mean") is not None
-        ]
-        rows = [row for row in rows if row["n_seeds"] >= MIN_SEEDS] or rows
-        if not column["shown"] or way is None or len(rows) < 2:
+        rows = [row for row in table["methods"] if row["values"].get(name, {}).get("mean") is not None]
+        rows.sort(key=lambda row: row["values"][name]["mean"], reverse=bool(way))
+        objectives = [row for row in rows if row["backbone"] and not _is_control(row)]
+        objectives = [row for row in objectives if row["n_seeds"] >= MIN_SEEDS] or objectives
+        if not column["shown"] or way is None or len(objectives) < 2:
             continue
-        best = (max if way else min)(rows, key=lambda row: row["values"][name]["mean"])
-        value, settings = best["values"][name], f" ({best['settings']})" if best["settings"] else ""
+        found = []
+        backbones = list(dict.fromkeys(row["backbone"] for row in objectives))
+        for backbone in backbones:
+            ranked = [row for row in objectives if row["backbone"] == backbone]
+            controls = [row for row in rows if row["backbone"] in (backbone, "") and _is_control(row)]
+            numbers, verdict = _best(ranked, controls, name, way)
+            found.append((f"{backbone}: {numbers}" if len(backbones) > 1 else numbers, verdict))
         does = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
-        numbers, verdict = f"{best['method']}{settings} {value['text']}", "no row of mle that it can be compared with"
-        if best["method"] == BASELINE:
-            verdict = "no other objective is better"
-        elif value["difference"] is not None:
-            numbers += f", {signed(value['difference'])} from {BASELINE}"
-            verdict = f"not tested: fewer than {MIN_SEEDS} seeds"
-            if value["p"] == 0:  # the differences of the seeds have no variance
-                verdict = "the difference is the same with every seed, so no test applies"
-            elif value["p"] is not None:
-                significant = "a significant difference" if value["differs"] else "not a significant difference"
-                verdict = f"{significant}: p = {value['p']:.2g} over seeds, after Holm's correction"
-        yield f"Which objective {does} ({name})?", numbers, verdict
+        yield f"Which objective {does} ({name}{MEASURED.get(name, '')})?", found
+    if not any(column["name"].startswith(("rep", "seq-rep")) for column in table["columns"]):
+        yield "Which objective repeats least?", [(f"Not measured on {table['name'].partition(' · ')[0]}", "")]
+
+
+def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) -> tuple[str, str]:
+    """Return the best of objectives with one backbone, and what a reader should know of its place.
+
+    Args:
+        ranked, controls: rows with a value, the best first.
+        name, way: of the column, and whether higher is better.
+    """
+    best, others = ranked[0], ranked[1:]
+    value = best["values"][name]
+    settings = f" ({best['settings']})" if best["settings"] else ""
+    numbers = f"{best['method']}{settings} {value['text']}"
+    notes = [f"there is no {BASELINE} with this backbone"]
+    if any(row["method"] == BASELINE for row in ranked):
+        notes = [f"no single row of {BASELINE} to compare it with"]
+    if best["method"] == BASELINE:
+        notes = ["no other objective is better"]
+    elif value["difference"] is not None:
+        numbers += f" ({signed(value['difference'])} from {BASELINE})"
+        notes = [f"not tested, with fewer than {MIN_SEEDS} seeds"]
+        if value["p"] == 0:  # the differences of the seeds have no variance
+            notes = ["exactly the same difference with every seed"]
+        elif value["p"] is not None:
+            notes = [f"{'significant' if value['differs'] else 'not significant'} (p = {value['p']:.2g})"]
+    also = {}
+    for row in others:
+        theirs = row["values"][name]
+        if theirs["differs"] and (theirs["difference"] > 0) == way and row["method"] != best["method"]:
+            also.setdefault(row["method"], f"{row['method']} {theirs['text']} ({signed(theirs['difference'])})")
+    if also:
+        more = f" and {len(also) - NAMED} more" if len(also) > NAMED else ""
+        notes.append(f"also significantly better than {BASELINE}: {', '.join([*also.values()][:NAMED])}{more}")
+    if name.startswith("forgetting"):
+        last = others[-1] if others else best
+        notes.append(f"{last['method']} forgets most: {last['values'][name]['text']}")
+        before = [row for row in controls if row["method"].endswith(".untrained")]
+        notes += [f"before fine-tuning: {row['values'][name]['text']}" for row in before[:1]]
+    elif controls and round(controls[0]["values"][name]["mean"], 2) != round(value["mean"], 2):
+        first = controls[0]
+        if (first["values"][name]["mean"] > value["mean"]) == way:
+            kind = "trivial" if is_trivial(first["method"]) else "control"
+            notes.append(f"better still is {first['method']} ({kind}): {first['values'][name]['text']}")
+    return numbers, "; ".join(notes)
+
+
+def _is_control(row: Mapping[str, Any]) -> bool:
+    return bool(row["controls"]) or is_trivial(row["method"])
 
 
 def about(row: Mapping[str, Any]) -> str:

@@ -55,12 +55,12 @@ def test_a_table_has_every_row_and_every_shown_column_with_its_marks():
     table = boards.example()["tables"][0]
     shown = static_table(table)
     assert Reader(shown).rows == [
-        ["Method", "Backbone", "Seeds", "bleu-1 ↑", "bleu-2 ↑", "bleu-3 ↑", "ppl/word ↓", "rep"],
-        ["mle", "small-encdec", "3", "33.12 ±1.00", "20.00 ±1.00", "", "19.50 ±1.00", ""],
-        ["HistAlign Table 7", "bart-large", "", "56.27", "", "", "", ""],
-        ["trime control untuned", "bart", "3", "41.50† ±1.00", "n/a", "", "25.00 (n=2)", ""],
-        ["histalign", "small-encdec", "3 (div 1/3)", "9.75 ±1.00", "21.00 ±1.00", "", "conflict", ""],
-        ["human", "", "", "", "", "", "", ""],
+        ["Method", "Seeds", "bleu-1 ↑", "bleu-2 ↑", "bleu-3 ↑", "ppl/word ↓", "rep"],
+        ["mle small-encdec", "3", "33.12 ±1.00", "20.00 ±1.00", "", "19.50 ±1.00", ""],
+        ["HistAlign Table 7 bart-large", "", "56.27", "", "", "", ""],
+        ["trime control untuned bart", "3", "41.50† ±1.00", "n/a", "", "25.00 (n=2)", ""],
+        ["histalign small-encdec", "3 (div 1/3)", "9.75 ±1.00", "21.00 ±1.00", "", "conflict", ""],
+        ["human", "", "", "", "", "", ""],
     ]
     assert "<b>41.50</b><sup>†</sup>" in shown
     assert "Not comparable with published numbers: test data: sample" in shown
@@ -127,17 +127,26 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     rows = [
         boards.row("mle", {"rep": boards.value(9.0), "bleu-1": boards.value(9.0)}),
         boards.row("trime", {"rep": tested(5.0, 0.011), "bleu-1": tested(10.0, 0.4)}),
+        boards.row("emo", {"rep": tested(7.0, 0.02)}),
         boards.row("mle.cache", {"rep": tested(1.0, 0.001)}, controls=["trime"]),
         boards.row("face", {"rep": boards.value(0.5, seeds=1)}, n_seeds=1),
     ]
     assert list(answers(boards.table(rows, columns=columns))) == [
-        ("Which objective repeats least (rep)?", "trime 5.00, −4.00 from mle",
-         "a significant difference: p = 0.011 over seeds, after Holm's correction"),
-        ("Which objective is nearest to the references (bleu-1)?", "trime 10.00, +1.00 from mle",
-         "not a significant difference: p = 0.4 over seeds, after Holm's correction"),
+        ("Which objective repeats least (rep)?",
+         [("trime 5.00 (−4.00 from mle)",
+           "significant (p = 0.011); also significantly better than mle: emo 7.00 (−2.00); "
+           "better still is mle.cache (control): 1.00")]),
+        ("Which objective is nearest to the references (bleu-1)?",
+         [("trime 10.00 (+1.00 from mle)", "not significant (p = 0.4)")]),
     ]  # fmt: skip
     rows[1]["values"]["rep"]["p"] = 0.0
-    assert next(answers(boards.table(rows, columns=columns)))[2].startswith("the difference is the same")
+    ((_, verdict),) = next(answers(boards.table(rows, columns=columns)))[1]
+    assert verdict.startswith("exactly the same difference with every seed; also")
+    rows[0]["backbone"] = "bilstm"  # without a row of mle there is no difference
+    rows[1]["values"]["rep"]["difference"] = None
+    found = next(answers(boards.table(rows, columns=columns)))[1]
+    assert [numbers for numbers, _ in found] == ["small-encdec: trime 5.00", "bilstm: mle 9.00"]
+    assert found[0][1].startswith("there is no mle with this backbone")
     assert "<dt>Which objective repeats least (rep)?</dt>" in static_table(boards.table(rows, columns=columns))
 
 
