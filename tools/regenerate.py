@@ -107,29 +107,24 @@ def with_output(text: str) -> str:
 
 
 def page() -> str:
-    """Return the page of kept runs on real rows: tables, costs, claims, samples and charts."""
-    from bench.leaderboards.costs import with_costs
+    """Return the page of kept runs on real rows: tables, claims, samples and charts."""
     from bench.leaderboards.leaderboards import with_statistics
     from bench.leaderboards.render.board import board
     from bench.leaderboards.render.html import page as written
     from bench.leaderboards.table import tables
     from bench.store.store import Store
 
-    found, store_of = [], {}
+    found = []
     for path in snapshots():
         if path not in NOT_ON_THE_PAGE:
-            store = Store(path)
-            of_store = list(map(without_sweeps, tables(store)[0]))
-            found += of_store
-            store_of |= dict.fromkeys(map(id, of_store), store)
+            found += map(without_sweeps, tables(Store(path))[0])
     leaderboards = with_statistics(found).for_readers()
-    with_cost = [with_costs(store_of[id(table)], table) for table in leaderboards.tables]
     extras: dict[str, Any] = {"claims": claims_content()}
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
     of_sizes = [board(with_statistics(tables(Store(path))[0])) for path in SIZES]
     sizes = [table for each in of_sizes for table in each["tables"]]
-    return written(board(replace(leaderboards, tables=with_cost), extras), sizes)
+    return written(board(leaderboards, extras), sizes)
 
 
 def without_sweeps(table: Table) -> Table:

@@ -1,11 +1,10 @@
-"""The page: every leaderboard of a store as one HTML file, with texts of the models and what training cost."""
+"""The page: every leaderboard of a store as one HTML file, with texts of the models."""
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from bench.board.samples import Held, TaskOf, holding, read
 from bench.cells.score import Tasks
 from bench.leaderboards.claim.evaluation import Paper
 from bench.leaderboards.claim.report import content
-from bench.leaderboards.costs import with_costs
 from bench.leaderboards.frame import decoding_name
 from bench.leaderboards.leaderboards import Leaderboards
 from bench.leaderboards.render.board import board
@@ -48,7 +46,6 @@ def page_of(
         claims: of papers, with their verdicts.
     """
     found = leaderboards.for_readers()
-    found = replace(found, tables=[with_costs(store, table) for table in found.tables])
     held: dict[str, list[Held]] = defaultdict(list)
     for one in holding(store, {table.task for table in found.tables}):
         held[one.record["key"]].append(one)

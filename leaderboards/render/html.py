@@ -39,7 +39,8 @@ QUESTIONS = {
     "ppl": "has the lowest perplexity",
     "kld": "uses words most as people do",
     "ms-jaccard": "writes n-grams most as people do",
-    "forgetting": "forgets least",
+    "forgetting/nll": "forgets least: NLL of 200 passages of WikiText-103 in nats per token",
+    "forgetting/kl": "forgets least: divergence there from the model before fine-tuning",
     "acc@": "names the right words most often",
     "bleu": "is nearest to the references",
     "sent-bleu": "is nearest to the references",
@@ -47,12 +48,6 @@ QUESTIONS = {
 }
 """What the best objective does, by the beginning of a metric's name; of all others it `SCORES_BEST`."""
 SCORES_BEST = "scores best"
-OF_FORGETTING = "on 200 passages of WikiText-103, in nats per token"
-MEASURED = {
-    "forgetting/nll": f": negative log-likelihood {OF_FORGETTING}",
-    "forgetting/kl": f": divergence from the model before fine-tuning {OF_FORGETTING}",
-}
-"""What a column measures, where its name alone does not tell."""
 NAMED = 4
 """Further objectives that an answer names."""
 KEY_LETTERS = 8
@@ -166,6 +161,8 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         The question with the column; for each backbone the best method with its mean and difference, and the result of
         the test with other objectives and controls that a reader should know of.
     """
+    has_texts = any(row["decoding"] for row in table["methods"])
+    is_measured = not has_texts or any(column["name"].startswith(("rep", "seq-rep")) for column in table["columns"])
     for column in table["columns"]:
         name, way = column["name"], column["higher_is_better"]
         rows = [row for row in table["methods"] if row["values"].get(name, {}).get("mean") is not None]
@@ -174,6 +171,9 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
         objectives = [row for row in objectives if row["n_seeds"] >= MIN_SEEDS] or objectives
         if not column["shown"] or way is None or len(objectives) < 2:
             continue
+        if not is_measured:
+            yield "Which objective repeats least?", [(f"Not measured on {table['name'].partition(' · ')[0]}", "")]
+            is_measured = True
         found = []
         backbones = list(dict.fromkeys(row["backbone"] for row in objectives))
         for backbone in backbones:
@@ -182,9 +182,7 @@ def answers(table: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, str
             numbers, verdict = _best(ranked, controls, name, way)
             found.append((f"{backbone}: {numbers}" if len(backbones) > 1 else numbers, verdict))
         does = next((text for start, text in QUESTIONS.items() if name.startswith(start)), SCORES_BEST)
-        yield f"Which objective {does} ({name}{MEASURED.get(name, '')})?", found
-    if not any(column["name"].startswith(("rep", "seq-rep")) for column in table["columns"]):
-        yield "Which objective repeats least?", [(f"Not measured on {table['name'].partition(' · ')[0]}", "")]
+        yield f"Which objective {does} ({name})?", found
 
 
 def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) -> tuple[str, str]:
@@ -194,13 +192,14 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
         ranked, controls: rows with a value, the best first.
         name, way: of the column, and whether higher is better.
     """
-    best, others = ranked[0], ranked[1:]
-    value = best["values"][name]
-    settings = f" ({best['settings']})" if best["settings"] else ""
-    numbers = f"{best['method']}{settings} {value['text']}"
-    notes = [f"there is no {BASELINE} with this backbone"]
-    if any(row["method"] == BASELINE for row in ranked):
-        notes = [f"no single row of {BASELINE} to compare it with"]
+
+    def stated(row: Mapping[str, Any]) -> str:
+        return f"{row['method']} {row['values'][name]['text']}"
+
+    best, value = ranked[0], ranked[0]["values"][name]
+    numbers, notes = stated(best), [f"without a row of {BASELINE} to compare it with"]
+    if best["settings"]:
+        numbers = f"{best['method']} ({best['settings']}) {value['text']}"
     if best["method"] == BASELINE:
         notes = ["no other objective is better"]
     elif value["difference"] is not None:
@@ -210,24 +209,23 @@ def _best(ranked: Sequence[Any], controls: Sequence[Any], name: str, way: bool) 
             notes = ["exactly the same difference with every seed"]
         elif value["p"] is not None:
             notes = [f"{'significant' if value['differs'] else 'not significant'} (p = {value['p']:.2g})"]
-    also = {}
-    for row in others:
+    others: dict[str, str] = {}  # the best row of each method
+    for row in ranked[1:]:
         theirs = row["values"][name]
         if theirs["differs"] and (theirs["difference"] > 0) == way and row["method"] != best["method"]:
-            also.setdefault(row["method"], f"{row['method']} {theirs['text']} ({signed(theirs['difference'])})")
-    if also:
-        more = f" and {len(also) - NAMED} more" if len(also) > NAMED else ""
-        notes.append(f"also significantly better than {BASELINE}: {', '.join([*also.values()][:NAMED])}{more}")
+            others.setdefault(row["method"], f"{stated(row)} ({signed(theirs['difference'])})")
+    if others:
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        notes.append(f"others significantly better: {', '.join([*others.values()][:NAMED])}{more}")
     if name.startswith("forgetting"):
-        last = others[-1] if others else best
-        notes.append(f"{last['method']} forgets most: {last['values'][name]['text']}")
-        before = [row for row in controls if row["method"].endswith(".untrained")]
-        notes += [f"before fine-tuning: {row['values'][name]['text']}" for row in before[:1]]
-    elif controls and round(controls[0]["values"][name]["mean"], 2) != round(value["mean"], 2):
-        first = controls[0]
-        if (first["values"][name]["mean"] > value["mean"]) == way:
-            kind = "trivial" if is_trivial(first["method"]) else "control"
-            notes.append(f"better still is {first['method']} ({kind}): {first['values'][name]['text']}")
+        notes.append(f"forgets most: {stated(ranked[-1])}")
+        before = [row["values"][name]["text"] for row in controls if row["method"].endswith(".untrained")]
+        notes += [f"before fine-tuning: {text}" for text in before]
+    elif controls:
+        ahead = round(controls[0]["values"][name]["mean"], 2) - round(value["mean"], 2)
+        if ahead and (ahead > 0) == way:
+            kind = "trivial" if is_trivial(controls[0]["method"]) else "control"
+            notes.append(f"better still: {stated(controls[0])} ({kind})")
     return numbers, "; ".join(notes)
 
 

@@ -116,10 +116,6 @@ class Chromium:
         self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
-    def type(self, text: str) -> None:
-        """Type into what has the focus."""
-        self.call("Input.insertText", text=text)
-
     def size(self, width: int, height: int) -> None:
         """Set the size of the window in CSS pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,

@@ -134,19 +134,19 @@ def test_which_objective_is_best_and_whether_it_is_real_stands_above_a_table():
     assert list(answers(boards.table(rows, columns=columns))) == [
         ("Which objective repeats least (rep)?",
          [("trime 5.00 (−4.00 from mle)",
-           "significant (p = 0.011); also significantly better than mle: emo 7.00 (−2.00); "
-           "better still is mle.cache (control): 1.00")]),
+           "significant (p = 0.011); others significantly better: emo 7.00 (−2.00); "
+           "better still: mle.cache 1.00 (control)")]),
         ("Which objective is nearest to the references (bleu-1)?",
          [("trime 10.00 (+1.00 from mle)", "not significant (p = 0.4)")]),
     ]  # fmt: skip
     rows[1]["values"]["rep"]["p"] = 0.0
     ((_, verdict),) = next(answers(boards.table(rows, columns=columns)))[1]
-    assert verdict.startswith("exactly the same difference with every seed; also")
+    assert verdict.startswith("exactly the same difference with every seed; others")
     rows[0]["backbone"] = "bilstm"  # without a row of mle there is no difference
     rows[1]["values"]["rep"]["difference"] = None
     found = next(answers(boards.table(rows, columns=columns)))[1]
     assert [numbers for numbers, _ in found] == ["small-encdec: trime 5.00", "bilstm: mle 9.00"]
-    assert found[0][1].startswith("there is no mle with this backbone")
+    assert found[0][1].startswith("without a row of mle")
     assert "<dt>Which objective repeats least (rep)?</dt>" in static_table(boards.table(rows, columns=columns))
 
 

@@ -56,7 +56,7 @@ def page(browser, url):
 
 def names(browser):
     rows = f"document.querySelectorAll('{FIRST} tbody tr')"
-    return browser.eval(f"[...{rows}].map((e) => e.querySelector('th').firstChild.textContent)")
+    return browser.eval(f"[...{rows}].map((e) => e.querySelector('th').firstChild.textContent.trim())")
 
 
 def head(place):
