@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bench.base.registry import all_names, split_names, unknown
 from bench.cli_options import METHOD, add_options, positive, say_damaged, stored_names, task_names, tasks_of
-from bench.errors import MissingError
+from bench.errors import BenchError, MissingError
 from bench.models import METHODS
 from bench.store.store import Store
+
+if TYPE_CHECKING:
+    from bench.board.samples import Held
+    from bench.leaderboards.samples import Sample
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -45,14 +51,46 @@ def run(given: argparse.Namespace) -> int:
     heading = " · ".join(filter(None, [task, f"{split} split", f"preset {preset}", f"seed {seed}", used]))
     notes = [f"no texts of {name} in '{given.results}'" for name in methods if name not in side] + notes
     if given.source is not None:
-        from bench.own_source import sample_of
-
-        samples, reasons = sample_of(given.source, side, decoding)
-        sys.stdout.write(render([heading], samples, [*notes, *reasons]))
+        samples = written_for(given.source, side, decoding, notes)
+        sys.stdout.write(render([heading], samples, notes))
         return 0 if samples else MissingError.exit_code
     samples, unread = read(store, side, tasks_of(given).of)
     sys.stdout.write(render([heading], picked(samples, given.n, given.row), [*notes, *unread]))
     return say_damaged(store)
+
+
+def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: list[str]) -> list[Sample]:
+    """Return what each method writes for a source that the user has typed, as one row, or nothing.
+
+    Args:
+        source: the text to write for, or to continue.
+        side: the stored texts whose models write, by method.
+        decoding: how to decode; as the stored texts where it is empty.
+        notes: why a method writes nothing is added here.
+    """
+    from bench.base.seeds import seed_of
+    from bench.config.decoding import parse
+    from bench.generation.generation import generate
+    from bench.integrations.folder import trained_objective
+    from bench.leaderboards.samples import Sample
+
+    written = {}
+    for method, held in side.items():
+        config = held.record["config"]
+        try:
+            if "model" not in held.record:
+                raise MissingError("it has no model")
+            objective, codec = trained_objective(held.cell)
+            (ids,) = codec.ids([source])
+            batch: Any = codec.prompt_batch([codec.encode("0", ids, [], ends=False)])
+            how = parse(decoding or held.of["decoding"]["name"])[0]
+            (tokens,) = generate(
+                objective, batch, how, config["trainer"]["max_target"], [seed_of(config["seed"], "write")]
+            )
+            written[method] = str(codec.tokenizer.decode(tokens, skip_special_tokens=True)).strip()
+        except BenchError as error:
+            notes.append(f"{method} writes nothing: {error}")
+    return [Sample("your source", source, "", written)] if written else []
 
 
 def method_name(name: str, store: Store) -> str:
