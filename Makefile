@@ -98,6 +98,7 @@ grid: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	@$(HAS_PYTHON)
 	$(PYTHON) -m venv .venv
+	@echo 'Installing about 130 packages into .venv, which takes 2 GB (more with CUDA) and some minutes'
 	$(if $(TORCH_INDEX),$(BIN)/pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch)
 	$(BIN)/pip install -q -c constraints.txt -e '.[dev]'
 	$(BIN)/pip install -q -c constraints.txt --no-deps axe-playwright-python  # of it the tests read axe.min.js alone

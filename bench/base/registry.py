@@ -118,6 +118,8 @@ def unknown(name: str, names: Iterable[str], kind: str, also: str = "") -> Usage
     >>> str(unknown("mel", ["mle"], "method"))
     "no method 'mel'; did you mean 'mle'?; module:Name or file.py:Name works too"
     """
+    if name.endswith(".py"):
+        return UsageError(f"expected a class of '{name}', found the file alone; type {name}:Name")
     others = "module:Name or file.py:Name works too"
     others = f"{also} works too, and module:Name or file.py:Name" if also else others
     return UsageError(f"no {kind} '{name}'{did_you_mean(name, names)}; {others}")

@@ -22,7 +22,7 @@ The stage of an evaluation has the name of its kind.
 """
 
 LINE_S, LONG_S = 2.0, 30.0
-"""Seconds between two lines about one run where there is no terminal: at least, and where its total is unknown."""
+"""Seconds between two lines about one run where there is no terminal: at least, and at most if it advances."""
 SPEED_S = 86400.0
 """Seconds over which the time that is left is estimated: points of a curve may be many minutes apart."""
 
@@ -128,7 +128,7 @@ class Progress(Events):
         self.last_line.setdefault(stage, (self.clock(), 0))
 
     def _reach(self, stage: str, done: int, of: int = 0, values: str = "") -> None:
-        """Advance a stage, the current one or another; without a live line, print one for every tenth of it."""
+        """Advance a stage, the current one or another; without a live line, print one now and then."""
         if of:
             self.totals[stage] = of
         if stage != self.current:
@@ -146,8 +146,7 @@ class Progress(Events):
             return
         now, (last, tenth_before) = self.clock(), self.last_line[stage]
         tenth = 10 * done // of if of else 0
-        is_due = now - last >= LONG_S if not of else tenth_before < tenth < 10 and now - last >= LINE_S
-        if is_due:
+        if tenth < 10 and now - last >= (LINE_S if tenth > tenth_before else LONG_S):
             self.last_line[stage] = (now, tenth)
             self.say(f"{self.number} {self.label}: {text}" if self.label else text)
 

@@ -25,7 +25,7 @@ def encoded(row):
 with open(rows, encoding="utf-8") as file:
     data = [encoded(json.loads(line)) for line in file]
 
-bench.attach(model, "histalign", tokenizer, alpha=0.5)
+bench.attach(model, "histalign.released", tokenizer, alpha=0.5)
 arguments = TrainingArguments(
     out, max_steps=20, per_device_train_batch_size=4, learning_rate=2e-5, logging_steps=5, report_to=[]
 )

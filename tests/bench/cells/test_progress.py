@@ -60,6 +60,16 @@ def test_a_long_run_has_a_line_for_every_tenth_and_one_at_its_end(clock: Clock) 
     assert lines[-1] == "[1/1] t · m: done (150.5 s)"
 
 
+def test_slow_steps_have_a_line_each(clock: Clock) -> None:
+    out = io.StringIO()
+    with Progress(stream=out, clock=clock) as progress:
+        progress.cell(1, 1, "t · m")
+        reach(progress, clock, TRAINING, 31.0, last=3)
+    assert [line.partition(",")[0] for line in out.getvalue().splitlines()] == [
+        f"[1/1] t · m: training {step} of 50" for step in (1, 2, 3)
+    ]
+
+
 def test_quiet_says_nothing_but_warnings_and_failures(clock: Clock) -> None:
     out = io.StringIO()
     with Progress(quiet=True, stream=out, clock=clock) as progress:
