@@ -1,7 +1,7 @@
 """Text: your own text, plain or jsonl, for open-ended generation: a passage is learned, a prompt is continued.
 
 `bench run --task text --set task.path=my.txt`. One instance, cut from a line of a file; the loss is on all of it, and
-generation continues its first words. `--set task.hub=owner/name task.column=text` reads a data set of the hub:
+generation continues its first words. `--set task.hub=owner/name task.field=text` reads a data set of the hub:
 
     prompt "In the beginning God created the heaven and the earth.", and then "And the earth was without form, ..."
 """
@@ -59,7 +59,7 @@ class Text(Task):
             `text` of the data folder, else the built-in sample.
         valid_path: file or folder of the validation split.
         test_path: file or folder of the test split.
-        field: which field of a jsonl record holds its text.
+        field: which field of a jsonl record, or column of the data set, holds a document.
         document: what is a document in plain text: a line, lines up to a blank one, or a file.
         words: longest passage, in words.
         prompt_words: words of the prompt that generation starts from; the rest of a passage is its true continuation.
@@ -70,14 +70,13 @@ class Text(Task):
         train_split: what it calls the training split; empty for `train`.
         valid_split: the validation split; empty for `valid`, `validation`, `val` or `dev`.
         test_split: the test split; empty for `test`.
-        column: which column of the data set holds the text, a document a row; empty for the one `field` names.
         title: name of the text, which tables show in place of `own`; it changes no number and no key.
     """
 
     name: str = "text"
     user_data: UserData
     ends: ClassVar[bool] = False  # a passage stops in the middle of a text: there is no end to learn
-    places: ClassVar[frozenset[str]] = LOCATIONS | {"column"}
+    places: ClassVar[frozenset[str]] = LOCATIONS
     info: ClassVar[TaskInfo] = TaskInfo(
         source="",
         licence="your own",
@@ -116,14 +115,13 @@ class Text(Task):
         train_split: str = "",
         valid_split: str = "",
         test_split: str = "",
-        column: str = "",
         title: str = "",
     ) -> None:
         super().__init__()
         data_set = DataSet(hub, config, revision) if hub else None
         splits = {"train": train_split, "valid": valid_split, "test": test_split}
         self.user_data = UserData(TEXTS, path, valid_path, test_path, data_set, splits)
-        self.column, self.document, self.title = column or field, document, title
+        self.field, self.document, self.title = field, document, title
         self.words, self.prompt_words = words, prompt_words
 
     @classmethod
@@ -135,8 +133,6 @@ class Text(Task):
                 f"task.words is at least {LEAST_REST} more than task.prompt_words, not {words} and {prompt_words}"
             )
         check_user_data(options)
-        if options["column"] and not options["hub"]:
-            raise UsageError("task.column needs task.hub, the data set; a field of jsonl files is task.field")
 
     @property
     def least(self) -> int:
@@ -155,7 +151,7 @@ class Text(Task):
         )
 
         def read(files: Sequence[Path]) -> Iterable[tuple[int, Document]]:
-            return enumerate(self.counted(read_documents(files, self.column, self.document)))
+            return enumerate(self.counted(read_documents(files, self.field, self.document)))
 
         def place_of(numbered: tuple[int, Document]) -> float | None:
             text = numbered[1].text
@@ -229,8 +225,7 @@ def read_documents(files: Sequence[Path], field: str = "text", unit: Unit = "lin
     empty = True
     for path in files:
         if path.is_dir() or RECORDS.search(path.name):
-            option = {"text": "task.column" if path.is_dir() else "task.field"}
-            records = read_records(path, columns={"text": field}, options=option, may_be_empty=True)
+            records = read_records(path, columns={"text": field}, options={"text": "task.field"}, may_be_empty=True)
             documents: Iterable[Document] = (Document(path, record.row, record.texts["text"]) for record in records)
         else:
             documents = _plain(path, unit)

@@ -89,7 +89,7 @@ def test_splits_that_are_not_there_are_held_out_as_from_a_file(tmp_path: Path) -
 def test_text_is_read_both_ways(tmp_path: Path) -> None:
     parts = {"train": TEXTS[:20], "valid": TEXTS[20:25], "test": [*TEXTS[25:], {"body": "", "n": 1}]}
     by_hand = opened(Text, path=str(written(tmp_path / "jsonl", parts)), field="body")
-    by_library = opened(Text, hub=str(saved(tmp_path / "saved", parts)), column="body")
+    by_library = opened(Text, hub=str(saved(tmp_path / "saved", parts)), field="body")
     assert hashes(by_hand) == hashes(by_library)
     assert by_hand.split("test").skipped[-1][1:] == ("line 6", "an empty text")
     assert by_library.split("test").skipped[-1] == ("test", "row 6", "an empty text")
@@ -112,7 +112,7 @@ REFUSED = {
     "revision": ({"revision": "v1"}, UsageError, r"task\.revision is for data sets of the hub"),
     "files": ({"hub": "."}, UsageError, r"was not written by save_to_disk; name files with task\.path"),
     "path too": ({"path": "x.csv"}, UsageError, r"task\.hub and task\.path are two places"),
-    "text column": ({"kind": Text, "column": "sumary"}, UsageError, r"task\.column: .*did you mean 'summary'\?"),
+    "text column": ({"kind": Text, "field": "sumary"}, UsageError, r"task\.field: .*did you mean 'summary'\?"),
 }  # fmt: skip
 
 
@@ -134,8 +134,6 @@ def test_options_of_a_data_set_need_one(given: dict[str, str]) -> None:
     for kind in (Pairs, Text):
         with pytest.raises(UsageError, match=rf"task\.{next(iter(given))} needs task\.hub"):
             kind(**given)
-    with pytest.raises(UsageError, match=r"task\.column needs task\.hub"):
-        Text(column="x")
 
 
 def test_splits_with_other_names_are_named(tmp_path: Path) -> None:
