@@ -22,8 +22,7 @@ class Split:
             in), `own` (a user's own text, which nobody has published as a split), `sample` (made by this project).
             Everything but `official` is a watermark wherever a number shows.
         origin: the folder or generator, for people.
-        skipped: rows of the source that could not be used, as (file, row, reason); in a test split only what is too
-            short by the task's own rule.
+        skipped: rows of the source that the task's own rule leaves out, such as short texts, as (file, row, reason).
         commit: of a data set of the hub, as `owner/name@commit`; empty for any other.
     """
 
