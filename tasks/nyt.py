@@ -41,7 +41,7 @@ VALID = 9000
 """Training articles that are for validation (Peng et al. 2019 section 4.2)."""
 TRAIN_AND_VALID = 100_834
 """91,834 + 9,000."""
-ARCHIVE = re.compile(r"(\d\d)\.(?:tgz|tar\.gz)")
+ARCHIVE = re.compile(r"\d\d\.(?:tgz|tar\.gz)")
 MEMBER = re.compile(r"(?:.*/)?(\d\d)/(\d\d)/([^/]+)\.xml")
 
 
@@ -60,7 +60,7 @@ class NYT(Task):
 
     Their recall at the length of the reference (Table 3) is the metric `rouge_limited`; the other ROUGE is F1.
 
-    Files: `data/YYYY/MM/DD/*.xml`, or `data/YYYY/MM.tgz` as published. The folder of `data` may have lists of ids too,
+    Files: `data/YYYY/MM.tgz` as published. The folder of `data` may have lists of ids too,
     as `read_rule` explains.
 
     Args:
@@ -218,35 +218,22 @@ def read_rule(folder: Path, first_year: int) -> Rule:
 
 
 def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
-    """Yield the articles of a split in the order of their names.
-
-    `data/2006/01/02/1728123.xml`, or the same in `data/2006/01.tgz` as `01/02/1728123.xml`; a month that is unpacked is
-    not read from its archive. `data` may be left out.
+    """Yield the articles of a split, month by month: `01/02/1728123.xml` in `data/2006/01.tgz`; `data` may be left out.
 
     Raises:
-        MissingError: there is no year, or a file cannot be read.
+        MissingError: there is no archive of a month.
         DataError: an archive is damaged.
     """
     root = folder / "data" if (folder / "data").is_dir() else folder
-    years = sorted(path for path in root.iterdir() if path.is_dir() and re.fullmatch(r"\d{4}", path.name))
-    if not years:
+    archives = [path for path in sorted(root.glob("[0-9][0-9][0-9][0-9]/*")) if ARCHIVE.fullmatch(path.name)]
+    if not archives:
         raise MissingError(
-            f"{root}: expected folders of years, e.g. {root / '2006' / '01.tgz'}, found none; get LDC2008T19 from "
-            "https://catalog.ldc.upenn.edu/LDC2008T19"
+            f"{root}: expected archives of months, e.g. {root / '2006' / '01.tgz'}, found none; get LDC2008T19 from "
+            "https://catalog.ldc.upenn.edu/LDC2008T19, and do not unpack it"
         )
-    for year in years:
-        if not rule.may_have(split, int(year.name)):
-            continue
-        for month in sorted(year.iterdir()):
-            packed = ARCHIVE.fullmatch(month.name)
-            if packed and not (year / packed[1]).is_dir():
-                yield from _packed(month, year.name, split, rule)
-            for path in sorted(month.glob("[0-9][0-9]/*.xml")):
-                if rule.split_of(path.stem, f"{year.name}{month.name}{path.parent.name}") == split:
-                    try:
-                        yield File(path, f"article {path.stem}", path.stem, path.read_bytes())
-                    except OSError as problem:
-                        raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
+    for archive in archives:
+        if rule.may_have(split, int(archive.parent.name)):
+            yield from _packed(archive, archive.parent.name, split, rule)
 
 
 def _packed(archive: Path, year: str, split: str, rule: Rule) -> Iterator[File]:

@@ -48,17 +48,12 @@ def corpus(**changed: bytes) -> Files:
     return {**files, **{names.get(id.strip("_"), id): content for id, content in changed.items()}}
 
 
-def laid(place: Path, files: Files, layout: str) -> Path:
-    """Write the files as folders, as archives of months, or half and half."""
+def laid(place: Path, files: Files) -> Path:
+    """Write the files as archives of months."""
     archives: dict[Path, Files] = {}
     for name, content in files.items():
         year, month, rest = name.split("/", 2)
-        root = place if layout == "bare" else place / "data"
-        if layout == "archives" or (layout == "mixed" and year == "2006"):
-            archives.setdefault(root / year / f"{month}.tgz", {})[f"{month}/{rest}"] = content
-        else:
-            (root / year / month / rest).parent.mkdir(parents=True, exist_ok=True)
-            (root / year / month / rest).write_bytes(content)
+        archives.setdefault(place / year / f"{month}.tgz", {})[f"{month}/{rest}"] = content
     for path, members in archives.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(tar(members)))
@@ -87,9 +82,10 @@ def none_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.tasks.nyt._place", lambda id: float(f"0.{id}"))
 
 
-@pytest.mark.parametrize("layout", ["folders", "archives", "mixed", "bare"])
-def test_every_layout_gives_the_same_rows(tmp_path: Path, layout: str) -> None:
-    task = loaded(NYT, laid(tmp_path, corpus(), layout))
+@pytest.mark.parametrize("place", ["", "data"])
+def test_articles_of_archives_are_rows(tmp_path: Path, place: str) -> None:
+    laid(tmp_path / place, corpus())
+    task = loaded(NYT, tmp_path)
     assert contents(task, "train") == [
         ("11", "One.\nTwo & é.", "A bridge closes (S)"), ("12", "One.\nTwo & é.", "Another (M)"),
     ]  # fmt: skip
@@ -103,18 +99,13 @@ def test_every_layout_gives_the_same_rows(tmp_path: Path, layout: str) -> None:
 
 
 def test_the_long_test_split_is_the_one_that_is_published(tmp_path: Path) -> None:
-    task = loaded(NYT, laid(tmp_path, corpus(_16=article("20070619", "word " * 50)), "folders"), test="long")
+    task = loaded(NYT, laid(tmp_path, corpus(_16=article("20070619", "word " * 50))), test="long")
     assert ids(task, "test") == ["14"]
     assert [one[2] for one in task.split("test").skipped] == ["has no text", "its summary has no more than 50 tokens"]
 
 
 def test_the_first_year_of_training_is_an_option(tmp_path: Path) -> None:
-    assert ids(loaded(NYT, laid(tmp_path, corpus(), "folders"), first_year=2002), "train") == ["10", "11", "12"]
-
-
-def test_an_unpacked_month_goes_before_its_archive(tmp_path: Path) -> None:
-    place = laid(laid(tmp_path, corpus(), "archives"), {"2006/12/30/99.xml": article("20061230")}, "folders")
-    assert ids(loaded(NYT, place), "train") == ["11", "99"]
+    assert ids(loaded(NYT, laid(tmp_path, corpus()), first_year=2002), "train") == ["10", "11", "12"]
 
 
 # The split --------------------------------------------------------------------------------------------------------
@@ -128,7 +119,7 @@ def test_without_ids_the_day_decides() -> None:
 
 
 def test_lists_of_ids_decide_where_there_are_any(tmp_path: Path) -> None:
-    laid(tmp_path, corpus(), "mixed")
+    laid(tmp_path, corpus())
     (tmp_path / "train_ids.txt").write_text("12\n")
     (tmp_path / "valid_ids.txt").write_text("11.xml\n\n")
     (tmp_path / "test_ids.txt").write_text("16\n")
@@ -147,7 +138,7 @@ def test_without_a_list_for_validation_a_share_of_the_training_ids_is_held_out(t
 
 def test_a_split_with_all_listed_rows_is_official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.tasks.nyt.LONG_TEST", 1)
-    laid(tmp_path, corpus(), "folders")
+    laid(tmp_path, corpus())
     assert loaded(NYT, tmp_path, test="long").split("test").status == "subset", "by day it is not known to be"
     (tmp_path / "test_ids.txt").write_text("14\n16\n")
     assert loaded(NYT, tmp_path, test="long").split("test").status == "official"
@@ -165,13 +156,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("layout", ["folders", "archives"])
 @pytest.mark.parametrize("kind", list(BAD))
-def test_what_is_no_article_is_named(tmp_path: Path, kind: str, layout: str) -> None:
+def test_what_is_no_article_is_named(tmp_path: Path, kind: str) -> None:
     content, says = BAD[kind]
-    place = laid(tmp_path, corpus(_11=content), layout)
-    with pytest.raises(DataError, match=rf"{'11.xml' if layout == 'folders' else '01.tgz'}, article 11: {says}"):
-        loaded(NYT, place).split("train")
+    with pytest.raises(DataError, match=rf"01\.tgz, article 11: {says}"):
+        loaded(NYT, laid(tmp_path, corpus(_11=content))).split("train")
 
 
 def packed(place: Path, content: bytes) -> Path:
@@ -198,5 +187,7 @@ def test_nothing_but_articles_is_taken_from_an_archive(tmp_path: Path) -> None:
 
 
 def test_no_corpus_says_where_it_is_from(tmp_path: Path) -> None:
-    with pytest.raises(MissingError, match=r"expected folders of years, e\.g\. .*01\.tgz, found none; get LDC2008T19"):
+    with pytest.raises(
+        MissingError, match=r"expected archives of months, e\.g\. .*01\.tgz, found none; get LDC2008T19"
+    ):
         loaded(NYT, tmp_path).split("train")
