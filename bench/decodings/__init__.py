@@ -24,12 +24,6 @@ DECODINGS = {
     "typical": Entry(
         "bench.decodings.samplers:Typical", "draw among tokens of about the expected surprise", "Meister et al. 2023"
     ),
-    "eta": Entry(
-        "bench.decodings.samplers:Eta", "draw among tokens above a floor, lower with entropy", "Hewitt et al. 2022"
-    ),
-    "mirostat": Entry(
-        "bench.decodings.samplers:Mirostat", "draw so that surprise stays at a target, by feedback", "Basu et al. 2021"
-    ),
     "contrastive_search": Entry(
         "bench.decodings.searches:ContrastiveSearch",
         "a probable token whose state is unlike all before it",

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import LogitsProcessor, NoRepeatNGramLogitsProcessor, RepetitionPenaltyLogitsProcessor
 
 from bench.decodings.core.decoding import Decoding
-from bench.decodings.core.penalties import blockers
 from bench.generation.row_cache import RowCache, new_cache
 from bench.models.backbones.backbone import Batch, Step
 from bench.models.backbones.causal import positions
@@ -70,7 +70,12 @@ class Continuation:
             ids = ids.new_full((len(ids), 1), int(start))
         self.ids = ids  # [R, T]
         self.start = ids.shape[1]
-        self.processors = blockers(decoding, self.start)
+        self.processors: list[LogitsProcessor] = []
+        if decoding.repetition_penalty != 1:
+            penalty = RepetitionPenaltyLogitsProcessor(decoding.repetition_penalty, prompt_ignore_length=self.start)
+            self.processors.append(penalty)
+        if decoding.no_repeat_ngram:
+            self.processors.append(NoRepeatNGramLogitsProcessor(decoding.no_repeat_ngram))
         self.ends = frozenset(special_tokens(objective.backbone, "eos"))
         self.end_ids = ids.new_tensor(sorted(self.ends))
         self.ended = torch.zeros_like(ids[:, 0], dtype=torch.bool)  # [R]

@@ -95,7 +95,6 @@ class SeededSampler:
     def __init__(self, decoding: Sampler, seeds: Sequence[int], steps: int, classes: Tensor | None = None) -> None:
         self.decoding, self.classes = decoding, classes
         self.uniforms = torch.stack([uniforms(seed, steps) for seed in seeds])  # [B, steps]
-        self.state: dict[str, Tensor] = {}  # what the decoding keeps of each row
         self.step = 0
 
     def __call__(self, scores: Tensor) -> Tensor:
@@ -113,7 +112,7 @@ class SeededSampler:
         if self.classes is not None:
             k = (self.decoding.class_cut() or {})["k"]
             return draw_as_released(scores, self.classes.to(scores.device), k, uniform)
-        return self.decoding.draw(scores, uniform, self.state)
+        return self.decoding.draw(scores, uniform)
 
 
 def _check(backbone: Backbone, mask: Tensor, new: int) -> None:

@@ -267,7 +267,7 @@ class TestDecoding:
         assert f"posterior:{mode} decodes by the whole distribution" in str(error.value)
 
     @pytest.mark.parametrize(
-        "mode", ["min_p=0.1", "typical=0.9", "contrastive_search=4", "greedy+presence_penalty=1.0"]
+        "mode", ["min_p=0.1", "typical=0.9", "contrastive_search=4", "greedy+repetition_penalty=1.5"]
     )
     def test_decodings_eq_7_does_not_have(self, mode: str) -> None:
         """By the whole distribution all of them decode; which one is meant must be said."""

@@ -94,9 +94,8 @@ class Decoding:
 
     Args:
         no_repeat_ngram: n-grams of this size never repeat; 0 is off. On decoder-only models the prompt counts too.
-        repetition_penalty: the log-probability of a token that was written before is multiplied by this.
-        frequency_penalty: this is taken from a token's log-probability for each time it was written before.
-        presence_penalty: this is taken from it once if it was written before.
+        repetition_penalty: the log-probability of a token that was written before is multiplied by this (Keskar et al.
+            2019, section 4.1). No source, prompt or start token counts.
         max_new_tokens: longest continuation in tokens; None is the task's.
         distribution: `model` is the method's default; `posterior` its full next-token distribution; `decoupled` draws
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
@@ -116,8 +115,6 @@ class Decoding:
 
     no_repeat_ngram: int = whole(0, least=0, place=1)
     repetition_penalty: float = number(1.0, above=0, place=3, only_when_set=True)
-    frequency_penalty: float = number(0.0, place=3, only_when_set=True)
-    presence_penalty: float = number(0.0, place=3, only_when_set=True)
     max_new_tokens: int | None = whole(None, least=1, place=4)
     distribution: Distribution = "model"
     own: Own | None = None
@@ -146,7 +143,7 @@ class Decoding:
             raise UsageError(
                 f"decoupled decoding is not for {self.name}: eq. 7 cuts within a class (greedy, beam, topk, nucleus)"
             )
-        for name in ("temperature", "no_repeat_ngram", "repetition_penalty", "frequency_penalty", "presence_penalty"):
+        for name in ("temperature", "no_repeat_ngram", "repetition_penalty"):
             setting = self.settings().get(name)
             if setting is not None and getattr(self, name) != setting.default:
                 raise UsageError(

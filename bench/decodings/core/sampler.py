@@ -20,7 +20,7 @@ __all__ = ["Sampler"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler(Decoding):
-    """Draws a token from those it keeps. Fill `kept`, or `draw` where the cut depends on what was drawn before.
+    """Draws a token from those it keeps. Fill `kept`.
 
     A row's draw depends on the row's scores and seed alone: no hook may mix rows.
 
@@ -38,15 +38,14 @@ class Sampler(Decoding):
         Args:
             scores: [B, V] log-probabilities after the temperature, not normalised; -inf for tokens that are ruled out.
         """
-        raise NotImplementedError(f"{type(self).__name__} needs kept(scores), or draw(scores, uniform, state)")
+        raise NotImplementedError(f"{type(self).__name__} needs kept(scores)")
 
-    def draw(self, scores: Tensor, uniform: Tensor, state: dict[str, Tensor]) -> Tensor:
+    def draw(self, scores: Tensor, uniform: Tensor) -> Tensor:
         """Return the token at each row's place in [0, 1) of its cut distribution, in the order of token ids, [B].
 
         Args:
             scores: as in `kept`.
             uniform: [B] float64, a number of each row's own generator.
-            state: what the decoding keeps of each row from token to token, [B, ...] by name; empty at the first.
         """
         from bench.decodings.core.draws import inverse_cdf
 

@@ -19,7 +19,7 @@ from tests.models.tiny_bilstm import tiny
 
 EVERY = [
     "greedy",
-    "greedy+repetition_penalty=1.5+frequency_penalty=0.2",
+    "greedy+repetition_penalty=1.5",
     "beam=3",
     "beam=3+gnmt=0.8",
     "topk=5",
@@ -27,9 +27,6 @@ EVERY = [
     "sample",
     "min_p=0.05",
     "typical=0.9",
-    "eta=0.01",
-    "mirostat=2",
-    "mirostat=2+version=1",
     "contrastive_search=3",
 ]
 
@@ -51,7 +48,7 @@ def test_cached_is_full_on_a_copying_lstm(options: dict[str, Any], decoding: str
 
 
 def test_keys_have_every_setting_that_was_there_when_rows_were_first_stored() -> None:
-    later = {"repetition_penalty", "frequency_penalty", "presence_penalty", "gnmt", "unrepeated_ngram"}
+    later = {"repetition_penalty", "gnmt", "unrepeated_ngram"}
     for text in EVERY:
         decoding = parse(text)[0]
         missing = set(decoding.settings()) - set(decoding.as_dict())

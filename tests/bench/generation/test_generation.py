@@ -18,7 +18,7 @@ from bench.models.core.objective import Objective
 from bench.models.mle import MLE
 from tests import operations
 from tests.bench.generation.decoded import NEW, SAMPLES, SEARCHES, cut, one, run
-from tests.bench.generation.decoding_oracle import decode
+from tests.bench.generation.decoding_oracle import decode, next_token
 from tests.bench.generation.tiny_decoders import END, KINDS, CacheLM, backbone, collate, texts
 from tests.drawn import in_turn
 
@@ -65,6 +65,21 @@ class TestOracle:
         objective, given = CacheLM(backbone(kind)).eval(), texts(3, 10)
         expected = [decode(objective, text, one(decoding), 8, END) for text in given]
         assert run(objective, given, decoding, 8) == expected
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_repetition_is_of_written_tokens_only(self, kind: str) -> None:
+        objective, given, settings = CacheLM(backbone(kind)).eval(), texts(4, 3), one("greedy+repetition_penalty=1.7")
+        expected = []
+        for text in given:
+            predict, new = next_token(objective, text, settings), list[int]()
+            while len(new) < 8 and END not in new:
+                scores = predict(new).float()
+                for token in set(new):
+                    scores[token] *= 1.7
+                new.append(int(scores.argmax()))
+            expected.append(cut(new))
+        assert run(objective, given, "greedy+repetition_penalty=1.7", 8) == expected
+        assert run(objective, given, "greedy", 8) != expected
 
 
 class TestBatch:

@@ -20,7 +20,7 @@ from tests.bench.plugin_files import FILES, write
 from tests.conftest import call
 
 SAMPLE = Source(None, "built-in sample")
-DECODED = "greedy,beam=3,beam=3+gnmt=1.0,topk=3,nucleus=0.8,sample,min_p=0.1,typical=0.9,eta=0.001,mirostat=3,"
+DECODED = "greedy,beam=3,beam=3+gnmt=1.0,topk=3,nucleus=0.8,sample,min_p=0.1,typical=0.9,"
 DECODED += "contrastive_search=3,topk=5+repetition_penalty=1.3"
 
 
