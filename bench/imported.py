@@ -19,7 +19,6 @@ from typing import Any
 from bench.base.keys import key_of
 from bench.base.registry import Resolved
 from bench.cells.cell import without
-from bench.cells.location import remember
 from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
 from bench.store.fields import IMPORTED
@@ -86,7 +85,6 @@ def store_import(store: Store, spec: Import) -> tuple[CellFolder, StoredRows]:
         folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))
     stored = folder.rows(key)
     assert stored is not None
-    remember(folder.root, stored.content["split_sha256"], spec.task)
     return folder, stored
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from bench.base.files import abandoned, check_can_write
 from bench.cells.cell import Cell
 from bench.cells.completion import missing_evaluations
-from bench.cells.location import remember
 from bench.cells.loggers import Logs, OpenRun
 from bench.cells.plan import Plan
 from bench.cells.progress import SCORING, Progress
@@ -204,11 +203,9 @@ def complete(cell: Cell, arguments: RunArguments, events: OpenRun) -> None:
 
 
 def note_end(cell: Cell, was_stored: bool, progress: Progress, outcome: Outcome) -> None:
-    """Note how a run ended that did not fail, and where its data is, so that commands find it again."""
+    """Note how a run ended that did not fail."""
     if cell.folder.path not in outcome.broken:
         cell.folder.clear_failed()
-    if cell.task.source.folder is not None:
-        remember(cell.folder.root, cell.task.manifest(cell.config.evaluation.split).sha256, cell.task)
     trained = cell.folder.trained()
     if trained is not None and trained["status"] != "ok":
         outcome.diverged.append(cell.label)

@@ -15,9 +15,9 @@ from bench.base.options import read_options
 from bench.base.registry import Resolved
 from bench.cells.cell import Cell
 from bench.cells.completion import required_families
-from bench.cells.location import remembered
 from bench.cells.progress import SCORING
-from bench.config.config import Override
+from bench.config.arguments import file_values
+from bench.config.config import Override, parse_sets
 from bench.errors import BenchError, DataError, MissingError
 from bench.metrics import MetricEntry
 from bench.metrics.columns import SIGNS, expand
@@ -29,7 +29,7 @@ from bench.store.provenance import provenance
 from bench.store.store import CellFolder, cells_below
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
-from bench.tasks.fetch.sources import Source, resolve
+from bench.tasks.fetch.sources import resolve
 from bench.training.events import SILENT, Events
 
 NEEDS = f"{NOT_APPLICABLE}needs "
@@ -195,16 +195,14 @@ class Tasks:
         Args:
             record: of the run.
             stored: predictions of the run.
-            cell: the folder of the run, whose store may know where its data was.
+            cell: the folder of the run, whose configuration may say where its data is.
 
         Raises:
             MissingError: there is no such task here.
             DataError: the data here has other rows.
         """
         config, split, there = record["config"], stored.content["split"], stored.content["split_sha256"]
-        task = self._remembered(record, cell, split, there)
-        if task is None:
-            task = self.named(record)
+        task = self._configured(record, cell, split, there) or self.named(record)
         here = task.manifest(split).sha256
         if here != there:
             known = record.get("data", {}).get("train", {}).get("commit", "")
@@ -219,38 +217,36 @@ class Tasks:
     def named(self, record: Mapping[str, Any]) -> Task:
         """Return the task of a trained run with the data that the options name, or that is found without them."""
         kind = self._kind(record)
-        return self._loaded(kind, record, self._places(kind), resolve(kind.name, self.data_dir, kind.info.folders))
+        return self._loaded(kind, record, self._places(kind, self.sets))
 
-    def _places(self, kind: type[Task]) -> dict[str, Any]:
-        """Return the options that were given for where the data of a task is."""
+    def _places(self, kind: type[Task], sets: Sequence[Override]) -> dict[str, Any]:
+        """Return the options that say where the data of a task is."""
         places: dict[str, Any] = {}
         for scope in (None, kind.name):  # a setting for this task alone goes before one for every task
-            given = [override for override in self.sets if (override.scope, override.section) == (scope, "task")]
+            given = [override for override in sets if (override.scope, override.section) == (scope, "task")]
             places |= {override.name: override.value for override in given if override.name in kind.places}
         return places
 
-    def _remembered(self, record: Mapping[str, Any], cell: CellFolder | None, split: str, rows: str) -> Task | None:
-        """Return the task with the data of the place that the store knows; None where other rows are there, or none.
+    def _configured(self, record: Mapping[str, Any], cell: CellFolder | None, split: str, rows: str) -> Task | None:
+        """Return the task with the data that the run's `config.yaml` names; None if it names none, or other rows.
 
         Nothing is looked for where the command line says where the data is.
         """
-        place = None if cell is None else remembered(cell.root, rows)
-        if place is None:
-            return None
         kind = self._kind(record)
         folders = [self.data_dir.expanduser() / name for name in (kind.name, *kind.info.folders) if self.data_dir]
-        if self._places(kind) or any(folder.is_dir() for folder in folders):
+        if self._places(kind, self.sets) or any(folder.is_dir() for folder in folders):
+            return None
+        if cell is None or not kind.places:
             return None
         with suppress(Exception):  # what is there now may be anything, and a plug-in may raise anything
-            options = {name: value for name, value in place.options.items() if name in kind.places}
-            if place.folder.exists():
-                source = Source(place.folder, f"where a run found it: {place.folder}")
-                task = self._loaded(kind, record, options, source)
+            if places := self._places(kind, parse_sets(file_values(cell.path / "config.yaml")["sets"])):
+                task = self._loaded(kind, record, places)
                 return task if task.manifest(split).sha256 == rows else None
         return None
 
-    def _loaded(self, kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any], source: Source) -> Task:
+    def _loaded(self, kind: type[Task], record: Mapping[str, Any], places: Mapping[str, Any]) -> Task:
         """Return the task of a record with its data in reach, once for each source; nothing is read yet."""
+        source = resolve(kind.name, self.data_dir, kind.info.folders)
         options, limit = {**record["config"]["task_options"], **places}, record["config"]["trainer"]["limit"]
         name = key_of([kind.name, options, limit, str(source.folder)])
         if name not in self.known:

@@ -12,12 +12,13 @@ import numpy as np
 import torch
 
 from bench.base.autocast import autocast
+from bench.base.files import write_atomic
 from bench.cells.build import build, exemplars_of, start, training_loader
 from bench.cells.cell import Cell
 from bench.cells.evaluation import SharedStates, cut_rows, evaluate, merge, shared_states, to_device, written
 from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
-from bench.cells.record import about, store_trained
+from bench.cells.record import about, config_yaml, store_trained
 from bench.cells.required import evaluation_content
 from bench.cells.validation import validation_metrics
 from bench.config.arguments import AUTO, RunArguments
@@ -120,6 +121,7 @@ def write_baseline(cell: Cell, rows_keys: Collection[str], events: Events) -> No
     started = time.monotonic()
     if cell.folder.trained() is None:
         content = {**about(cell), "status": "ok", "train": {"steps": 0, "curve": []}}
+        write_atomic(cell.folder.path / "config.yaml", config_yaml(cell).encode(), replace=True)
         cell.folder.write_trained(content, {**provenance(started), "world": 1})
     baseline: Any = cell.method.kind
     for key in rows_keys:

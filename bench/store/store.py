@@ -10,7 +10,6 @@ results/<task>/<method>/<trained key>/
     items-<hash>.safetensors   the sufficient statistics of these values, example by example, for significance tests
     grid-<key>.json            a search over settings that this run was picked from, every combination with its loss
     failed.json                the last attempt, if it failed; removed once an attempt succeeds
-results/.places/               where the data was on this machine (`bench/cells/location.py`)
 
 A key is the hash of all that decides the content, so running again makes only missing files. The `content` of a file is
 canonical (same inputs, same bytes); its `provenance` (time, host, versions) is not.

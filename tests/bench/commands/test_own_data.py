@@ -1,18 +1,12 @@
-"""Places of one's own data: score and samples find the rows of a run again, and only those very rows."""
+"""Data of your own: score and samples find the rows of a run again, and only those very rows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bench.cells.location import PLACES, DataLocation, absolute, remember, remembered
-from bench.store.export import export
-from bench.store.joining import join
-from bench.store.store import Store
-from bench.tasks.pairs import Pairs
 from tests.conftest import Ended
 
 Bench = Callable[..., Ended]
@@ -55,22 +49,13 @@ def scores_of(root: Path) -> list[Path]:
     return sorted(root.rglob("scores-*.json"))
 
 
-# Found again ------------------------------------------------------------------------------------------------------
-
-
-def test_commands_find_the_rows_from_any_folder(
-    bench: Bench, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_commands_find_the_rows_again(bench: Bench, stored: Path) -> None:
     scores = scores_of(stored)
     for path in scores:
         path.unlink()
     assert bench("score", str(stored)).out == f"{len(scores)} scores made, 0 were there\n"
-    ended = bench("samples", "--results", str(stored), "--n", "1")
+    ended = bench("samples", "--n", "1")
     assert (ended.code, "what is " in ended.out, "not shown" in ended.out) == (0, True, False)
-
-
-# Not found, or not believed -----------------------------------------------------------------------------------------
 
 
 def test_moved_data_is_asked_for(bench: Bench, stored: Path, work: Path) -> None:
@@ -104,49 +89,3 @@ def test_a_place_that_is_given_wins(bench: Bench, stored: Path, work: Path) -> N
     ):
         ended = bench("score", *given)
         assert (ended.code, ended.err.count("other.csv")) == (code, int(code == 3 and "--set" in given)), given
-
-
-@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b"\xff\xfe"])
-def test_a_damaged_place_is_none(bench: Bench, stored: Path, content: bytes) -> None:
-    (path,) = (stored / PLACES).iterdir()
-    path.write_bytes(content)
-    ended = bench("score", str(stored))
-    assert (ended.code, AGAIN in ended.err) == (3, True)
-    assert bench("score", "--set", "task.path=my.csv").code == 0
-
-
-# What leaves ------------------------------------------------------------------------------------------------------
-
-
-def test_places_stay_on_the_machine(stored: Path, work: Path) -> None:
-    join(stored, work / "merged")
-    export(stored, work / "kept")
-    assert not (work / "merged" / PLACES).exists()
-    (cell,) = (path.parent for path in stored.rglob("trained.json"))
-    (kept,) = Store(work / "kept").cells()
-    leaving = [json.dumps(kept.record(name)).encode() for name in kept.names("*")]
-    leaving += [path.read_bytes() for path in cell.glob("*.json")]
-    assert all(str(work).encode() not in content for content in leaving)
-
-
-# The parts --------------------------------------------------------------------------------------------------------
-
-
-def test_paths_are_absolute_and_other_options_as_typed(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(work))
-    (work / "train").mkdir()
-    assert absolute("path", "my.csv") == absolute("test_path", "~/my.csv") == str(work / "my.csv")
-    assert absolute("hub", "owner/name") == "owner/name"
-    assert absolute("train_split", "train") == "train"
-    assert absolute("column", 3) == 3
-    task = Pairs(path="my.csv")
-    task.load(task.source)
-    other = Pairs(path=str(rows_file(work / "other.csv")))
-    other.load(other.source)
-    for found in (other, task):  # the last run wins
-        remember(work, "rows", found)
-    assert remembered(work, "rows") == DataLocation(work / "my.csv", {"path": str(work / "my.csv")})
-    task = Pairs()
-    task.load(task.source)
-    remember(work, "built-in", task)
-    assert remembered(work, "built-in") is None
