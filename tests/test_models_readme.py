@@ -1,14 +1,11 @@
-"""The classes of models/README.md and its examples keep to the contract; contrastive decoding has the golden scores."""
+"""The classes of models/README.md and its examples keep to the contract."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from bench.config.resolve import find_method
 from bench.models import METHODS
@@ -35,18 +32,6 @@ def written(own: Own) -> Own:
 def test_its_classes_keep_to_the_contract(written: Own, name: str) -> None:
     results = check_objective(f"{name}:{CLASSES[name][0]}", backbones=["small-causal"], quick=True)
     assert not [str(result) for result in results if not result.ok]
-
-
-@pytest.mark.parametrize("case", [0, 1])
-def test_its_contrastive_decoding_has_the_golden_scores(written: Own, case: int) -> None:
-    """Those of Li et al.: alpha 0.1, amateur at temperature 0.5."""
-    contrast = importlib.import_module("contrastive").contrast
-    with np.load(ROOT / "tests" / "golden" / "modern" / f"contrastive_decoding_{case}.npz") as golden:
-        expert, amateur = (torch.from_numpy(golden[name]).double() for name in ("expert", "amateur"))
-        wanted, tokens = torch.from_numpy(golden["li2023"]), golden["li2023_token"].tolist()
-    scores = contrast(expert.log_softmax(1), amateur, 0.1, 0.5)
-    torch.testing.assert_close(scores, wanted, rtol=1e-12, atol=1e-12)
-    assert scores.argmax(1).tolist() == tokens
 
 
 def test_its_first_method_is_found_as_a_file(written: Own) -> None:

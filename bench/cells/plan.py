@@ -26,7 +26,6 @@ from bench.config.resolve import (
     find_method,
     method_names,
     recipe_of,
-    reference_backbone,
     reference_config,
     reference_of,
 )
@@ -154,7 +153,7 @@ class PlanBuilder:
         pairs = [(method, self.arguments.backbone) for method in concerned]
         for method in tuple(concerned):
             if reference := reference_of(method):
-                pairs.append((reference, reference_backbone(method) or self.arguments.backbone))
+                pairs.append((reference, self.arguments.backbone))
                 concerned.append(reference)
         backbones = [backbone_of(kind, method, name, self.preset) for kind in self.kinds for method, name in pairs]
         check_overrides(self.arguments.overrides, self.kinds, concerned, list(dict.fromkeys(backbones)))
@@ -215,9 +214,7 @@ class PlanBuilder:
         reference = reference_of(method)
         if reference is None:
             return None
-        return reference, reference_config(
-            kind, method, reference, config, self.arguments.overrides, self.arguments.decode
-        )
+        return reference, reference_config(kind, reference, config, self.arguments.overrides, self.arguments.decode)
 
     def config(self, kind: type[Task], method: Method, seed: int) -> CellConfig:
         """Return the configuration of one cell."""
@@ -240,12 +237,7 @@ class PlanBuilder:
             return reason
         reference, its_config = found
         check_training(its_config, self.arguments)
-        reason, forms = (
-            self.misfit(kind, reference, its_config),
-            [architecture_of(each) for each in (its_config, config)],
-        )
-        if reason is None and forms[0] != forms[1]:
-            reason = f"has the backbone {its_config.backbone}, which is {forms[0]}, not {forms[1]}"
+        reason = self.misfit(kind, reference, its_config)
         return None if reason is None else f"has for its reference model {reference.name}, which {reason}"
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:

@@ -13,7 +13,6 @@ from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments, set_texts_of
 from bench.config.config import PAPER, joined
 from bench.config.deviations import deviations_of
-from bench.config.resolve import REFERENCE
 from bench.errors import BenchError
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import save_checkpoint
@@ -152,12 +151,13 @@ def as_sets(cell: Cell) -> dict[str, Any]:
     """Return a configuration as `section.name: value` lines that `--config` reads back.
 
     The lines of the run it is fine-tuned from come first and hold for both, unless a line for its method follows. Those
-    of its reference model come last.
+    of its reference model come last, for the method of that model.
     """
     lines = lines_of(cell)
     if cell.reference is not None:
         reference = lines_of(cell.reference).items()  # both have the options of the task in common
-        lines |= {f"{REFERENCE}:{line}": value for line, value in reference if not line.startswith("task.")}
+        scope = cell.reference.config.method
+        lines |= {f"{scope}:{line}": value for line, value in reference if not line.startswith("task.")}
     return lines
 
 

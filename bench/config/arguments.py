@@ -119,6 +119,8 @@ NAMES = ("tasks", "methods", "metrics", "loggers")
 """Fields that are lists of names; their options may be typed several times."""
 FORMER = "trainer.init_from"
 """An option of version 0.2, which is empty in the configuration files of its runs."""
+FORMER_SCOPES = ("reference:", "second:")
+"""Prefixes of former versions for settings of a reference model alone."""
 
 
 def file_values(path: Path) -> dict[str, Any]:
@@ -130,7 +132,8 @@ def file_values(path: Path) -> dict[str, Any]:
     file = read_yaml(path)
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
-    sets = {name: value for name, value in file["set"].items() if value or not name.endswith(FORMER)}
+    given = {name: value for name, value in file["set"].items() if not name.startswith(FORMER_SCOPES)}
+    sets = {name: value for name, value in given.items() if value or not name.endswith(FORMER)}
     return {**_given(values), "sets": list(set_texts_of(sets))}
 
 

@@ -32,12 +32,6 @@ from bench.tasks.core.task import Task
 if TYPE_CHECKING:
     from bench.models.baselines import Baseline
 
-REFERENCE = "reference"
-"""Prefix of an override for the reference model of a method: `--set reference:trainer.steps=50`."""
-
-SCOPES = (REFERENCE, "second")
-"""The prefix, and its name in stored `config.yaml` files of version 0.2."""
-
 
 @dataclass(frozen=True)
 class EvaluationVariant:
@@ -354,7 +348,7 @@ def check_overrides(
         "backbone": [({found.name}, options_of(found.value.load())) for found in map(find_backbone, backbones)],
     }
     names = {task.name for task in tasks}.union(find_backbone(name).name for name in backbones)
-    scopes = names.union(*map(scopes_of, methods), SCOPES if any(map(reference_of, methods)) else ())
+    scopes = names.union(*map(scopes_of, methods))
     for item in given:
         if item.scope is not None and item.scope not in scopes:
             raise UsageError(
@@ -394,14 +388,8 @@ def reference_of(method: Method) -> Method | None:
     return reference
 
 
-def reference_backbone(method: Method) -> str:
-    """Return the backbone of a method's reference model; empty if it is the backbone of the method itself."""
-    return str(getattr(method.kind, "reference_settings", {}).get("backbone", ""))
-
-
 def reference_config(
     task: type[Task],
-    method: Method,
     reference: Method,
     config: CellConfig,
     given: Sequence[Override],
@@ -409,37 +397,22 @@ def reference_config(
 ) -> CellConfig:
     """Resolve the run of a method's reference model.
 
-    It is the run of the reference method as it would be trained here, with two changes: the method's
-    `reference_settings` override settings for all methods, and settings with the prefix `reference:` override both.
+    It is the run of the reference method as it would be trained here; both have the options of the task in common.
 
     Args:
         task: the task of both.
-        method: the method that uses the reference model.
         reference: the method that the reference model is trained by.
         config: the configuration of the method's run.
         given: the overrides of the run.
         decode: the value of --decode.
-
-    Raises:
-        UsageError: for an option of the task, which both have in common.
     """
-    settings = {name: value for name, value in getattr(method.kind, "reference_settings", {}).items() if "." in name}
-    by_method = [override(f"{reference.base}:{name}", value) for name, value in settings.items()]
-    by_user = [replace(item, scope=reference.base) for item in given if item.scope in SCOPES]
-    for item in [*by_method, *by_user]:
-        if item.section == "task":
-            raise UsageError(
-                f"'{item.text}' is an option of the task, which a method and its reference model have in common; set "
-                f"it for both"
-            )
-    for_all = [item for item in given if item.scope not in SCOPES]
     resolved = cell_config(
         task,
         reference,
-        reference_backbone(method) or config.spec("backbone"),
+        config.spec("backbone"),
         config.seed,
         config.preset,
-        [*for_all, *by_method, *by_user],
+        given,
         decode,
         config.trainer.limit,
         plugins={part: found for part, found in config.plugins.items() if part == "task"},

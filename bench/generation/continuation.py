@@ -1,4 +1,4 @@
-"""Continuation: the texts of a batch while they are written, with the caches of the models that read them.
+"""Continuation: the texts of a batch while they are written, with the cache of the model that reads them.
 
 A decoding gets log-probabilities from it and gives it tokens. The model reads a token only when a result depends on it,
 so the last token of a text costs no forward pass.
@@ -9,8 +9,6 @@ Shapes: B rows, R texts that grow at once, T tokens read and written, N new toke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -38,23 +36,13 @@ class Continuation:
         objective: method and backbone, in evaluation mode.
         decoding: decides which distribution the objective gives, and the penalties on it.
         batch: as `bench.generation.generation.generate` takes it.
-        reference: a frozen model whose states of the same texts are `tokens.reference`.
     """
 
-    def __init__(
-        self,
-        objective: Objective,
-        decoding: Decoding,
-        batch: Batch,
-        reference: Objective | None = None,
-    ) -> None:
+    def __init__(self, objective: Objective, decoding: Decoding, batch: Batch) -> None:
         self.objective, self.decoding = objective, decoding
         config = objective.backbone.model.config
-        self.row_cache, self.reader = RowCache(config), None
+        self.row_cache = RowCache(config)
         self.cache = new_cache(config, self.row_cache)
-        if reference is not None:
-            self.reader = ReferenceReader(reference, new_cache(reference.backbone.model.config))
-            self.row_cache.followers.append(self.reader.cache)
         self.reads_source = bool(config.is_encoder_decoder)
         ids, self.mask = batch["input_ids"], batch["attention_mask"]
         self.given: dict[str, Any] = {}  # what each step of an encoder-decoder has in addition to the new tokens
@@ -101,9 +89,7 @@ class Continuation:
         tokens = self.objective.backbone.extend(step)
         if self.reads_source:
             self.row_cache.append("written_states", tokens.hidden[:, None])
-        if self.reader is None:
-            return tokens
-        return replace(tokens, reference_slice=partial(self.reader.rows, step, self.ids))
+        return tokens
 
     @property
     def states(self) -> Tensor:
@@ -155,14 +141,12 @@ class Continuation:
     def repeat(self, times: int) -> None:
         """Put copies of each text next to it."""
         _ = self.rows  # a prompt is read once, not once for each copy
-        self._read_reference()
         self.cache.batch_repeat_interleave(times)
         self.copies *= times
         self._move(lambda rows: rows.repeat_interleave(times, dim=0))
 
     def keep(self, places: Sequence[int]) -> None:
         """Go on with the texts at these places, in this order; a place may come twice."""
-        self._read_reference()
         index = torch.tensor(places, device=self.ids.device)
         within_rows = len(places) == len(self.ids) and all(
             place // self.copies == at // self.copies for at, place in enumerate(places)
@@ -174,11 +158,6 @@ class Continuation:
             self.copies = 1
         self._move(lambda rows: rows.index_select(0, index), source_too=not within_rows)
 
-    def _read_reference(self) -> None:
-        """Let the reference model read what the model has read: afterwards the texts are in other places."""
-        if self.reader is not None and self.last is not None:
-            _ = self.last.reference
-
     def _move(self, moved: Callable[[Tensor], Tensor], source_too: bool = True) -> None:
         """Move everything that belongs to a text to where the text now is."""
         texts = moved(torch.arange(len(self.ids), device=self.ids.device))
@@ -187,44 +166,8 @@ class Continuation:
             self.mask = moved(self.mask)
         if source_too:
             self.given = {name: moved_part(part, moved) for name, part in self.given.items()}
-            if self.reader is not None:
-                self.reader.encoded = moved_part(self.reader.encoded, moved)
         if self.last is not None:
             self.last = self.last.take(texts)
-
-
-class ReferenceReader:
-    """A reference model that reads the same texts; it reads only when `tokens.reference` is asked for.
-
-    Args:
-        model: of the architecture and vocabulary of the first model.
-        cache: an empty one, which follows the texts where they move.
-    """
-
-    def __init__(self, model: Objective, cache: Any) -> None:
-        self.model, self.cache = model, cache
-        self.encoded: Any = None  # output of its encoder
-        self.n_read = 0
-        self.last: TokenSlice | None = None
-
-    def rows(self, step: Step, tokens: Tensor) -> TokenSlice:
-        """Return the last position of each text.
-
-        Args:
-            step: of the first model.
-            tokens: [R, T] what its decoder has read so far.
-        """
-        if self.last is None or self.n_read < tokens.shape[1]:
-            places = None
-            if step.source is not None and self.encoded is None:
-                encode = self.model.backbone.model.get_encoder()
-                self.encoded = encode(input_ids=step.source, attention_mask=step.mask, return_dict=True)
-            if step.source is None and step.mask is not None:
-                places = positions(step.mask)[:, self.n_read :]
-            new = tokens[:, self.n_read :]
-            own = replace(step, ids=new, cache=self.cache, positions=places, encoded=self.encoded)
-            self.last, self.n_read = self.model.backbone.extend(own), tokens.shape[1]
-        return self.last
 
 
 def moved_part(part: Any, moved: Callable[[Tensor], Tensor]) -> Any:

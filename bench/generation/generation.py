@@ -9,7 +9,6 @@ for each beam, ask the device after each token whether all texts have ended, and
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
 
 import torch
 from torch import Tensor
@@ -33,8 +32,6 @@ def generate(
     decoding: Decoding,
     max_new_tokens: int,
     seeds: Sequence[int] = (),
-    *,
-    reference: Objective | None = None,
 ) -> list[list[int]]:
     """Continue each row of a batch.
 
@@ -47,7 +44,6 @@ def generate(
         decoding: how; its own `max_new_tokens` comes first.
         max_new_tokens: longest continuation, where the decoding does not say.
         seeds: one per row, for sampling; a row's text depends on its seed and on no other row.
-        reference: a frozen model that reads along, as `tokens.reference`; the objective's own where none is given.
 
     Returns:
         The new tokens of each row up to its first end token, which is left out; no prompt and no padding.
@@ -65,11 +61,8 @@ def generate(
         sampler = SeededSampler(
             decoding, seeds, limit, objective.classes if decoding.distribution == "f2_released" else None
         )
-    if reference is None and objective.has_reference:
-        reference = objective.reference_model
-    reads_along = nullcontext() if reference is None else without_dropout(reference)
-    with torch.no_grad(), without_dropout(objective), reads_along:
-        texts = Continuation(objective, decoding, batch, reference)
+    with torch.no_grad(), without_dropout(objective):
+        texts = Continuation(objective, decoding, batch)
         if decoding.own_loop:
             written = decoding.write(texts, limit)
         else:

@@ -97,7 +97,6 @@ class RowCache(DynamicCache):
         self.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in self.layers]
         self.rows: dict[str, Tensor] = {}  # [B, ...]
         self._growing: dict[str, Growing] = {}  # buffers of the rows that `append` makes longer
-        self.followers: list[Any] = []  # caches of models that read along
 
     def append(self, name: str, new: Tensor) -> Tensor:
         """Add steps to a named tensor, [B, N, ...]; return all of it, [B, T, ...]."""
@@ -113,22 +112,16 @@ class RowCache(DynamicCache):
         """Let row i continue from row `beam_idx[i]`."""
         super().reorder_cache(beam_idx)
         self.rows = {name: rows.index_select(0, beam_idx.to(rows.device)) for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.reorder_cache(beam_idx)
 
     def batch_select_indices(self, indices: Tensor) -> None:
         """Keep some rows."""
         super().batch_select_indices(indices)
         self.rows = {name: rows[indices] for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.batch_select_indices(indices)
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Repeat each row; inherited, this would forget the named tensors."""
         super().batch_repeat_interleave(repeats)
         self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
-        for follower in self.followers:
-            follower.batch_repeat_interleave(repeats)
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: named tensors need not be one step per token."""

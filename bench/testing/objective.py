@@ -126,10 +126,9 @@ def cache(subject: Subject) -> str:
     """Decoding with a cache equals full forward passes over the text so far, for both hooks that give distributions."""
     objective, rows = subject.objective().eval(), subject.rows[::3]
     prompts: Any = subject.codec.prompt_batch(rows)
-    reference = objective.reference_model if objective.has_reference else None
     for decoding in parse("greedy,beam=3"):
         hooks = hooks_of(objective, decoding.text)
-        texts = Continuation(objective, decoding, prompts, reference=reference)
+        texts = Continuation(objective, decoding, prompts)
         for at in range(NEW_TOKENS):
             full = []  # the last position of a full pass; a state never sees the token it predicts, here 0
             for row in rows:

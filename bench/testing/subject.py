@@ -98,7 +98,7 @@ class Subject:
         reference = reference_of(self.method)
         if reference is None:
             return build(self.cell)
-        config = reference_config(LogicNLG, self.method, reference, self.config, self.overrides, None)
+        config = reference_config(LogicNLG, reference, self.config, self.overrides, None)
         model, _ = build(Cell(config, reference, self.cell.task, "", CellFolder(Path("nowhere")), {}))
         spread(model, self.seed + 1, config.spec("backbone"))
         return build(self.cell, model)

@@ -80,7 +80,6 @@ class Recipe:
     parent: ClassVar[str] = ""  # the method whose run of the same task, backbone and seed it is fine-tuned from
     training_free: ClassVar[bool] = False  # takes the weights of its parent as they are and trains no step
     reference: ClassVar[str] = ""  # the method whose trained model of the same task and seed it reads, frozen
-    reference_settings: ClassVar[Mapping[str, Any]] = {}  # of that run: `section.name` to value, `backbone` to a name
     own_backbone: ClassVar[str] = ""  # overrides the backbone of the run
     own_decoding: ClassVar[str] = ""  # overrides the decodings of the run, e.g. `sample`; keeps their max_new_tokens
 

@@ -220,15 +220,15 @@ class TokenSlice:
 
     @cached_property
     def reference(self) -> TokenSlice:
-        """The same positions in the frozen reference model, whose hidden states, head and cache are its own.
+        """The same positions in the frozen reference model, whose hidden states and head are its own.
 
         Raises:
-            UsageError: when there is no reference model.
+            UsageError: when there is no reference model, as in generation.
         """
         if self.reference_slice is None:
             raise UsageError(
                 "tokens.reference needs a reference model; got none: name its method in the class attribute "
-                "`reference`, and take states from objective.states(batch)"
+                "`reference`, take states from objective.states(batch), and generate without it"
             )
         return self.reference_slice()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from bench.models.core.objective import Objective
@@ -11,11 +12,12 @@ from bench.models.core.states import TokenSlice
 
 
 class Contrast(Objective):
-    """Contrasts with the reference model wherever it is asked: in its loss, and in the texts it writes."""
+    """Trains a contrast with the reference model."""
 
     name: ClassVar[str] = "contrast"
     paper: ClassVar[str] = "for tests"
     reference: ClassVar[str] = "mle"
 
-    def log_probs(self, rows: TokenSlice) -> Tensor:
-        return (self.logits(rows) - 0.5 * self.reference_model.log_probs(rows.reference)).log_softmax(1)
+    def token_loss(self, log_probs: Tensor, tokens: TokenSlice, targets: Tensor) -> Tensor:
+        contrast = log_probs - 0.5 * self.reference_model.log_probs(tokens.reference)
+        return torch.nn.functional.cross_entropy(contrast, targets, reduction="none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +16,6 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import LossSum
 from bench.models.core.states import States
-from tests.bench import contrast
 
 
 class Counted(Objective):
@@ -205,9 +204,3 @@ class DiesOnSecondRank(Counted):
         dies = {"at once": 1, "in step 2": 2}.get(os.environ.get("DIES", ""))
         if step == dies and os.environ.get("RANK") == "1":
             os.kill(os.getpid(), signal.SIGKILL)
-
-
-class Contrast(contrast.Contrast):
-    """Contrasts with a smaller reference model."""
-
-    reference_settings: ClassVar[Mapping[str, Any]] = {"backbone.width": 8}
