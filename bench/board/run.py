@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from bench.base.registry import split_names
 from bench.board.board import Board
 from bench.config.arguments import RunArguments, set_texts_of
-from bench.config.decoding import Decode, decode_text
 from bench.errors import MissingError, RunError, UsageError, did_you_mean
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.store.store import Store
@@ -35,7 +34,7 @@ def run(
     preset: Literal["small", "mid", "paper"] = "small",
     backbone: str | None = None,
     set: Mapping[str, Any] | None = None,
-    decode: Decode | Iterable[Decode] | None = None,
+    decode: str | Iterable[str] | None = None,
     limit: int | None = None,
     data_dir: str | Path | None = None,
     results: str | Path = "results",
@@ -57,7 +56,7 @@ def run(
         preset: `small`, `mid` or `paper`.
         backbone: name, hub id or folder; that of the task for None.
         set: `section.name` to value, as `--set` takes them.
-        decode: as `--decode` takes it, a decoding such as `TopK(k=3)`, or several; those of the task for None.
+        decode: as `--decode` takes it, "greedy,topk=3", or a list; those of the task for None.
         limit: rows kept of each split, for debugging; the board then has such runs only.
         data_dir: a folder with a folder for each task.
         results: the results folder.
@@ -95,7 +94,7 @@ def run(
         backbone=backbone,
         preset=preset,
         sets=tuple(set_texts_of(set)),
-        decode=decode_text(decode),
+        decode=decode if decode is None or isinstance(decode, str) else ",".join(decode),
         limit=limit,
         jobs=jobs,
         data_dir=str(data_dir or ""),

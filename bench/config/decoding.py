@@ -11,7 +11,7 @@ name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bench.base.registry import find
@@ -20,10 +20,7 @@ from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution,
 from bench.decodings.core.settings import REQUIRED, Setting
 from bench.errors import UsageError, did_you_mean
 
-__all__ = ["Decode", "decode_text", "parse"]
-
-Decode = str | Decoding
-"""A decoding as it is typed, or as an object."""
+__all__ = ["parse"]
 
 SIGNS = ",+=:"
 """What parts decodings, options and values, and so is in the path of no file."""
@@ -130,30 +127,3 @@ def _option(kind: type[Decoding], name: str, settings: Mapping[str, Setting]) ->
     if name not in names:
         raise UsageError(f"there is no option of {kind.name} decoding '{name}'{did_you_mean(name, names)}")
     return settings[name]
-
-
-def decode_text(decode: Any) -> str | None:
-    """Return decodings given in Python as `--decode` takes them.
-
-    Args:
-        decode: a text, a decoding, several of them, or None.
-
-    Raises:
-        UsageError: one is neither a text nor a decoding.
-
-    >>> decode_text(["greedy", "topk=3"]), decode_text(None)
-    ('greedy,topk=3', None)
-    """
-    if decode is None or isinstance(decode, str):
-        return decode
-    given = decode
-    if isinstance(decode, Decoding) or not isinstance(decode, Iterable):
-        given = [decode]
-    texts = []
-    for part in given:
-        if isinstance(part, Decoding):
-            part = part.spec
-        if not isinstance(part, str):
-            raise UsageError(f"decode is a text such as 'greedy,topk=3', or decodings such as TopK(k=3); not {part!r}")
-        texts.append(part)
-    return ",".join(texts)

@@ -11,11 +11,8 @@ Shapes: B rows, R texts that grow at once (several of a row in a search), T toke
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 from bench.decodings.core.settings import Setting, number, settings_of, whole
@@ -101,7 +98,7 @@ class Decoding:
             a frequency class first and then a token of it, cut within the class (F2-Softmax eq. 7); greedy and beam
             search take the most probable class, and a beam is scored by its tokens' probabilities within their classes;
             `f2_released` is the decoding of F2-Softmax's released code (`bench.decodings.core.released_classes`).
-        own: the origin of a plug-in; found from the class where it is not given.
+        own: the origin of a plug-in.
 
     Raises:
         UsageError: for a value that is out of range or has no effect.
@@ -126,8 +123,6 @@ class Decoding:
             raise UsageError(
                 f"there is no distribution '{self.distribution}'{did_you_mean(self.distribution, DISTRIBUTIONS)}"
             )
-        if self.own is None and not type(self).__module__.startswith("bench.decodings."):
-            object.__setattr__(self, "own", own_of(type(self)))
         if self.distribution in CLASS_CUTS:
             self._check_classes()
         self.check()
@@ -213,22 +208,3 @@ class Decoding:
         if self.own is not None:
             content["code"] = {"class": self.own.target, "source_sha256": self.own.source_sha256}
         return content
-
-
-def own_of(kind: type[Decoding]) -> Own:
-    """Return the origin of a class that is a plug-in.
-
-    Args:
-        kind: the class.
-
-    Raises:
-        UsageError: when its source is in no file, so that nothing would say which decoding a stored text is of.
-    """
-    target = f"{kind.__module__}:{kind.__qualname__}"
-    try:
-        source = Path(inspect.getfile(kind)).read_bytes()
-    except (OSError, TypeError) as error:
-        raise UsageError(
-            f"the source of decoding '{target}' is in no file, and keys need its hash; put the class in a file"
-        ) from error
-    return Own(target, target, hashlib.sha256(source).hexdigest())

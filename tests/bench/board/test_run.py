@@ -13,9 +13,6 @@ import torch
 
 import bench
 from bench.cli import main
-from bench.config.decoding import decode_text
-from bench.decodings.samplers import TopK
-from bench.decodings.searches import Beam
 from bench.errors import RunError, UsageError
 from bench.models.mle import MLE
 from bench.tasks.logicnlg import LogicNLG
@@ -127,7 +124,6 @@ def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ({"method": "mle", "set": ["trainer.lr=1"]}, "set is a dict of options and values"),
         ({"method": "mle", "set": {"trainer.lr": float("nan")}}, "trainer.lr is a finite number, not 'nan'"),
         ({"method": "mle", "set": {"trainer.lr": 1e300}}, "trainer.lr is a finite number, not '1e[+]300'"),
-        ({"method": "mle", "decode": 3}, "decode is a text such as 'greedy,topk=3'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
         ({"method": "lead", "logger": "cvs"}, "no logger 'cvs'; did you mean 'csv'"),
@@ -135,11 +131,6 @@ def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None
     ):
         with pytest.raises(UsageError, match=message):
             bench.run(**{"task": "logicnlg", "results": results, **options})  # type: ignore[arg-type]
-
-
-def test_decodings_are_texts_or_objects() -> None:
-    assert decode_text(TopK(k=3)) == "topk=3"
-    assert decode_text(["greedy", Beam(beams=4, length_penalty=2.0)]) == "greedy,beam=4+length_penalty=2.0"
 
 
 # Trials -------------------------------------------------------------------------------------------------------------
