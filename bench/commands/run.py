@@ -157,7 +157,7 @@ def run(given: argparse.Namespace) -> int:
         slurm, part = SlurmOptions.of(list(chain(*given.slurm))), part_of_element()
     group = current_group()
     refuse_options(given, arguments)
-    if group is not None and part is None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
+    if group is not None and (arguments.devices > 1 or arguments.jobs not in (1, AUTO) or slurm):
         raise UsageError("torchrun has started the processes: leave --devices, --jobs and --slurm out")
     if group is not None and group.rank:
         return group.follow()

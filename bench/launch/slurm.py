@@ -36,14 +36,15 @@ from bench.store.snapshot import files_at
 PART = "BENCH_PART"
 """Environment variable with the part of the runs that an element executes, as a JSON list."""
 KEY = re.compile(r"[a-z][a-z0-9-]*")
-FIXED = ("array", "chdir", "error", "job-name", "ntasks", "ntasks-per-node", "open-mode", "output", "requeue", "signal")
+FIXED = (
+    "array", "chdir", "error", "job-name", "nodes", "ntasks", "ntasks-per-node", "open-mode", "output", "requeue",
+    "signal",
+)  # fmt: skip
 """Options of sbatch that are set here."""
-NUMBERS = {"nodes": 1, "notice": 120, "array-parallelism": 256}
+NUMBERS = {"notice": 120, "array-parallelism": 256}
 """Options that are whole numbers, and their defaults."""
 REQUEUES = 1000
 """Times that an element goes back into the queue: one that makes no progress should not return for ever."""
-PORT, PORTS = 10000, 20000
-"""The first port, and the number of ports from it on, of which the number of a job of several nodes selects one."""
 SHORTEST_S, LONGEST_S = 0.5, 15.0
 """Seconds between two requests to Slurm: more while nothing changes."""
 TRIES, TRY_S = 20, 3.0
@@ -55,13 +56,11 @@ class SlurmOptions:
     """The resources of an element, and how many elements run at once.
 
     Args:
-        nodes: that share a run.
         notice: seconds before the time limit at which an element gets a signal to end.
         at_once: elements of an array that run at once.
         others: other options of sbatch, without `--`; True for one that has no value.
     """
 
-    nodes: int
     notice: int
     at_once: int
     others: Mapping[str, str | bool]
@@ -84,8 +83,8 @@ class SlurmOptions:
             if key in NUMBERS and not (value.isdecimal() and int(value)):
                 raise UsageError(f"{key} of --slurm is a whole number of at least 1, not '{value or True}'")
             values[key] = value if equals else True
-        nodes, notice, at_once = (int(values.pop(key) or default) for key, default in NUMBERS.items())
-        return SlurmOptions(nodes, notice, at_once, values)
+        notice, at_once = (int(values.pop(key) or default) for key, default in NUMBERS.items())
+        return SlurmOptions(notice, at_once, values)
 
 
 # Parts -------------------------------------------------------------------------------------------------------------
@@ -98,39 +97,31 @@ class Part:
     Args:
         task: its name.
         method: its name.
-        seed: the only one; None for all seeds.
     """
 
     task: str
     method: str
-    seed: int | None = None
 
-    def has(self, cell: Cell) -> bool:
-        """Return whether a run belongs to it."""
-        names = (cell.config.task, cell.method.name)
-        return names == (self.task, self.method) and self.seed in (None, cell.config.seed)
-
-
-def part_of(cell: Cell, nodes: int) -> Part:
-    """Return the part of a run: where several nodes share one, it has one run, whose failure ends their processes."""
-    return Part(cell.config.task, cell.method.name, None if nodes == 1 else cell.config.seed)
+    @staticmethod
+    def of(cell: Cell) -> Part:
+        """Return the part of a run."""
+        return Part(cell.config.task, cell.method.name)
 
 
-def parts_of(cells: Sequence[Cell], nodes: int = 1) -> tuple[list[Part], list[Part]]:
+def parts_of(cells: Sequence[Cell]) -> tuple[list[Part], list[Part]]:
     """Return the parts of some runs: those that other parts start from or read, and the rest.
 
     Args:
         cells: the unfinished runs, in the order of their plan.
-        nodes: that share a run.
     """
-    parts = dict.fromkeys(part_of(cell, nodes) for cell in cells)
+    parts = dict.fromkeys(map(Part.of, cells))
     trained_by: dict[Path, Part] = {}
     for cell in cells:
-        trained_by.setdefault(cell.folder.path, part_of(cell, nodes))
+        trained_by.setdefault(cell.folder.path, Part.of(cell))
     first = set()
     for cell in cells:
         owners = {trained_by.get(read.folder.path) for read in (cell, *cell.needed)}
-        first |= owners - {None, part_of(cell, nodes)}
+        first |= owners - {None, Part.of(cell)}
     return [part for part in parts if part in first], [part for part in parts if part not in first]
 
 
@@ -148,8 +139,9 @@ def runs_of(plan: Plan, part: Part) -> Plan:
             add(replace(needed, evaluations={}))
         found.place(cell)
 
-    for cell in filter(part.has, plan.cells):
-        add(cell)
+    for cell in plan.cells:
+        if Part.of(cell) == part:
+            add(cell)
     return found
 
 
@@ -158,19 +150,15 @@ def runs_of(plan: Plan, part: Part) -> Plan:
 
 @dataclass(frozen=True)
 class Element:
-    """The function that submitit calls on each node of an element: the command again, in a process of its own.
+    """The function that submitit calls for an element: the command again, in a process of its own.
 
     Args:
         words: of the command, after `bench`.
         part: the runs that it executes.
-        nodes: that share a run.
-        devices: processes that share a run on each node.
     """
 
     words: tuple[str, ...]
     part: Part
-    nodes: int
-    devices: int
 
     def __call__(self) -> None:
         """Execute the runs of the part; go back into the queue when Slurm ends what is not done.
@@ -183,32 +171,11 @@ class Element:
             signal.signal(number, lambda number, frame: received.append(number))
         # Slurm signals every process, and srun some of them again seconds later: these signals are one.
         environment = {**os.environ, PART: json.dumps(astuple(self.part)), TOGETHER: "60"}
-        code = subprocess.Popen(self.command(), env=environment).wait()
+        code = subprocess.Popen([sys.executable, "-m", "bench", *self.words], env=environment).wait()
         if code and received:
             requeue()
         if code:
             sys.exit(code if code > 0 else 128 - code)
-
-    def command(self) -> list[str]:
-        """Return the command that is run on this node."""
-        command = [sys.executable, "-m", "bench", *self.words]
-        if self.nodes == 1:
-            return command
-        from submitit import JobEnvironment
-
-        job = JobEnvironment()
-        command[1:1] = [
-            "-m",
-            "torch.distributed.run",
-            f"--nnodes={self.nodes}",
-            f"--nproc-per-node={self.devices}",
-            f"--node-rank={job.node}",
-            f"--master-addr={os.environ.get('MASTER_ADDR') or job.hostnames[0]}",
-            f"--master-port={PORT + int(job.raw_job_id) % PORTS}",
-            "--signals-to-handle=SIGTERM,SIGINT,SIGHUP,SIGQUIT,SIGUSR2",
-            "--shutdown-timeout=120",
-        ]
-        return command
 
 
 def requeue() -> None:
@@ -219,10 +186,7 @@ def requeue() -> None:
     shown = subprocess.run(["scontrol", "show", "job", job.job_id], capture_output=True, text=True, check=False)
     if "JobState=RUNNING" not in shown.stdout or int(os.environ.get("SLURM_RESTART_COUNT", 0)) >= REQUEUES:
         return
-    if job.global_rank == 0:
-        subprocess.run(["scontrol", "requeue", job.job_id], check=False)
-    else:
-        time.sleep(60)  # until Slurm ends it: an end of its own would end the first process, too
+    subprocess.run(["scontrol", "requeue", job.job_id], check=False)
 
 
 # In the command ----------------------------------------------------------------------------------------------------
@@ -256,7 +220,7 @@ def run_on_slurm(
         progress.say(f"these runs were submitted earlier, as {name}; logs are in {logs}")
     elif unfinished:
         shutil.rmtree(logs, ignore_errors=True)  # of an earlier submission, whose failures are known
-        submit(unfinished, arguments.devices, options, words, name, logs)
+        submit(unfinished, options, words, name, logs)
         progress.say(f"submitted {name} for {len(unfinished)} runs; logs are in {logs}")
     follow(name, progress)
     missing = [cell.label for cell in plan.cells if is_unfinished(cell, arguments.metrics)]
@@ -270,9 +234,7 @@ def run_on_slurm(
     return outcome
 
 
-def submit(
-    cells: Sequence[Cell], devices: int, options: SlurmOptions, words: Sequence[str], name: str, logs: Path
-) -> None:
+def submit(cells: Sequence[Cell], options: SlurmOptions, words: Sequence[str], name: str, logs: Path) -> None:
     """Submit some runs as one array or two."""
     try:
         import submitit
@@ -283,12 +245,12 @@ def submit(
     if "cpus-per-task" in options.others:  # since Slurm 22.05 a step does not have it from its job
         step.append(f"--cpus-per-task={options.others['cpus-per-task']}")
     before: str | None = None
-    for parts in filter(None, parts_of(cells, options.nodes)):
+    for parts in filter(None, parts_of(cells)):
         executor = submitit.SlurmExecutor(folder=logs)
         executor.update_parameters(
             job_name=name,
             time=None,  # the cluster's own, or `others` has it
-            nodes=options.nodes,
+            nodes=1,
             ntasks_per_node=1,
             signal_delay_s=options.notice,
             array_parallelism=options.at_once,
@@ -299,7 +261,7 @@ def submit(
             additional_parameters={"requeue": True, **options.others},
         )
         try:
-            jobs = executor.submit_array([Element(tuple(words), part, options.nodes, devices) for part in parts])
+            jobs = executor.submit_array([Element(tuple(words), part) for part in parts])
         except (FailedJobError, FailedSubmissionError) as error:
             raise BenchError(f"Slurm has not taken the jobs: {' '.join(str(error).split())}") from error
         before = f"afterany:{jobs[0].job_id.partition('_')[0]}"

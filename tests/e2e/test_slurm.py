@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import tempfile
@@ -45,13 +44,13 @@ def cluster() -> Iterator[SlurmCluster]:
 def submit(cluster: SlurmCluster, start: Start, tmp_path: Path) -> Callable[..., BaseProcess]:
     """Start `bench run --slurm` in a child."""
 
-    def begin(methods: str, *slurm: str, devices: str = "1", **environment: str) -> BaseProcess:
+    def begin(methods: str, *slurm: str) -> BaseProcess:
         asked = stores.arguments(
-            tmp_path / "results", "--devices", devices, "--slurm", *slurm,
+            tmp_path / "results", "--slurm", *slurm,
             task="ambiguous_template", method=methods, sets=(f"trainer.steps={STEPS}", "execution.state_every=600"),
         )  # fmt: skip
         asked.remove("--quiet")
-        return start(asked, children.hear_control_c, BED=str(tmp_path), **cluster.environment, **environment)
+        return start(asked, children.hear_control_c, BED=str(tmp_path), **cluster.environment)
 
     return begin
 
@@ -137,23 +136,3 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
     assert ended(command, log) == 0, children.read(log)
     assert len(list(tmp_path.rglob("trained.json"))) == 4
     assert began(5)(), "no child has trained its parent again"
-
-
-def test_two_nodes_share_a_run(
-    cluster: SlurmCluster, submit: Callable[..., BaseProcess], log: Path, tmp_path: Path
-) -> None:
-    """Also where Slurm tells them to end meanwhile. Names of virtual nodes cannot be looked up."""
-    cluster.restore()
-    here = {"MASTER_ADDR": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo"}
-    command = submit(PACED, "nodes=2", "time=10", **here)
-    wait_for(lambda: len(first_steps(tmp_path)) == 2, log, tmp_path, cluster)
-    cluster.ask("scancel", "--signal=USR2", "--user", "root")
-    wait_for(lambda: "PENDING" in cluster.states(), log, tmp_path, cluster)
-    (tmp_path / "go").touch()
-    assert ended(command, log) == 0, children.read(log)
-    (record,) = tmp_path.rglob("trained.json")
-    assert json.loads(record.read_text())["provenance"]["world"] == 2
-    one, other, *again = first_steps(tmp_path)
-    assert (one, other) == (1, 1)
-    assert len(set(again)) == 1
-    assert again[0] > 1

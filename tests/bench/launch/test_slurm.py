@@ -27,9 +27,9 @@ def plan_of(*methods: str) -> Plan:
 
 
 def test_options_are_those_of_sbatch() -> None:
-    found = SlurmOptions.of(["partition=gpu", "--mem=32G", "gpus_per_node=4", "exclusive", "nodes=2", "notice=60"])
+    found = SlurmOptions.of(["partition=gpu", "--mem=32G", "gpus_per_node=4", "exclusive", "notice=60"])
     more = {"partition": "gpu", "mem": "32G", "gpus-per-node": "4", "exclusive": True}
-    assert found == SlurmOptions(nodes=2, notice=60, at_once=256, others=more)
+    assert found == SlurmOptions(notice=60, at_once=256, others=more)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,8 @@ def test_options_are_those_of_sbatch() -> None:
         ("4 hours", "--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '4 hours'"),
         ("-p=gpu", "--slurm takes KEY=VALUE, a long option of sbatch, e.g. mem=32G, not '-p=gpu'"),
         ("array=0-3", "--slurm does not take 'array', which bench run sets itself"),
-        ("nodes=two", "nodes of --slurm is a whole number of at least 1, not 'two'"),
+        ("nodes=2", "--slurm does not take 'nodes', which bench run sets itself"),
+        ("notice=two", "notice of --slurm is a whole number of at least 1, not 'two'"),
         ("notice=0", "notice of --slurm is a whole number of at least 1, not '0'"),
     ],
 )
@@ -61,20 +62,13 @@ def test_parts_that_others_start_from_come_first() -> None:
     assert Part("text", "mle.continued") in parts_of(without_parent)[1], "its parent is there already"
 
 
-def test_on_several_nodes_each_run_is_a_part() -> None:
-    """A run that fails there ends its element."""
-    first, rest = parts_of(plan_of("mle", "mle.continued").cells, nodes=2)
-    assert first == [Part(TASK, "mle", 0), Part(TASK, "mle", 1)]
-    assert rest == [Part(TASK, "mle.continued", 0), Part(TASK, "mle.continued", 1)]
-
-
 def test_an_element_has_the_runs_of_its_part_and_what_they_need() -> None:
     plan = plan_of("trime", "mle.continued")
     part = runs_of(plan, Part(TASK, "mle.continued"))
     assert [(cell.method.name, cell.config.seed) for cell in part.cells] == [
         ("mle", 0), ("mle.continued", 0), ("mle", 1), ("mle.continued", 1),
     ]  # fmt: skip
-    assert [cell.config.seed for cell in runs_of(plan, Part(TASK, "trime", 1)).cells] == [1]
+    assert [cell.config.seed for cell in runs_of(plan, Part(TASK, "trime")).cells] == [0, 1]
     keys = {cell.key for cell in plan.cells}
     assert {cell.key for cell in part.cells} <= keys, "they are the runs of the whole plan"
     assert not any(cell.evaluations for cell in part.cells if cell.method.name == "mle"), "only trained for the others"
