@@ -1,4 +1,4 @@
-"""Completion status: which evaluations of a run are still to be made, and which runs have lost their weights.
+"""Completion status: which evaluations of a run are still to be made.
 
 A run that was joined from a snapshot has neither weights nor predictions. Its scores take their place.
 """
@@ -49,18 +49,6 @@ def has_only_numbers(folder: CellFolder) -> bool:
     """Return whether a run has numbers and nothing they were made with; a baseline, too, which could make it again."""
     names = folder.names
     return bool(names("scores-*.json")) and not names("rows-*.jsonl.gz") and not names("model-*")
-
-
-def without_weights(cell: Cell) -> list[CellFolder]:
-    """Return the runs from snapshots whose weights a run cannot be made without: its own, or those it starts from."""
-    if is_from_snapshot(cell.folder):
-        return [cell.folder] if missing_evaluations(cell) else []
-    if cell.folder.trained() is not None:
-        return []
-    found = []
-    for needed in cell.needed:
-        found += [needed.folder] if is_from_snapshot(needed.folder) else without_weights(needed)
-    return found
 
 
 def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metrics: Sequence[str]) -> bool:

@@ -27,7 +27,6 @@ from typing import Any
 
 from bench.base.keys import key_of
 from bench.cells.cell import Cell
-from bench.cells.completion import without_weights
 from bench.cells.plan import Plan, PlanBuilder
 from bench.cells.progress import Progress
 from bench.cells.run import Outcome
@@ -262,11 +261,6 @@ class Tuned:
     tie_break: list[Tried] = field(default_factory=list)
     picked: Tried | None = None
 
-    @property
-    def label(self) -> str:
-        """Task and method, as messages name it."""
-        return f"{self.task.name} · {self.method.trained_name}"
-
 
 def run_search(
     search: Search,
@@ -450,13 +444,6 @@ def tie_break(
             continue
         round_of = Plan(builder.preset)
         placed = place_tried(round_of, tuned, whole, builder, tied_sets)
-        folders = [folder for _, cells in placed for cell in cells for folder in without_weights(cell)]
-        if gone := list(dict.fromkeys(f"'{folder.path}'" for folder in folders)):
-            progress.warn(
-                f"{tuned.label}: its best trials tie, and repeating them at full length needs weights that runs of "
-                f"a snapshot do not have; the best trial is picked. To train these again, remove {', '.join(gone)}"
-            )
-            continue
         plan.join(round_of)
         repeated.append((tuned, placed))
     if not repeated:
@@ -470,7 +457,8 @@ def tie_break(
         records = [[cell.folder.trained() for cell in cells] for _, cells in placed]
         have_diverged = [any(record is not None and record["status"] != "ok" for record in each) for each in records]
         if any(tried.nll is None and not diverged for tried, diverged in zip(found, have_diverged, strict=True)):
-            progress.warn(f"{tuned.label}: a training of its tie break has failed; the best trial is picked")
+            name = f"{tuned.task.name} · {tuned.method.trained_name}"
+            progress.warn(f"{name}: a training of its tie break has failed; the best trial is picked")
             continue
         tuned.tie_break = found
         tuned.picked = best(found) or tuned.picked

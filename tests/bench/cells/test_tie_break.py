@@ -100,26 +100,3 @@ def test_there_is_none_where_trials_are_whole_or_one_is_best(
     assert ended.code == 0, ended.err
     (found,) = grids(tmp_path).values()
     assert all("play_off" not in grid for grid in found)
-
-
-def test_a_board_that_was_kept_without_one_goes_on_with_its_pick(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its settings are whole trainings already, without validation predictions and weights.
-
-    The trials of the child are no merged runs; what they are trained from is one.
-    """
-    at = SEARCH.index("mle")
-    both = (*SEARCH[:at], "mle,mle.continued", *SEARCH[at + 1 :])
-    monkeypatch.setattr(search, "TIE", 0.0)
-    assert bench(*both, "--results", str(tmp_path / "a")).code == 0
-    export(tmp_path / "a", tmp_path / "kept")
-    join(tmp_path / "kept", tmp_path / "b")
-    before = grids(tmp_path / "b")
-    assert len(before) == 4
-    monkeypatch.setattr(search, "TIE", ALL_ALIKE)
-    ended = bench(*both, "--results", str(tmp_path / "b"), "--json")
-    assert (ended.code, json.loads(ended.out)["ok"]) == (0, [])
-    says = "its best trials tie, and repeating them at full length needs weights that runs of a snapshot do not have"
-    assert [f"{method}: {says}" in ended.err for method in ("mle", "mle.continued")] == [True, True]
-    assert grids(tmp_path / "b") == before
