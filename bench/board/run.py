@@ -69,8 +69,8 @@ def run(
         trials: try several learning rates of every method and keep the one with the best validation likelihood, as
             `--trials` takes them: 3, "3,mle=18", "lr=1e-5,5e-5", or with a share of the steps and fewer validation
             rows "3 steps=1/3 rows=5000".
-        logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `tensorboard`, `csv`,
-            `module:Name`, `file.py:Name`, or several. It changes no number (docs/commands.md).
+        logger: where the run is copied to while it works, as `--logger` takes it: `wandb`, `module:Name`,
+            `file.py:Name`, or several. It changes no number (docs/commands.md).
 
     Raises:
         UsageError: a name or an option is unknown, or nothing fits together.

@@ -1,10 +1,10 @@
-"""Lightning's loggers for Weights & Biases, TensorBoard and CSV, set up for the runs of this suite."""
+"""Lightning's logger for Weights & Biases, set up for the runs of this suite."""
 
 from __future__ import annotations
 
 import os
 
-from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger, WandbLogger
+from lightning.pytorch.loggers import WandbLogger
 
 PROJECT = "objective-bench"
 """W&B project of the runs unless WANDB_PROJECT names another one."""
@@ -12,16 +12,6 @@ TIMEOUT_S = 8
 """Longest wait in seconds for W&B to begin a run, and again to end one."""
 STEP = "trainer/global_step"
 """Lightning's name for the step of a training."""
-
-
-def csv_logger(save_dir: str, name: str) -> CSVLogger:
-    """Return a logger that writes `metrics.csv` and `hparams.yaml`. Each start of a run is a new `version_N`."""
-    return CSVLogger(save_dir, name, flush_logs_every_n_steps=1)
-
-
-def tensorboard_logger(save_dir: str, name: str) -> TensorBoardLogger:
-    """Return a logger that writes an event file and `hparams.yaml`. Each start of a run is a new `version_N`."""
-    return TensorBoardLogger(save_dir, name, default_hp_metric=False)
 
 
 class RunWandbLogger(WandbLogger):

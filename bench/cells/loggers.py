@@ -15,24 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import redacted
-from bench.base.registry import Entry, load, unknown
+from bench.base.registry import load
 from bench.cells.cell import Cell, described
 from bench.config.arguments import RunArguments
+from bench.errors import UsageError
 from bench.training.events import SILENT, Events
 
 if TYPE_CHECKING:
     from lightning.pytorch.loggers import Logger
 
-LOGGERS = {
-    "wandb": Entry(
-        "bench.cells.lightning_loggers:RunWandbLogger",
-        "Weights & Biases, with its variables WANDB_PROJECT, WANDB_MODE and WANDB_DIR",
-        needs="wandb",
-    ),
-    "tensorboard": Entry("bench.cells.lightning_loggers:tensorboard_logger", "event files", needs="tensorboard"),
-    "csv": Entry("bench.cells.lightning_loggers:csv_logger", "tables that any program reads"),
-}
-"""Name -> entry; `--logger` also takes `module:Name` and `file.py:Name`."""
+WANDB = "wandb"
+"""The only logger with a name; any other is `module:Name` or `file.py:Name`."""
 
 SAMPLES = 20
 """Rows of a table of samples."""
@@ -45,17 +38,22 @@ def find_logger(name: str) -> Any:
         UsageError: no logger has this name.
         MissingError: its module, its file or a package that it needs is missing.
     """
-    if name in LOGGERS:
-        return LOGGERS[name].load()
+    if name == WANDB:
+        from bench.cells.lightning_loggers import RunWandbLogger
+
+        return RunWandbLogger
     if ":" in name:
         return load(name)
-    raise unknown(name, LOGGERS, "logger")
+    raise UsageError(
+        f"no logger '{name}'; --logger takes {WANDB}, or a class as module:Name, such as "
+        f"lightning.pytorch.loggers:CSVLogger"
+    )
 
 
 def check_loggers(names: Sequence[str]) -> None:
-    """Refuse unknown loggers before anything is run; built-in loggers are not imported. Errors as in `find_logger`."""
+    """Refuse unknown loggers before anything is run; W&B is not imported. Errors as in `find_logger`."""
     for name in names:
-        if name not in LOGGERS:
+        if name != WANDB:
             find_logger(name)
 
 
@@ -94,8 +92,6 @@ class Logs:
         except (Exception, SystemExit) as error:
             self.off.add(name)
             reason = f"{type(error).__name__}: {first_line(error)}"
-            if isinstance(error, ImportError) and name in LOGGERS and LOGGERS[name].needs:
-                reason += f"; pip install {LOGGERS[name].needs}"
             self.warn(f"logger '{name}' is off for this run ({reason}); results are not touched")
 
 
@@ -124,7 +120,7 @@ class OpenRun(Events):
         rank_zero_only.rank = 0  # type: ignore[attr-defined]  # this process leads, whatever number Slurm gave it
         key = f"{cell.key}-{cell.method.name}" if cell.method.only_reads else cell.key
         group, kind = redacted(f"{cell.config.task}/{cell.config.method}"), find_logger(name)
-        if name == "wandb":
+        if name == WANDB:
             logger = kind(key, redacted(cell.label), group)
         else:
             logger = kind(save_dir=str(self.logs.folder / name.rpartition(":")[2]), name=f"{group}/{key}")

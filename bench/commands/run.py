@@ -122,7 +122,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
         action="append",
         dest="loggers",
         metavar="NAMES",
-        help="copy curves, scores and samples: wandb, tensorboard, csv, module:Name or file.py:Name (docs/commands.md)",
+        help="copy curves, scores and samples: wandb, module:Name or file.py:Name (docs/commands.md)",
     )
     group.add_argument(
         "--dry-run",

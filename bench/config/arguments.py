@@ -51,7 +51,7 @@ class RunArguments:
         micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
             room for.
         keep_checkpoints: of runs that are finished and scored: `all` or `none`.
-        loggers: `wandb`, `tensorboard`, `csv`, `module:Name` or `file.py:Name`: where the run is copied to.
+        loggers: `wandb`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:
         UsageError: a value is not what its annotation says, an execution setting is unknown or has a value it cannot

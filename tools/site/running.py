@@ -23,7 +23,7 @@ SMALLER = {
     r"(--method )(?:all|papers)\b": r"\1mle,trime",
     r"--task all (.*--preset paper)": r"--task logicnlg \1",
     r"execution.log_dir=\S+": "execution.log_dir=logs",
-    r"--logger wandb,tensorboard": "--logger csv",
+    r"--logger wandb": "--logger lightning.pytorch.loggers:CSVLogger",
     r"(check \w+\.py:\w+)$": r"\1 --quick",
     r"(reproduce \w+/table\d)$": r"\1 --limit 6 --quiet --set trainer.steps=3 trainer.batch_size=4",
 }

@@ -93,14 +93,17 @@ def test_a_cell_that_diverged_has_no_number_and_is_said(board: bench.Board, resu
         bench.run("logicnlg", "mle", set=diverging, limit=8, results=tmp_path, on_error="keep")
 
 
-@pytest.mark.parametrize("logger", ["csv", ["csv", "csv"], ["csv,csv"]])
+CSV = "lightning.pytorch.loggers:CSVLogger"
+
+
+@pytest.mark.parametrize("logger", [CSV, [CSV, CSV], [f"{CSV},{CSV}"]])
 def test_a_run_is_copied_to_its_loggers(tmp_path: Path, logger: str | list[str]) -> None:
     logs = tmp_path / "logs"
     bench.run(
         "logicnlg", "lead", limit=4, results=tmp_path / "results", logger=logger, set={"execution.log_dir": str(logs)}
     )
     (cell,) = (tmp_path / "results").glob("logicnlg/lead/*")
-    assert (logs / "csv" / "logicnlg" / "lead" / cell.name / "version_0" / "metrics.csv").is_file()
+    assert (logs / "CSVLogger" / "logicnlg" / "lead" / cell.name / "version_0" / "metrics.csv").is_file()
 
 
 @pytest.mark.parametrize("seeds", ["2,10", [10, 2, 2], {2, 10}])
@@ -126,7 +129,7 @@ def test_what_is_refused(results: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ({"method": "mle", "set": {"trainer.lr": 1e300}}, "trainer.lr is a finite number, not '1e[+]300'"),
         ({"method": "mle", "on_error": "ignore"}, "on_error is 'raise' or 'keep'"),
         ({"method": "mle", "set": {"method.alpha": 1}}, "no method in this run has the option 'alpha'"),
-        ({"method": "lead", "logger": "cvs"}, "no logger 'cvs'; did you mean 'csv'"),
+        ({"method": "lead", "logger": "cvs"}, "no logger 'cvs'; --logger takes wandb, or a class"),
         ({"task": MLE, "method": "mle"}, "derived from bench.Task, not <class 'bench.models.mle.MLE'>"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -70,7 +70,7 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
 def test_arguments_reach_a_worker_as_they_are() -> None:
     given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.accumulate=1",), "topk=3", 5,
                          False, ("probe",), ("m:E",), 2, 3, "", "none",
-                         data_dir="d", results="r", loggers=("csv",))  # fmt: skip
+                         data_dir="d", results="r", loggers=("wandb",))  # fmt: skip
     assert RunArguments(**json.loads(json.dumps(asdict(given)))) == given
 
 

@@ -161,7 +161,7 @@ def test_a_decoding_of_ones_own_has_its_source_in_the_keys_of_its_rows_only(own)
 
 
 @pytest.mark.parametrize("others", [{"devices": 2}, {"threads": 4}, {"results": "elsewhere"},
-                                    {"loggers": ("csv", "wandb")}])  # fmt: skip
+                                    {"loggers": ("wandb",)}])  # fmt: skip
 def test_how_and_where_it_runs_changes_no_key(others):
     assert keys(task=TABLES) == keys(task=TABLES, **others)
 
