@@ -331,12 +331,11 @@ def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> N
 
 
 def check_training(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse more micro-batches than a batch has rows."""
-    trainer, accumulate = config.trainer, arguments.execution.accumulate
-    if trainer.batch_size < arguments.devices * accumulate:
+    """Refuse more processes than a batch has rows."""
+    rows = config.trainer.batch_size
+    if rows < arguments.devices:
         raise UsageError(
-            f"trainer.batch_size={trainer.batch_size} of {config.task} has fewer rows than --devices "
-            f"{arguments.devices} x execution.accumulate={accumulate} micro-batches"
+            f"trainer.batch_size={rows} of {config.task} has fewer rows than --devices {arguments.devices}"
         )
 
 

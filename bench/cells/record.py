@@ -61,7 +61,7 @@ def store_trained(
         content["model"]["hub"] = pretrained.as_dict()
     if objective.backbone.lora is not None:
         content["model"]["lora"] = objective.backbone.lora.as_dict()
-    recorded = execution.recorded(cell.config.trainer.batch_size)
+    recorded = execution.recorded()
     recorded["float32_products"] = cell.config.trainer.float32_products
     folder.write_trained(content, {**provenance(started), **recorded})
 

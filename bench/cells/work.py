@@ -21,7 +21,7 @@ from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, config_yaml, store_trained
 from bench.cells.required import evaluation_content
 from bench.cells.validation import validation_metrics
-from bench.config.arguments import AUTO, RunArguments
+from bench.config.arguments import RunArguments
 from bench.errors import BenchError, StoreError, UsageError
 from bench.models.backbones.backbone import Batch
 from bench.models.core.objective import Objective
@@ -202,20 +202,17 @@ def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int 
 
     Args:
         cell: the run.
-        arguments: `execution.accumulate`, or `--micro-batch` in its place. `auto` begins with all rows of a step at
-            once.
+        arguments: with `--micro-batch`; without, all rows of a step are one micro-batch.
         rank: of this process.
         world: number of processes.
     """
     rows, micro_batch = cell.config.trainer.batch_size, arguments.micro_batch
-    accumulate = arguments.execution.accumulate
-    if micro_batch == AUTO:
-        accumulate = 1
-    elif micro_batch and not cell.method.is_baseline:
-        accumulate = max(1, min(-(-rows // (int(micro_batch) * world)), rows // world))  # each process has a row
+    accumulate = 1
+    if micro_batch is not None and not cell.method.is_baseline:
+        accumulate = max(1, min(-(-rows // (micro_batch * world)), rows // world))  # each process has a row
     return Execution(
-        **{**asdict(arguments.execution), "accumulate": accumulate},
-        micro_batch=micro_batch,
+        **asdict(arguments.execution),
+        accumulate=accumulate,
         threads=arguments.threads_of(cell.config.preset),
         rank=rank,
         world=world,

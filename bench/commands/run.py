@@ -107,8 +107,9 @@ def how_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--micro-batch",
+        type=positive,
         metavar="ROWS",
-        help="most rows of a micro-batch; auto: all rows of a step, in one process halved where memory is too small",
+        help="most rows of a micro-batch; default all rows of a step, in one process halved where memory is too small",
     )
     group.add_argument(
         "--keep-checkpoints",

@@ -24,7 +24,7 @@ from bench.config.config import (
 from bench.errors import UsageError
 
 AUTO = "auto"
-"""In place of a number of jobs, or of the rows of a micro-batch: as many as there is room for."""
+"""In place of a number of jobs: as many as there is room for."""
 
 KeptCheckpoints = Literal["all", "none"]
 """Which checkpoints of finished runs stay."""
@@ -48,14 +48,14 @@ class RunArguments:
         kinds: kinds of evaluation to make; all that a task has when empty.
         jobs: runs that are executed at once on this machine; `auto` for as many as it has room for.
         devices: processes that share a run.
-        micro_batch: most rows of a micro-batch, in place of `execution.accumulate`; `auto` for as many as memory has
-            room for.
+        micro_batch: most rows of a micro-batch; all rows of a step if None. In one process, it is halved until memory
+            is enough.
         keep_checkpoints: of runs that are finished and scored: `all` or `none`.
         loggers: `wandb`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:
-        UsageError: a value is not what its annotation says, an execution setting is unknown or has a value it cannot
-            have, or both execution.accumulate and micro_batch are given.
+        UsageError: a value is not what its annotation says, or an execution setting is unknown or has a value it cannot
+            have.
     """
 
     tasks: tuple[str, ...]
@@ -72,7 +72,7 @@ class RunArguments:
 
     jobs: Positive | Literal["auto"] = 1
     devices: Positive = 1
-    micro_batch: str = ""
+    micro_batch: Positive | None = None
     keep_checkpoints: KeptCheckpoints = "all"
     threads: Annotated[int, Range(0)] = 0
     data_dir: str = ""
@@ -82,14 +82,7 @@ class RunArguments:
     def __post_init__(self) -> None:
         check_fields(self, "")
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
-        rows, accumulate = self.micro_batch, self.execution.accumulate
-        if rows not in ("", AUTO) and not (rows.isdecimal() and int(rows)):
-            raise UsageError(f"micro_batch (--micro-batch) is a whole number of at least 1, or {AUTO}, not '{rows}'")
-        if rows and accumulate > 1:
-            raise UsageError(
-                f"--micro-batch {rows} decides how many micro-batches a step has, and so does "
-                f"execution.accumulate={accumulate}; give one of them"
-            )
+        _ = self.execution
 
     @cached_property
     def overrides(self) -> list[Override]:

@@ -153,14 +153,12 @@ class ExecutionConfig:
     Settings that most runs choose have options on the command line instead, such as `--jobs`.
 
     Args:
-        accumulate: micro-batches of an optimiser step on each process. The rows of the step stay the same.
         activation_checkpointing: compute activations again in the backward pass: less memory, a second forward pass.
         deterministic: use only algorithms that give the same bits each time, where torch has them: slower on a GPU.
         state_every: seconds from one saved state of a training to the next; 0 saves one after each step.
         log_dir: the folder of loggers that write files.
     """
 
-    accumulate: Positive = 1
     activation_checkpointing: bool = False
     deterministic: bool = False
     state_every: Amount = 300.0

@@ -21,14 +21,14 @@ class Execution(ExecutionConfig):
     """Settings of the section `execution`, the command options that belong to it, and the rank of this process.
 
     Args:
-        micro_batch: rows of a micro-batch as the user set it; empty if `accumulate` was set instead.
+        accumulate: micro-batches of an optimiser step on each process. The rows of the step stay the same.
         out_of_memory: whether micro-batches were made smaller because memory was short.
         threads: CPU threads of each process; 0 for the number that the environment sets.
         rank: of this process, which stores what was trained if it is the first, 0.
         world: number of processes that share the run.
     """
 
-    micro_batch: str = ""
+    accumulate: int = 1
     out_of_memory: bool = False
     threads: int = 0
     rank: int = 0
@@ -41,16 +41,9 @@ class Execution(ExecutionConfig):
             return torch.device("cuda", self.rank % torch.cuda.device_count())
         return torch.device("cpu")
 
-    def recorded(self, rows: int) -> dict[str, Any]:
-        """Return the settings that differ from the defaults, for the provenance of a trained run.
-
-        Args:
-            rows: number of rows of an optimiser step.
-        """
+    def recorded(self) -> dict[str, Any]:
+        """Return the settings that differ from the defaults, for the provenance of a trained run."""
         content: dict[str, Any] = {"world": self.world, "accumulate": self.accumulate}
-        if self.micro_batch:
-            micro_batches = self.world * self.accumulate
-            content["micro_batch"] = {"asked": self.micro_batch, "rows": -(-rows // micro_batches)}
         names = ("activation_checkpointing", "deterministic", "out_of_memory")
         return content | {name: True for name in names if getattr(self, name)}
 

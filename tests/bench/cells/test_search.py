@@ -62,7 +62,7 @@ def test_a_name_in_trials_that_is_misspelt(words: list[str], near: str) -> None:
         (["optim.lr"], "--grid takes section.name=value,value, not 'optim.lr'"),
         (["optim.lr=1", "optim.lr=2"], "--grid has 'optim.lr' twice"),
         (["lr=1"], "'lr' is not section.name"),
-        (["execution.accumulate=1,2"], "'execution.accumulate' changes none: give it to --set"),
+        (["execution.state_every=1,2"], "'execution.state_every' changes none: give it to --set"),
     ],
 )
 def test_a_grid_typed_wrongly(axes: list[str], message: str) -> None:

@@ -22,8 +22,7 @@ from bench.errors import UsageError
     [
         ({"keep_checkpoints": ""}, "keep_checkpoints is one of all, none, not ''"),
         ({"keep_checkpoints": "nine"}, "keep_checkpoints is one of all, none, not 'nine'; did you mean 'none'?"),
-        ({"micro_batch": "0"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not '0'"),
-        ({"micro_batch": "many"}, "micro_batch (--micro-batch) is a whole number of at least 1, or auto, not 'many'"),
+        ({"micro_batch": 0}, "micro_batch is at least 1, not 0"),
         ({"seeds": "0,x"}, "seeds is a whole number, not 'x'"),
         ({"seeds": [0.5]}, "seeds is a whole number, not '0.5'"),
         ({"limit": 0}, "limit is at least 1, not 0"),
@@ -31,11 +30,9 @@ from bench.errors import UsageError
         ({"jobs": "many"}, "jobs is a whole number, not 'many'"),
         ({"jobs": 0}, "jobs is at least 1, not 0"),
         ({"preset": "smal"}, "preset is one of small, mid, paper, not 'smal'; did you mean 'small'?"),
-        ({"micro_batch": "auto", "sets": ("execution.accumulate=2",)}, "--micro-batch auto decides how many micro-"),
-        ({"sets": ("execution.acumulate=2",)}, "no option 'execution.acumulate'; did you mean 'accumulate'?"),
-        ({"sets": ("execution.accumulate=0",)}, "execution.accumulate is at least 1, not 0"),
+        ({"sets": ("execution.state_evry=2",)}, "no option 'execution.state_evry'; did you mean 'state_every'?"),
         ({"sets": ("execution.deterministic=maybe",)}, "execution.deterministic is true or false, not 'maybe'"),
-        ({"sets": ("mle:execution.accumulate=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),
+        ({"sets": ("mle:execution.state_every=2",)}, "execution settings hold for the whole run, not for 'mle' alone"),
     ],
 )
 def test_what_is_refused(given: dict[str, Any], says: str) -> None:
@@ -45,9 +42,7 @@ def test_what_is_refused(given: dict[str, Any], says: str) -> None:
 
 
 def test_what_is_not() -> None:
-    RunArguments(("text",), ("mle",), micro_batch="8", keep_checkpoints="none")
-    RunArguments(("text",), ("mle",), micro_batch="auto")
-    RunArguments(("text",), ("mle",), sets=("execution.accumulate=2",))
+    RunArguments(("text",), ("mle",), micro_batch=8, keep_checkpoints="none")
     assert RunArguments(("text",), ("mle",), seeds="1,0,1").seeds == (1, 0)
     assert RunArguments(("text",), ("mle",), seeds=np.arange(2), limit=np.int64(5), jobs="auto").limit == 5
 
@@ -55,12 +50,10 @@ def test_what_is_not() -> None:
 def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
     """They may stand in a configuration file too, and the command line wins over it."""
     config = tmp_path / "run.yaml"
-    config.write_text(
-        "task: ambiguous_template\nmethod: mle\nset:\n  execution.accumulate: 2\n  execution.state_every: 9"
-    )
+    config.write_text("task: ambiguous_template\nmethod: mle\nset:\n  execution.log_dir: x\n  execution.state_every: 9")
     asked = ["run", "--config", str(config), "--limit", "8", "--results", str(tmp_path / "results")]
-    given = collect(parser().parse_args([*asked, "--set", "execution.accumulate=3", "execution.state_every=0.5"]))
-    assert given.execution == ExecutionConfig(accumulate=3, state_every=0.5)
+    given = collect(parser().parse_args([*asked, "--set", "execution.state_every=0.5"]))
+    assert given.execution == ExecutionConfig(log_dir="x", state_every=0.5)
     plain = RunArguments(("ambiguous_template",), ("mle",), limit=8, results=given.results)
     (one,), (other,) = make_plan(given).cells, make_plan(plain).cells
     assert one.key == other.key
@@ -68,8 +61,8 @@ def test_execution_settings_enter_no_key(tmp_path: Path) -> None:
 
 
 def test_arguments_reach_a_worker_as_they_are() -> None:
-    given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.accumulate=1",), "topk=3", 5,
-                         False, ("probe",), ("m:E",), 2, 3, "", "none",
+    given = RunArguments(("a", "b"), ("m:C",), (1, 2), "x", "paper", ("execution.log_dir=x",), "topk=3", 5,
+                         False, ("probe",), ("m:E",), 2, 3, 4, "none",
                          data_dir="d", results="r", loggers=("wandb",))  # fmt: skip
     assert RunArguments(**json.loads(json.dumps(asdict(given)))) == given
 

@@ -167,7 +167,7 @@ def test_how_and_where_it_runs_changes_no_key(others):
 
 
 def test_execution_settings_change_no_key():
-    settings = ("accumulate=3", "activation_checkpointing=yes", "deterministic=yes",
+    settings = ("activation_checkpointing=yes", "deterministic=yes",
                 "state_every=7", "log_dir=x")  # fmt: skip
     assert len(settings) == len(fields(ExecutionConfig))
     assert keys(task=TABLES) == keys(*(f"execution.{setting}" for setting in settings), task=TABLES)
