@@ -82,7 +82,7 @@ class RunArguments:
     def __post_init__(self) -> None:
         check_fields(self, "")
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
-        _ = self.execution
+        _ = self.execution  # refuses unknown settings
 
     @cached_property
     def overrides(self) -> list[Override]:
