@@ -12,7 +12,7 @@ from bench.base.files import write_atomic
 from bench.base.registry import split_names
 from bench.cli_options import add_options, say_damaged, task_names
 from bench.errors import UsageError
-from bench.leaderboards.render import FORMATS, PAGE, find_format
+from bench.leaderboards.render import FORMATS, PAGE
 from bench.store.snapshot import is_snapshot
 from bench.store.store import Store
 
@@ -29,8 +29,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         default="terminal",
+        choices=[*FORMATS, PAGE],
         metavar="NAME",
-        help=f"{', '.join(FORMATS)}, {PAGE}, module:Name or file.py:Name; default terminal",
+        help=f"{', '.join(FORMATS)} or {PAGE}; default terminal",
     )
     parser.add_argument(
         "--output", type=Path, metavar="PLACE", help="file or folder to write; default for html the store"
@@ -80,9 +81,9 @@ def place_of(output: Path | None, form: str, results: Path) -> Path | None:
         results: the store.
 
     Raises:
-        UsageError: there is no such format, or no output is given for the page of a snapshot.
+        UsageError: no output is given for the page of a snapshot.
     """
-    name = "leaderboard.html" if form == PAGE else f"leaderboard{find_format(form).ending}"
+    name = "leaderboard.html" if form == PAGE else f"leaderboard{FORMATS[form]}"
     if output is not None:
         return output / name if output.is_dir() or not output.suffix else output
     if form != PAGE:

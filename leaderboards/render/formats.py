@@ -1,4 +1,4 @@
-"""Formats: leaderboards for a terminal, in Markdown, as LaTeX, as CSV, or as a user's own function writes them."""
+"""Formats: leaderboards for a terminal, in Markdown, as LaTeX and as CSV."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from bench.base.redaction import one_line, printable
-from bench.errors import UsageError
 from bench.leaderboards.leaderboards import Leaderboards
-from bench.leaderboards.render import find_format
-from bench.leaderboards.render.board import board
+from bench.leaderboards.render.board import as_json, board
 from bench.leaderboards.render.footnotes import under_table
 from bench.leaderboards.render.text_table import TextTable, console_of, escaped, markdown_table
 from bench.leaderboards.table import Table, metric_name
@@ -26,15 +24,11 @@ __all__ = ["LONG", "ROW", "contents", "latex", "lines_of", "long_frame", "markdo
 
 
 def render(leaderboards: Leaderboards, form: str) -> str:
-    """Render leaderboards in one of `FORMATS`, or as `module:Name` or `file.py:Name` does.
-
-    Raises:
-        UsageError: there is no such format, or one of the user's own returns no text.
-    """
-    text = find_format(form).load()(leaderboards)
-    if not isinstance(text, str):
-        raise UsageError(f"'{form}' should return text, not {type(text).__name__}")
-    return text
+    """Render leaderboards in one of `FORMATS`."""
+    functions = {
+        "terminal": terminal, "markdown": markdown, "csv": comma_separated, "latex": latex, "json": as_json
+    }  # fmt: skip
+    return functions[form](leaderboards)
 
 
 # Frames and CSV -------------------------------------------------------------------------------------------------------

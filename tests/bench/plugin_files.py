@@ -101,14 +101,6 @@ class Soft(Objective):
         return (1 - torch.exp(-nll)) ** 2 * nll
 '''
 
-FORMAT = '''
-"""Titles: what was measured on what, a line a table."""
-
-
-def titles(leaderboards):
-    return "".join(f"{table.title}\\n" for table in leaderboards.tables)
-'''
-
 DECODING = '''
 """Top-a: draw among tokens that are likely enough beside the largest."""
 
@@ -130,7 +122,7 @@ class TopA(Sampler):
         return probs >= self.a * probs.amax(1, keepdim=True) ** 2
 '''
 
-FILES = {"towns": TASK, "shouts": METRIC, "tiny": BACKBONE, "soft": METHOD, "titles": FORMAT, "top_a": DECODING}
+FILES = {"towns": TASK, "shouts": METRIC, "tiny": BACKBONE, "soft": METHOD, "top_a": DECODING}
 
 
 def write_all(folder: Path) -> None:

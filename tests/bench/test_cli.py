@@ -285,7 +285,7 @@ def test_no_key_of_the_environment_is_stored(tiny_store):
         (["run", "--tsak", "x"], 2, "unknown argument '--tsak'; did you mean '--task'? (see: bench run --help)"),
         (["run", "--task", "x", "more"], 2, "unknown argument 'more'"),
         (["run", "--preset", "smal"], 2, "no --preset 'smal'; did you mean 'small'?"),
-        (["report", "--format", "cvs"], 2, "no format 'cvs'; did you mean 'csv'?; module:Name"),
+        (["report", "--format", "cvs"], 2, "no --format 'cvs'; did you mean 'csv'?"),
         (["list", "method"], 2, "no kind 'method'; did you mean 'methods'?"),
         (["store", "status", "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),
         ([*RUN, "--task", "logicnl"], 2, "no task 'logicnl'; did you mean 'logicnlg'?"),

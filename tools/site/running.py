@@ -42,7 +42,6 @@ ANSWERS = ("bench compare",)
 """Commands that end with 1 where the answer is no."""
 FIRST = {
     "metrics/README.md": "bench run --task logicnlg --method mle",
-    "leaderboards/render/README.md": "bench run --task logicnlg --method mle",
 }
 """What is run before a page that reads a store."""
 

@@ -147,7 +147,6 @@ def test_a_name_near_a_stored_one_is_told(elsewhere):
     ("command", "says"),
     [
         (("samples", "--task", "towns.py:Towns", "--methods", "soft.py:Soft"), "the town of test land"),
-        (("report", "--task", "towns.py:Towns", "--format", "titles.py:titles"), "towns · test split, 4 rows"),
         (("list", "--data", "towns.py:Towns"), "train sample"),
         (("store", "verify", "results"), "0 differences"),
         (("score", "results", "--metrics", "shouts.py:shouts"), "0 scores made, 16 were there"),
@@ -220,20 +219,6 @@ def test_how_it_was_asked_for_is_in_no_key_and_no_record(here, monkeypatch):
     assert key(tasks=("towns:Towns",), backbone=f"{here}/tiny.py:tiny") == before
     for record in here.glob("results/*/*/*/*.json"):
         assert str(here) not in record.read_text()
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("def titles(): ...", "no function (leaderboards) -> str"),
-        ("titles = 5", "no function (leaderboards) -> str"),
-        ("def titles(leaderboards): return 5", "'titles.py:titles' should return text, not int"),
-    ],
-)
-def test_what_is_no_format_is_refused(here, text, says):
-    write(here, "titles", text)
-    ended = call("report", "--format", "titles.py:titles")
-    assert (ended.code, says in ended.err) == (2, True), ended
 
 
 @pytest.mark.slow
