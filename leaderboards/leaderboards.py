@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.statistics.constants import ROUNDS
-from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, order_for_readers, tables
+from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, tables
 from bench.store.store import Store
 
 __all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
@@ -104,10 +104,6 @@ class Leaderboards:
                 published = [row for row in table.published if fits(row.method, methods)]
                 kept.append(replace(table, rows=rows, columns=columns, published=published, human=human))
         return Leaderboards(kept, left_out, self.damaged)
-
-    def for_readers(self) -> Leaderboards:
-        """Return the same with its tables in the order of a page: real rows of three seeds first, samples last."""
-        return replace(self, tables=[self.tables[place] for place in order_for_readers(self.tables)])
 
 
 def leaderboards_of(

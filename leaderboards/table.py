@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,6 @@ from bench.leaderboards.controls import keep_matched
 from bench.leaderboards.frame import Group, add_diverged, add_scores, frame_of, leave_out_superseded, values_of
 from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow, name_settings
-from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
 from bench.store.fields import is_imported
@@ -113,10 +111,6 @@ class Table:
             blocks[name] = [place for place, row in enumerate(self.rows) if row.backbone in (name, "")]
         return blocks
 
-    def best(self, column: str) -> set[int]:
-        """Return the places of the rows with the best value of a column, as shown."""
-        return self.best_and_second(column)[0]
-
     def best_and_second(self, column: str, min_seeds: int = 1) -> tuple[set[int], set[int]]:
         """Return the places of the rows with the best and with the second best value of a column in their block.
 
@@ -210,16 +204,6 @@ def _tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the keys of the runs that searches have tried."""
     tried = [combination for grid in grids for combination in (*grid["tried"], *grid.get("play_off", ()))]
     return {key for combination in tried for key in combination.get("keys", {}).values()}
-
-
-def order_for_readers(tables: Sequence[Table]) -> list[int]:
-    """Return the places of tables in the order of a page: real rows of three seeds or more first, samples last."""
-
-    def order(place: int) -> tuple[bool, bool]:
-        table = tables[place]
-        return "sample" in table.status.values(), statistics.median(row.n for row in table.rows) < MIN_SEEDS
-
-    return sorted(range(len(tables)), key=order)
 
 
 def notes_of(left_out: LeftOut) -> list[str]:

@@ -118,13 +118,12 @@ def page() -> str:
     for path in snapshots():
         if path not in NOT_ON_THE_PAGE:
             found += map(without_sweeps, tables(Store(path))[0])
-    leaderboards = with_statistics(found).for_readers()
     extras: dict[str, Any] = {"claims": claims_content()}
     if SAMPLE_TEXTS.exists():
         extras |= json.loads(SAMPLE_TEXTS.read_text(encoding="utf-8"))
     of_sizes = [board(with_statistics(tables(Store(path))[0])) for path in SIZES]
     sizes = [table for each in of_sizes for table in each["tables"]]
-    return written(board(leaderboards, extras), sizes)
+    return written(board(with_statistics(found), extras), sizes)
 
 
 def without_sweeps(table: Table) -> Table:

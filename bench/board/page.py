@@ -45,14 +45,13 @@ def page_of(
             tasks are read again, except plug-ins, whose code no report executes.
         claims: of papers, with their verdicts.
     """
-    found = leaderboards.for_readers()
     held: dict[str, list[Held]] = defaultdict(list)
-    for one in holding(store, {table.task for table in found.tables}):
+    for one in holding(store, {table.task for table in leaderboards.tables}):
         held[one.record["key"]].append(one)
     task_of = task_of or Tasks(import_plugins=False).of
-    samples = [samples_of(store, table, held, task_of) for table in found.tables]
-    extras = {"samples": dict(zip(table_ids(found.tables), samples, strict=True)), "claims": content(claims)}
-    write_page(path, board(found, extras))
+    samples = [samples_of(store, table, held, task_of) for table in leaderboards.tables]
+    extras = {"samples": dict(zip(table_ids(leaderboards.tables), samples, strict=True)), "claims": content(claims)}
+    write_page(path, board(leaderboards, extras))
     return path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,9 +43,8 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
     """
     extras = extras or {}
     tables = []
-    named = zip(leaderboards.tables, table_ids(leaderboards.tables), table_names(leaderboards.tables), strict=True)
-    for table, table_id, name in named:
-        content = {"id": table_id, "name": name, **_table(table), "samples": []}
+    for table, table_id in zip(leaderboards.tables, table_ids(leaderboards.tables), strict=True):
+        content = {"id": table_id, **_table(table), "samples": []}
         for part in ("samples", "samples_note"):
             if table_id in extras.get(part, {}):
                 content[part] = extras[part][table_id]
@@ -76,6 +74,7 @@ def _table(table: Table) -> dict[str, Any]:
                 methods[place]["values"][column][mark] = True
     papers = [_published(table, paper, columns) for paper in table.published]
     return {
+        "name": task_title(table.task, table.data_title),
         **_fields(table, OF_TABLE),
         "rows": table.n,
         "status": dict(table.status),
@@ -154,48 +153,3 @@ def _published(table: Table, paper: Published, columns: Sequence[str]) -> dict[s
         "comparable": not why_not,
         "why_not": why_not,
     }
-
-
-# Names of tables -----------------------------------------------------------------------------------------------------
-
-MANY = 2
-"""More backbones or decodings than these are counted, not named."""
-
-
-def table_names(tables: Sequence[Table]) -> list[str]:
-    """Return a name of every table: its task, and the first facts that distinguish it from others of the task.
-
-    Tables that no fact named here tells apart are numbered.
-    """
-    titled = [(task_title(table.task, table.data_title), _facts(table)) for table in tables]
-    names, seen = [], Counter[str]()
-    for title, facts in titled:
-        telling, alike = [title], [others for other, others in titled if other == title]
-        for fact, text in facts.items():
-            if any(others[fact] != text for others in alike):
-                telling.append(text)
-                alike = [others for others in alike if others[fact] == text]
-        name = " · ".join(telling)
-        seen[name] += 1
-        names.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
-    return names
-
-
-def _facts(table: Table) -> dict[str, str]:
-    """Return what tables of one task may differ in, as texts."""
-    statuses = set(table.status.values())
-    data = ", ".join(f"{name} data {status}" for name, status in sorted(table.status.items()) if status != "official")
-    return {
-        "data": "built-in samples" if "sample" in statuses else data or "published data",
-        "split": f"{table.split} split",
-        "preset": f"preset {table.preset}",
-        "backbones": _listed([row.backbone for row in table.rows], "backbones"),
-        "rows": f"{table.n:,} rows",
-        "decodings": _listed([row.decoding for row in table.rows], "decodings"),
-    }
-
-
-def _listed(names: Sequence[str], what: str) -> str:
-    """Return the names that occur, or how many they are."""
-    known = sorted(set(names) - {""})
-    return ", ".join(known) if 0 < len(known) <= MANY else f"{len(known) or 'no'} {what}"
