@@ -11,7 +11,6 @@ tasks, methods, backbones and metrics.
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator
 from functools import cached_property
@@ -135,96 +134,6 @@ class Level(Record):
         return f"Level{of}: {self.level}. {self.why}"
 
 
-# Contradictions and searches ------------------------------------------------------------------------------------------
-
-
-class Inconsistency(Record):
-    """Where the text of a paper and its tables contradict each other.
-
-    Args:
-        id: its name in `tests/leaderboards/published/test_papers_statements.py`.
-        where: names of the tables, with commas.
-        says: the contradiction, for people.
-        printed, computed: the number of the text, and that of the table.
-        counted: whether `says` has both numbers.
-    """
-
-    id: str
-    where: str
-    says: str
-    printed: int | float
-    computed: int | float
-    counted: bool = False
-
-    @property
-    def text(self) -> str:
-        """The contradiction as a note."""
-        numbers = "" if self.counted else f": printed {self.printed}, computed {self.computed}"
-        return f"the paper's text and table: {self.says}{numbers}"
-
-
-class SearchAxis(Record):
-    """One setting and the values a paper tried for it.
-
-    Args:
-        setting: ours where we have it, such as `optim.lr`, else as the paper calls it.
-        values: as printed.
-        methods: ours, that have the setting.
-        where: section or table of the paper.
-        chosen_on: the method whose validation numbers chose the value for all of them; empty where each had its own
-            choice.
-    """
-
-    setting: str
-    values: Words
-    methods: tuple[str, ...]
-    where: str
-    chosen_on: str = ""
-
-    def tried_for(self, method: str) -> int:
-        """Return how many values were tried for a method, or the method of a variant, by its own numbers."""
-        base = method.partition(".")[0]
-        if base not in self.methods or self.chosen_on not in ("", base):
-            return 1
-        return len(self.values)
-
-
-class PublishedSearch(Record):
-    """What a paper tried.
-
-    Args:
-        where: section of the paper.
-        baseline: our name of the method the others are compared with.
-        chosen_by: what a setting was chosen by.
-        axes: the settings, each with its values.
-        note: what the paper leaves open; may be empty.
-    """
-
-    where: str
-    baseline: str
-    chosen_by: str
-    axes: tuple[SearchAxis, ...]
-    note: str = ""
-
-    def settings_of(self, method: str) -> int:
-        """Return how many combinations were open to a method, if all values of its settings were tried together."""
-        return math.prod(axis.tried_for(method) for axis in self.axes)
-
-    @property
-    def methods(self) -> list[str]:
-        """Methods that had a choice."""
-        return list(dict.fromkeys(method for axis in self.axes for method in axis.methods))
-
-    def text(self, paper: str) -> str:
-        """Return the search of a paper, which is named, in one sentence."""
-        axes = []
-        for axis in self.axes:
-            on = f" on {axis.chosen_on}" if axis.chosen_on else ""
-            axes.append(f"{axis.setting} {' '.join(axis.values)} ({', '.join(axis.methods)}{on}; {axis.where})")
-        note = f". {self.note}" if self.note else ""
-        return f"search of {paper} ({self.where}), by {self.chosen_by}: {'; '.join(axes)}{note}"
-
-
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
@@ -258,6 +167,7 @@ class PublishedTable(_Part):
         title: what it is about, in a few words.
         about: where it is from, for readers of the file.
         note: what a reader of its numbers must know; may be empty.
+        contradictions: sentences, each on a place where the paper's text contradicts the table.
         headings: its columns, each with its settings.
         sampling_seeds: with which the texts of one training were sampled; empty for one text of each training.
         parts: of a table whose rows are in parts.
@@ -268,6 +178,7 @@ class PublishedTable(_Part):
     title: str
     about: str
     note: str = ""
+    contradictions: tuple[str, ...] = ()
     headings: tuple[_Column, ...] = Field(alias="columns")
     sampling_seeds: tuple[int, ...] = ()
     parts: tuple[_Part, ...] = Field((), alias="part")
@@ -327,14 +238,13 @@ class PublishedTable(_Part):
 
 
 class Paper(Record):
-    """A paper's tables, where it contradicts itself, and what was tuned."""
+    """A paper's tables, and sentences on how its methods were tuned."""
 
     name: str
     short: str
     citation: str
     tables: tuple[PublishedTable, ...] = Field(alias="table")
-    inconsistencies: tuple[Inconsistency, ...] = Field((), alias="inconsistency")
-    search: PublishedSearch | None = None
+    tuning: str = ""
 
 
 def read(text: str, file: str) -> Paper:

@@ -24,7 +24,7 @@ from bench.models.backbones import is_pretrained
 from bench.tasks.core.published_settings import Deviation, as_text
 
 if TYPE_CHECKING:
-    from bench.leaderboards.published.paper_files import Paper, PublishedCell, PublishedTable
+    from bench.leaderboards.published.paper_files import PublishedCell, PublishedTable
 
 VERDICTS = ("within interval", "off", "other run", "not run", "not comparable")
 WITHIN, OFF, ANOTHER, NOT_RUN, NOT_COMPARABLE = VERDICTS
@@ -236,8 +236,7 @@ class OurTables:
         paper, notes = paper_of(table), [level.text for level in table.levels]
         if table.note:
             notes.append(table.note)
-        if paper is not None:
-            notes += [one.text for one in paper.inconsistencies if table.name in one.where.split(", ")]
+        notes += [f"the paper's text and table: {sentence}" for sentence in table.contradictions]
         if not needs([table], self.preset):
             return notes
         if self.preset != "paper":
@@ -253,8 +252,8 @@ class OurTables:
         }
         sampled = dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used.values() if row.sampling_note)
         notes += [*sorted(watermarks), *sampled]
-        if paper is not None:
-            notes += selection_notes(paper, [row.method for row in rows])
+        if paper is not None and paper.tuning:
+            notes.append(f"tuning of {paper.name}: {paper.tuning}")
         return notes
 
 
@@ -294,30 +293,6 @@ def is_within(cell: PublishedCell, ours: SeedMean) -> bool:
     if ours.half is not None:
         return distance <= ours.half
     return distance <= tolerance(cell.metric, cell.value)
-
-
-def selection_notes(paper: Paper, methods: Iterable[str]) -> list[str]:
-    """Return the search of a paper, and a line for each method that had more settings than its baseline.
-
-    Args:
-        paper: that made the search.
-        methods: ours, of a table.
-    """
-    search = paper.search
-    if search is None:
-        return []
-    shown = [method for method in dict.fromkeys(methods) if method.partition(".")[0] in search.methods]
-    baseline = search.settings_of(search.baseline)
-    lines = [search.text(paper.name)] if shown else []
-    for method in shown:
-        tried = search.settings_of(method)
-        if method != search.baseline and tried > baseline:
-            lines.append(
-                f"{method} had {tried} settings to choose from and {search.baseline} {baseline}: the best of more "
-                f"settings is higher by chance alone. bench run --trials {method}={tried},{search.baseline}={tried} "
-                "tunes both alike"
-            )
-    return lines
 
 
 # The nearest stored run ----------------------------------------------------------------------------------------------

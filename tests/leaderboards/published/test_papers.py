@@ -7,7 +7,6 @@ from bench.config.decoding import parse
 from bench.errors import DataError, UsageError
 from bench.leaderboards.published.paper_files import UNSURE, read
 from bench.leaderboards.published.papers import paper_table, papers, published
-from bench.leaderboards.published.reproduction import reproduce, selection_notes
 from bench.metrics import METRICS
 from bench.metrics.columns import direction_of
 from bench.models import METHODS
@@ -75,13 +74,6 @@ def test_every_name_is_one_of_ours():
         assert cell.backbone in {"", *BACKBONES}
         if cell.metric and not cell.metric.startswith("human/"):
             direction_of(cell.metric, COLUMNS)  # raises KeyError for a metric that is none of ours
-    for paper in papers():
-        assert paper.search is not None
-        assert {
-            paper.search.baseline,
-            *paper.search.methods,
-            *(axis.chosen_on for axis in paper.search.axes),
-        } <= methods
 
 
 def test_a_comparable_cell_names_everything_a_run_needs():
@@ -122,31 +114,6 @@ def test_leaderboards_show_the_tables_that_fit_beneath_them():
         "wikibio": ["AdaDec Table 4"],
         "lyrics": ["F2-Softmax Table 1", "F2-Softmax Table 2", "F2-Softmax Table 3"],
     }
-
-
-# What papers tried ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("short", "baseline", "tried"),
-    [
-        ("histalign", "mle", {"mle": 3, "trime": 3, "histalign": 18}),
-        ("f2softmax", "mle", {"mle": 240, "face": 2, "ul_token": 1, "ul_token_seq": 2, "f2softmax": 1}),
-        ("adadec", "seq2seq", {"seq2seq": 27, "attexp": 27, "adadec": 27}),
-    ],
-)
-def test_a_search_counts_the_settings_that_each_method_could_choose_from(short, baseline, tried):
-    (search,) = [paper.search for paper in papers() if paper.short == short]
-    assert {method: search.settings_of(method) for method in search.methods} == tried
-    assert search.baseline == baseline
-
-
-def test_a_method_with_more_settings_than_the_baseline_is_named_under_a_reproduction():
-    notes = reproduce(paper_table("histalign/table1"), [], "small").notes
-    (line,) = [note for note in notes if note.startswith("histalign.released had 18 settings to choose from and mle 3")]
-    assert "bench run --trials histalign.released=18,mle=18" in line
-    (paper,) = [paper for paper in papers() if paper.short == "f2softmax"]
-    assert selection_notes(paper, ["mle", "f2softmax"]) == [paper.search.text("F2-Softmax")]
 
 
 # Reading ----------------------------------------------------------------------------------------------------------

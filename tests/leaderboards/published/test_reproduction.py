@@ -303,6 +303,14 @@ def test_deviations_name_their_methods_and_the_released_form_is_shown_below(tmp_
     assert every in terminal([found], 150)
 
 
+def test_where_a_paper_contradicts_itself_and_how_it_was_tuned_stand_under_the_table():
+    found = reproduce(chosen(["f2softmax/table6"])[0], [], "paper")
+    (note,) = [note for note in found.notes if note.startswith("the paper's text and table: in millions")]
+    assert note.endswith("with tied weights it would be 73.9: printed 76.5, computed 78.98")
+    found = reproduce(paper_table("histalign/table1"), [], "small")
+    assert "HistAlign had 18 settings to choose from, and MLE and TRIME had 3" in found.notes[-1]
+
+
 def test_deviations_of_one_task_of_several_say_which():
     found = {"xsum": (LENGTH, REDUCTION), "cnndm": (REDUCTION,)}
     plans = {(task, "mle", "bart-large"): Plan(deviations=lambda cell, row: found[cell.task]) for task in found}
