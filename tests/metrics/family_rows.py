@@ -148,7 +148,7 @@ def put_stand_ins(patch: Any) -> None:
     )
     patch.setattr(mauve, "version", lambda package: "0.0")
     patch.setenv("BENCH_NER", TAGGER)
-    patch.setattr(spacy_models, "why_missing", lambda tagger: "")
+    patch.setattr(entity_precision, "missing", lambda requirements: "")
     patch.setattr(spacy_models, "versioned", lambda tagger: f"{tagger}-0.0")
     patch.setattr(entity_precision, "spacy_entities", capitals)
     patch.setattr(entity_precision, "stop_words", lambda: {"the"})

@@ -8,7 +8,7 @@ from bench.decodings import DECODINGS
 from bench.metrics import METRICS
 from bench.metrics.columns import expand, is_named, matching
 from bench.metrics.example_rows import example_rows
-from bench.metrics.requirements import Checkpoint, Package, SpacyModel, describe, missing
+from bench.metrics.requirements import Checkpoint, NamedModel, Package, describe, missing
 from bench.models import METHODS
 
 
@@ -43,15 +43,15 @@ def test_metrics_are_listed_with_direction_and_needs(bench):
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     one = Checkpoint("BENCH_SOMETHING", ("owner/model",))
-    needs = (Package("no_such_package_here", "pip install it"), SpacyModel("no_such_model"), one)
+    needs = (Package("no_such_package_here", "pip install it"), NamedModel("no_such_model_sm"), one)
     assert missing(needs) == describe(needs)
     assert describe(needs).split("; ") == [
         "no_such_package_here (pip install it)",
-        "a spaCy model (python -m spacy download no_such_model)",
+        "a spaCy model (python -m spacy download no_such_model_sm)",
         "owner/model in the hub cache, or BENCH_SOMETHING naming a folder",
     ]
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path))
-    assert missing((one, Package("json", ""), SpacyModel("json"))) == ""
+    assert missing((one, Package("json", ""), NamedModel("json"))) == ""
     monkeypatch.setenv("BENCH_SOMETHING", str(tmp_path / "nowhere"))
     assert missing((one,)) == str(one)
     monkeypatch.setenv("BENCH_SOMETHING", "not a hub id at all /")

