@@ -290,22 +290,11 @@ CLASSES = {
     "TableBLEU": ("table_bleu", "*"),
     "BLEU": ("overlap", "bleu"),
     "CHRF": ("overlap", "chrf"),
-    "KLD": ("diversity", "kld"),
-    "JSD": ("diversity", "jsd"),
-    "MSJaccard": ("diversity", "ms-jaccard-*"),
     "SelfBLEU": ("diversity", "self-bleu-*"),
     "Distinct": ("diversity", "distinct-*"),
     "Repetition": ("diversity", "rep"),
-    "SequenceRepetition": ("diversity", "seq-rep-*"),
-    "Uniq": ("diversity", "uniq"),
     "SimctgDiversity": ("ngram_diversity", "simctg-diversity*"),
     "NgramDiversity": ("ngram_diversity", "ngram-diversity*"),
-    "CopyRate": ("copying", "*"),
-    "FactCC": ("factcc", "*"),
-    "DAE": ("dae", "*"),
-    "TapexAcc": ("tapex", "*"),
-    "TapasAcc": ("tapas", "*"),
-    "NLIAcc": ("nli", "*"),
 }
 """Name of a torchmetrics class -> its family and columns; each family has a class of its own name, as `CacheHits`."""
 

@@ -12,7 +12,7 @@ import inspect
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -36,20 +36,20 @@ Inputs = tuple[Rows, Rows]
 # Arguments of `update` --------------------------------------------------------------------------------------------
 
 
-def references(preds: str | Sequence[str], target: Any) -> Inputs:
+def references(preds: Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text a reference or a list of references."""
     texts, targets = _paired(preds, target)
     listed = [[some] if isinstance(some, str) else list(some) for some in targets]
     return [{"text": text} for text in texts], [{"references": some, "target": some[0]} for some in listed]
 
 
-def sources(preds: str | Sequence[str], target: Any) -> Inputs:
+def sources(preds: Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text the article or prompt from which it was generated."""
     texts, targets = _paired(preds, target)
     return [{"text": text} for text in texts], [{"source": source} for source in targets]
 
 
-def fields(preds: str | Sequence[str], target: Any) -> Inputs:
+def fields(preds: Sequence[str], target: Any) -> Inputs:
     """Texts, and for each text a mapping with the fields that the family's entry names under `gold`."""
     texts, targets = _paired(preds, target)
     return [{"text": text} for text in texts], [dict(some) for some in targets]
@@ -58,7 +58,7 @@ def fields(preds: str | Sequence[str], target: Any) -> Inputs:
 def continuations(preds: Any, target: Any = None) -> Inputs:
     """Texts or token ids `[n][length]`, and the true continuations if a column compares with them."""
     if target is None:
-        texts, targets = [preds] if isinstance(preds, str) else list(preds), None
+        texts, targets = list(preds), None
     else:
         texts, targets = _paired(preds, target)
     rows = [_text_and_ids(text, "text", "token_ids") for text in texts]
@@ -67,32 +67,22 @@ def continuations(preds: Any, target: Any = None) -> Inputs:
     return rows, [{} for _ in rows]
 
 
-def likelihoods(
-    preds: Tensor,
-    target: Tensor,
-    ignore_index: int | None = None,
-    n_words: Sequence[int] | None = None,
-    n_bytes: Sequence[int] | None = None,
-) -> Inputs:
+def likelihoods(preds: Tensor, target: Tensor, ignore_index: int | None = None) -> Inputs:
     """Logits `[B, T, V]` and target token ids `[B, T]`, one text in each row.
 
     Args:
         preds: logits or log-probabilities.
         target: token ids.
         ignore_index: value of the targets that are not counted.
-        n_words: `[B]` number of words of each text, for the perplexity per word.
-        n_bytes: `[B]` number of bytes of each text, for the perplexity per byte.
     """
     if preds.ndim != 3 or preds.shape[:2] != target.shape:
         shapes = f"{tuple(preds.shape)} and {tuple(target.shape)}"
         raise ValueError(f"expected preds [B, T, V] and target [B, T], got {shapes}")
-    n_words, n_bytes = n_words or [0] * len(preds), n_bytes or [0] * len(preds)
     rows: Rows = []
-    for logits, ids, words, size in zip(preds, target, n_words, n_bytes, strict=True):
+    for logits, ids in zip(preds, target, strict=True):
         kept = torch.ones_like(ids, dtype=torch.bool) if ignore_index is None else ids != ignore_index
         losses = cross_entropy(logits[kept].detach().double(), ids[kept], reduction="none")
-        counts = {"n_tokens": len(losses), "n_words": int(words), "n_bytes": int(size)}
-        rows.append({"nll_sum": math.fsum(losses.tolist()), **counts})
+        rows.append({"nll_sum": math.fsum(losses.tolist()), "n_tokens": len(losses), "n_words": 0, "n_bytes": 0})
     return rows, [{} for _ in rows]
 
 
@@ -108,12 +98,13 @@ INPUTS: dict[str, Callable[..., Inputs]] = {
 
 
 def _paired(preds: Any, target: Any) -> tuple[list[Any], list[Any]]:
-    """Return texts and one target for each of them; a single text needs no list around it."""
-    if isinstance(preds, str):
-        is_one = isinstance(target, (str, Mapping)) or len(target) != 1 or isinstance(target[0], str)
-        return [preds], [target] if is_one else list(target)
-    if isinstance(target, str):
-        raise ValueError(f"expected a target for each of {len(preds)} texts, got one text")
+    """Return texts and one target for each of them.
+
+    Raises:
+        ValueError: the numbers differ, or a text has no list around it.
+    """
+    if isinstance(preds, str) or isinstance(target, str):
+        raise ValueError("expected a list of texts and a list of targets, got one text")
     if len(preds) != len(target):
         raise ValueError(f"expected one target for each of {len(preds)} texts, got {len(target)}")
     return list(preds), list(target)
@@ -213,10 +204,6 @@ class FamilyMetric(Metric):
         text = "".join(json.dumps(line, sort_keys=True, default=lambda value: value.tolist()) + "\n" for line in lines)
         content = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
         getattr(self, self.state).append(content.to(self.device))
-
-    def update_rows(self, rows: Sequence[Row], gold: Gold) -> None:
-        """Add stored rows and by id the fields that they are compared with; ids without a row are left out."""
-        self.update(rows, gold, inputs="stored")
 
     def compute(self) -> dict[str, Tensor]:
         """Return the value of each column, a float64 scalar; NaN where it is undefined."""

@@ -39,6 +39,6 @@ def computed(share: slice) -> dict[str, Any]:
         name = next(name for name, made_of in CLASSES.items() if made_of[0] == family)
         metric = metric_class(name)(columns=["*"])
         if case.rows[share]:
-            metric.update_rows(case.rows[share], case.gold)
+            metric.update(case.rows[share], case.gold, inputs="stored")
         found[family] = {column: value.item() for column, value in metric.compute().items()}
     return found

@@ -74,7 +74,7 @@ def fed(family, case, *batches):
     """The class after some batches of stored rows."""
     metric = class_of(family)
     for rows in batches:
-        metric.update_rows(rows, case.gold)
+        metric.update(rows, case.gold, inputs="stored")
     return metric
 
 
@@ -116,7 +116,7 @@ def test_the_class_survives_a_copy_a_file_and_a_new_start(family, case):
     exact(deepcopy(metric).half().set_dtype(torch.float16), expected)
     metric.reset()
     assert metric.scores() == []
-    metric.update_rows(case.rows, case.gold)
+    metric.update(case.rows, case.gold, inputs="stored")
     exact(metric, expected)
 
 

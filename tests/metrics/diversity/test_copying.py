@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.metrics import METRICS, CopyRate
+from bench.metrics import METRICS, Copying
 from bench.metrics.diversity.copying import copied, matches, words_of
 from bench.metrics.sums import ratio, value_of
 from tests.metrics.diversity_cases import TEXT
@@ -65,14 +65,14 @@ def test_a_book_as_source_has_more_words_than_one_byte():
 
 def test_an_empty_source_beside_others_is_a_source_and_alone_is_none():
     """Batch by batch too, where the class cannot see the others."""
-    metric = CopyRate(columns=["{copy,novel}-1"])
+    metric = Copying(columns=["{copy,novel}-1"])
     metric.update(["a", "b"], ["", ""])
     assert all(value.isnan() for value in metric.compute().values())
     metric.update(["c"], ["c"])
     assert {name: value.item() for name, value in metric.compute().items()} == {
         "copy-1": pytest.approx(100 / 3), "novel-1": pytest.approx(200 / 3),
     }  # fmt: skip
-    metric.update_rows([{"id": "x", "text": "d"}], {"x": {}})
+    metric.update([{"id": "x", "text": "d"}], {"x": {}}, inputs="stored")
     with pytest.raises(ValueError, match="a source in all 4 rows or in none; 1 rows have none"):
         metric.compute()
 

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertTokenizer
 
-from bench.metrics import METRICS, FactCC
+from bench.metrics import METRICS, Factcc
 from bench.metrics.faithfulness import factcc, tapas, tapex, verifiers
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.table_cells import TableText, table_text
@@ -250,7 +250,7 @@ def test_a_class_reads_each_text_once_and_by_one_model(made, tmp_path, monkeypat
     monkeypatch.setenv("BENCH_FACTCC", str(made / "factcc"))
     monkeypatch.setattr(verifiers, "logits_of", lambda v, e, *rest: read.extend(e) or real(v, e, *rest))
     monkeypatch.setattr(factcc, "load_factcc", lambda *given: loads.append(given) or load(*given))
-    metric = FactCC()
+    metric = Factcc()
     for document, summary in zip(DOCUMENTS, SUMMARIES, strict=True):
         metric.update([summary], [document])
     for _ in range(2):
