@@ -41,7 +41,7 @@ NOT_ON_THE_PAGE = (SAMPLE, *SIZES)
 """Without a table on the page: a sample of one seed, and those of `SIZES`."""
 SAMPLE_TEXTS = PAGE.with_suffix(".samples.json")
 """A few texts of kept rows by table, as `tools.kept_samples` keeps them."""
-EVIDENCE = f"bench claims {' '.join(f'--results {store}' for store in EVIDENCE_STORES)} --markdown"
+EVIDENCE = f"bench claims {' '.join(f'--results {store}' for store in EVIDENCE_STORES)}"
 BLOCK = re.compile(r"<!-- output: (bench .*?) -->\n(.*?)<!-- end -->", re.DOTALL)
 SURVIVES = re.compile(r"<!-- chaos -->\n.*?<!-- end -->", re.DOTALL)
 GPU = re.compile(r"<!-- gpu -->\n.*?<!-- end -->", re.DOTALL)
@@ -76,7 +76,7 @@ def claims() -> str:
     made = (
         f"`make boards` generates this page by `{EVIDENCE}`. Claims on Ambiguous Template use only `runs/mid`, with a"
     )
-    return f"# What the papers claim\n\n{made} pretrained model.\n{shown(EVIDENCE)}"
+    return f"# What the papers claim\n\n{made} pretrained model.\n\n{printed(EVIDENCE)}\n\n"
 
 
 def survivals() -> str:

@@ -22,20 +22,16 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results", action="append", metavar="DIR", help="a store or snapshot, repeatable; default 'results'"
     )
-    parser.add_argument("--markdown", action="store_true", help="print Markdown")
     add_options(parser, "--json")
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the verdicts on the claims of papers; return 0, or 1 where a stored file is damaged."""
-    from bench.leaderboards.claim.report import content, markdown, terminal
+    from bench.leaderboards.claim.report import content, markdown
 
     store = Store(*map(Path, given.results or ["results"]))
     found = evaluated(store, given.papers)
-    if given.json:
-        print(json.dumps(content(found), indent=1))
-    else:
-        print(markdown(found) if given.markdown else terminal(found))
+    print(json.dumps(content(found), indent=1) if given.json else markdown(found))
     return say_damaged(store)
 
 

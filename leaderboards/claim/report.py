@@ -1,4 +1,4 @@
-"""The report on papers' claims: for a terminal, as Markdown, and as plain content for JSON and the page."""
+"""The report on papers' claims: as Markdown, and as plain content for JSON and the page."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bench.leaderboards.claim.claim_files import Part
 from bench.leaderboards.claim.evaluation import WORDS, Paper, Verdict, ranged, scale_of
 from bench.leaderboards.claim.evidence import ControlEffect, PartEvidence, printed_effect
 from bench.leaderboards.published import papers as published
-from bench.leaderboards.render.text_table import aligned, markdown_table
+from bench.leaderboards.render.text_table import markdown_table
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import SeedMean
 
-__all__ = ["SHARED", "content", "evidence_lines", "markdown", "paper_text", "terminal", "verdict_text"]
+__all__ = ["SHARED", "content", "evidence_lines", "markdown", "paper_text", "verdict_text"]
 
 LISTED = 4  # comparisons of a cell; of more it has the range
 CONTROLS = {
@@ -293,23 +293,6 @@ def counts(papers: Sequence[Paper]) -> list[list[str]]:
     numbers["claims"] = [len(paper.verdicts) for paper in papers]
     lines = [[word, *map(str, of_word), str(sum(of_word))] for word, of_word in numbers.items()]
     return [["verdict", *(paper.file.name for paper in papers), "all"], *lines]
-
-
-def terminal(papers: Sequence[Paper]) -> str:
-    """Return the report as plain text."""
-    blocks = ["\n".join(abstract(papers))]
-    for paper in papers:
-        lines = [paper.file.name, *(f"  {note}" for note in paper.file.notes)]
-        for place, verdict in enumerate(paper.verdicts, start=1):
-            claim, here = verdict.claim, here_text(verdict)
-            lines += [f"  {place}. {verdict_text(verdict)}", f"      {claim.text} ({claim.where})"]
-            facts = [f'the paper: "{claim.quote}" {paper_text(verdict)}'.rstrip()] if claim.says else []
-            facts += [f"here: {here}"] if here else []
-            lines += [f"        {line}" for line in (*facts, *evidence_lines(verdict))]
-        blocks.append("\n".join(lines))
-    head, *rows = counts(papers)
-    files = ", ".join(f"leaderboards/claims/{paper.file.short}.toml" for paper in papers)
-    return "\n\n".join([*blocks, "\n".join(aligned(head, rows)), f"The runs that make the rows are listed in {files}."])
 
 
 def markdown(papers: Sequence[Paper]) -> str:

@@ -33,7 +33,7 @@ def store(root: Path) -> None:
 def grid() -> str:
     """The report on the kept runs."""
     stores = [word for name in EVIDENCE_STORES for word in ("--results", str(ROOT / name))]
-    return call("claims", "--markdown", *stores).out
+    return call("claims", *stores).out
 
 
 def test_six_lines_state_models_data_and_limits(grid: str) -> None:
@@ -82,18 +82,16 @@ def test_a_folder_of_results_gives_the_same_content_in_every_form(tmp_path: Path
     (first, *_) = claim["parts"]
     assert first["values"] == pytest.approx([60.1, 0.6])
     assert {first[name] for name in ("effect", "low", "high", "p", "by_seed", "p_items")} == {None}
-    for form in ((), ("--markdown",)):
-        text = call("claims", "histalign", *form, "--results", str(tmp_path)).out.replace("\\", "")
-        assert claim["verdict_text"] in text
-        assert claim["quote"] in text
-        assert claim["here"] in text
-        assert all(line in text for line in claim["evidence"])
+    text = call("claims", "histalign", "--results", str(tmp_path)).out.replace("\\", "")
+    assert claim["verdict_text"] in text
+    assert claim["quote"] in text
+    assert claim["here"] in text
+    assert all(line in text for line in claim["evidence"])
 
 
 def test_an_empty_folder_has_nothing_run(tmp_path: Path) -> None:
     text = call("claims", "--results", str(tmp_path)).out
-    assert text.startswith("Models: nothing is stored for these claims.\nData: none.\n")
-    assert "leaderboards/claims/adadec.toml" in text.splitlines()[-1]
+    assert text.startswith("- Models: nothing is stored for these claims.\n- Data: none.\n")
     found = json.loads(call("claims", "--json", "--results", str(tmp_path)).out)
     assert [paper["paper"] for paper in found] == ["AdaDec", "F2-Softmax", "HistAlign"]
     assert {claim["verdict"] for paper in found for claim in paper["claims"]} == {"not run", "not testable here"}
