@@ -16,7 +16,7 @@ __all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
 
 NAMED = 5
 """Damaged files that a note names."""
-HIDDEN = "rows of other methods are not shown; tests are those of whole tables"
+HIDDEN = "rows of other methods are not shown; the correction for several tests counts them"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from bench.tasks import TASKS
 
 FORGETTING = ("forgetting/nll", "forgetting/kl")
 """Columns that every task shows of fine-tuned models."""
+PROXIES = {"logicnlg": "statements of TabFact", "wikitext103": "nine tenths of the validation articles"}
+"""What stands in for the training data of a task."""
 LeftOut = Mapping[str, Mapping[str, int]]
 """By task, how many cells are in no table, by reason."""
 
@@ -76,8 +78,11 @@ class Table:
     @property
     def watermark(self) -> str:
         """What keeps the numbers from being comparable with published ones, or nothing."""
+        names = {"own": self.data_title or "own corpus"}
+        if self.task in PROXIES:
+            names["proxy"] = f"proxy ({PROXIES[self.task]})"
         reasons = [
-            f"{split} data: {self.data_title if status == 'own' and self.data_title else status}"
+            f"{split} data: {names.get(status, status)}"
             for split, status in self.status.items()
             if status != "official"
         ]
@@ -181,7 +186,7 @@ def tables(
         reasons = left_out[group.shared["task"]]
         if group.shared["split"] == "valid" and group.keys and group.keys <= searched:
             # Losses of trials are in the record of the search; as a table they would be read as results.
-            reasons["runs that a search has tried are left out"] |= group.keys
+            reasons["runs that a search of settings tried are left out"] |= group.keys
             continue
         for reason, keys in leave_out_superseded(group).items():
             reasons[reason] |= keys

@@ -8,11 +8,12 @@ from bench.leaderboards.row import TableRow, short_decoding
 from bench.leaderboards.statistics.baseline import BASELINE, baseline_of
 from bench.leaderboards.statistics.constants import ALPHA, MIN_SEEDS, TIE
 from bench.leaderboards.table import Table
+from bench.models.backbones import is_pretrained
 
 INTERVAL = "± half the 95 % t interval over seeds"
 DIFFERS = (
-    f"† differs from {BASELINE} of its backbone and decoding (t test paired by seed, p <= {ALPHA:g} after Holm over "
-    "the rows of the column, or exactly the same difference with every seed)"
+    f"† differs from {BASELINE} with the same backbone and decoding (t test paired by seed, p <= {ALPHA:g} after "
+    "Holm's correction within the column, or exactly the same difference with every seed)"
 )
 
 
@@ -48,6 +49,8 @@ def footnotes(table: Table) -> list[str]:
     lines += sorted({f"{paper.paper} {paper.table}: {paper.note}" for paper in table.published if paper.note})
     lines += dict.fromkeys(f"{row.method}: {row.remark}" for row in rows if row.remark)
     lines += dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in rows if row.sampling_note)
+    untrained = [row for row in rows if row.method.endswith(".untrained") and is_pretrained(row.backbone)]
+    lines += dict.fromkeys(f"{row.method}: the pretrained model before fine-tuning" for row in untrained)
     lines += [f"{row.method}: {row.imported}" for row in rows if row.imported]
     lines += _without_value(table)
     lines += sorted({f"unpinned: {copy}" for row in rows for copy in row.unpinned})

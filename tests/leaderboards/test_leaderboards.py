@@ -67,7 +67,7 @@ def test_rows_of_some_methods_keep_what_tests_of_whole_tables_say(root):
     assert {value["against"] for value in values} == {""}
     assert None not in {value["difference"] for value in values}
     assert whole.notes[0] in some.notes
-    assert "2 rows of other methods are not shown; tests are those of whole tables" in some.notes
+    assert "2 rows of other methods are not shown; the correction for several tests counts them" in some.notes
     for name in FORMATS:
         assert "mle" not in render(some, name).partition("differs")[0].partition("not shown")[0]
 

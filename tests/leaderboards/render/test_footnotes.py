@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.leaderboards.render.footnotes import tuning
+import pytest
+
+from bench.leaderboards.render.footnotes import footnotes, tuning
 from bench.leaderboards.render.formats import render
 from bench.leaderboards.table import Table, tables
 from bench.store.store import CellFolder, Store
@@ -78,6 +80,13 @@ def one(root: Path) -> Table:
     return table
 
 
+@pytest.mark.parametrize(("backbone", "noted"), [("gpt2", True), ("small-causal", False)])
+def test_a_pretrained_model_before_fine_tuning_is_named(tmp_path: Path, backbone: str, noted: bool) -> None:
+    scored(trained(tmp_path, "mle.untrained", backbone=backbone), {"bleu-3": 20.0})
+    found = "mle.untrained: the pretrained model before fine-tuning" in footnotes(one(tmp_path))
+    assert found is noted
+
+
 def test_what_was_picked_stands_under_the_table(tmp_path: Path) -> None:
     for method in ("mle", "trime"):
         scored(searched(trained(tmp_path, method), [2.0, 2.1]), {"bleu-3": 20.0})
@@ -132,7 +141,7 @@ def test_a_valid_split_of_trials_alone_is_no_table(tmp_path: Path) -> None:
     )
     found, left_out = tables(Store(tmp_path))
     assert [table.split for table in found] == ["test"]
-    assert left_out["logicnlg"] == {"runs that a search has tried are left out": 1}
+    assert left_out["logicnlg"] == {"runs that a search of settings tried are left out": 1}
     scored(trained(tmp_path, "trime", data=VALID), {"ppl/word": 8.0}, **likelihood)
     found, _ = tables(Store(tmp_path))
     assert sorted(table.split for table in found) == ["test", "valid"], "other cells are on it too"
