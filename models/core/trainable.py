@@ -241,9 +241,15 @@ class Trainable(LightningModule):
         split = "test" if self.trainer.testing else "val"
         self.log_dict({f"{split}/{name}": mean for name, mean in means.items()}, rank_zero_only=False)
 
-    on_test_epoch_start = on_validation_epoch_start
-    test_step = validation_step
-    on_test_epoch_end = on_validation_epoch_end
+    def on_test_epoch_start(self) -> None:
+        """As for validation, also where a subclass has its own; likewise the next two."""
+        self.on_validation_epoch_start()
+
+    def test_step(self, batch: Batch | None, batch_idx: int) -> None:
+        self.validation_step(batch, batch_idx)
+
+    def on_test_epoch_end(self) -> None:
+        self.on_validation_epoch_end()
 
     def predict_step(self, batch: Any, batch_idx: int) -> list[dict[str, Any]]:
         """Continue prompts greedily; return id, text and token ids of each row.

@@ -206,6 +206,20 @@ def test_a_checkpoint_of_another_method_is_refused(results: Path, tmp_path: Path
         kind.load_from_checkpoint(tmp_path / "mle.ckpt")
 
 
+def test_a_trainer_tests_with_the_validation_step_of_a_subclass(tmp_path: Path) -> None:
+    objective, task = bench.make("logicnlg", "mle", set=SETS | SMALL, limit=30)
+    steps = []
+
+    class Watched(type(objective)):  # type: ignore[misc]
+        def validation_step(self, batch: Any, batch_idx: int) -> None:
+            steps.append(batch_idx)
+            super().validation_step(batch, batch_idx)
+
+    objective.__class__ = Watched
+    trainer(tmp_path, callbacks=[], logger=False).test(objective, task, verbose=False)
+    assert steps
+
+
 def test_no_row_of_the_test_split_is_read_in_training(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Training, validation, selection: once the cell is planned, which hashes the split, it stays closed."""
     objective, task = bench.make("logicnlg", "mle", set=SETS | SMALL, limit=30)
