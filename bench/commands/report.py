@@ -33,19 +33,25 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{', '.join(FORMATS)} or {PAGE}; default terminal",
     )
-    parser.add_argument(
-        "--output", type=Path, metavar="PLACE", help="file or folder to write; default for html the store"
-    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write; html is by default in the store")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
     parser.add_argument("--columns", default="default", choices=["default", "all"], help="all: every metric stored")
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print or write them; return 0, or 1 where files are damaged."""
+    """Print or write them; return 0, or 1 where files are damaged.
+
+    Raises:
+        UsageError: no file is named for the page of a snapshot.
+    """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads of numpy take a fifth more work and no less time
     from bench.leaderboards.leaderboards import leaderboards_of
 
-    path, store = place_of(given.output, given.format, Path(given.results)), Store(Path(given.results))
+    path, store = given.output, Store(Path(given.results))
+    if path is None and given.format == PAGE:
+        if is_snapshot(store.root):
+            raise UsageError(f"'{store.root}' is a snapshot, which is only read; say where with --output FILE")
+        path = store.root / "leaderboard.html"
     collects = gc.isenabled()
     gc.disable()  # tables have no circles of objects, and the search for them takes a sixth of the time
     try:
@@ -70,24 +76,3 @@ def run(given: argparse.Namespace) -> int:
             gc.enable()
         code = say_damaged(store)
     return code
-
-
-def place_of(output: Path | None, form: str, results: Path) -> Path | None:
-    """Return the file to write, or None to print.
-
-    Args:
-        output: a file, or a folder: one that is there, or a name without an ending.
-        form: of the leaderboards; html is always a file, by default in the store.
-        results: the store.
-
-    Raises:
-        UsageError: no output is given for the page of a snapshot.
-    """
-    name = "leaderboard.html" if form == PAGE else f"leaderboard{FORMATS[form]}"
-    if output is not None:
-        return output / name if output.is_dir() or not output.suffix else output
-    if form != PAGE:
-        return None
-    if is_snapshot(results):
-        raise UsageError(f"'{results}' is a snapshot, which is only read; say where with --output FILE")
-    return results / name

@@ -162,7 +162,7 @@ def test_they_are_found_where_their_files_are(here, command, says):
 def test_no_report_runs_their_code(here, form, tmp_path):
     sys.path.append(str(here))
     forget()
-    assert call("report", "--task", "towns", "--format", form, "--output", str(tmp_path / "out")).code == 0
+    assert call("report", "--task", "towns", "--format", form, "--output", str(tmp_path / "page")).code == 0
     assert call("store", "status", "--task", "towns").code == 0
     bench.load("results").filter(task="towns").html(tmp_path / "board.html")
     assert not set(FILES) & set(sys.modules)
