@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -230,11 +231,12 @@ SPECIAL = {
 
 
 def latex(leaderboards: Leaderboards) -> str:
-    r"""Render booktabs tables; needs `\usepackage{booktabs,textcomp}` and nothing else.
+    r"""Render booktabs tables; the first line says which packages they need.
 
     The best value of a column is bold and the second underlined; a dagger marks significant differences.
     """
-    return "\n".join(_latex_table(table, content) for table, content in contents(leaderboards))
+    tables = [_latex_table(table, content) for table, content in contents(leaderboards)]
+    return "\n".join([r"% \usepackage{booktabs,textcomp}", *tables])
 
 
 def latex_escaped(text: str) -> str:
@@ -255,7 +257,7 @@ def _latex_table(table: Table, content: Mapping[str, Any]) -> str:
         [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{latex_escaped(table.title)}}}",
+            rf"\caption{{{latex_escaped(table.title)}}}\label{{tab:{re.sub('[^a-zA-Z0-9.]', '-', content['id'])}}}",
             rf"\begin{{tabular}}{{ll{'r' * (len(headings(content)) - 2)}}}",
             r"\toprule",
             _latex_row(map(latex_escaped, headings(content))),

@@ -22,7 +22,7 @@ ATTACKS = (
                          ("div", "onmouseenter"), ("object", "onerror"), ("marquee", "onstart"))),
 )  # fmt: skip
 
-LATEX = {
+LATEX = {"label", "usepackage", 
     "begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "textbf", "underline", "quad", "par",
     "footnotesize", "textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar",
     "textquotedbl", "textquotesingle", "textasciigrave", "dagger", "pm", "cdot",
