@@ -107,7 +107,8 @@ def test_a_run_that_raises_and_is_mirrored_leaves_no_secret(bench, own, tmp_path
     own.write("leaky", FOCAL.replace(start, f"{start}        raise RuntimeError('text {SECRET}')\n"))
     arguments = [word for word in TINY if word != "--quiet"]
     arguments[arguments.index("mle")] = "mle,leaky:Focal"
-    more = f"--results|{tmp_path / 'results'}|--logger|csv|--set|execution.log_dir={tmp_path / 'logs'}".split("|")
+    more = ["--results", str(tmp_path / "results"), "--logger", "lightning.pytorch.loggers:CSVLogger"]
+    more += ["--set", f"execution.log_dir={tmp_path / 'logs'}"]
     ended = bench(*arguments, *more)
     assert ended.code == 1
     assert "RuntimeError: text ***" in ended.err
