@@ -42,7 +42,7 @@ Rows = list[dict[str, Any]]
 
 
 def rows(read: Callable[[], Task]) -> str:
-    """Each split has rows with a text and an id of their own, few test rows are training rows, and hashes tell rows."""
+    """Each split has rows with texts and unique ids, the same each time; few test rows are training rows."""
     task, again, known = read(), read(), {}
     for name in SPLITS:
         examples = task.split(name).examples
