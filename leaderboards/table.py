@@ -20,8 +20,6 @@ from bench.tasks import TASKS
 
 FORGETTING = ("forgetting/nll", "forgetting/kl")
 """Columns that every task shows of fine-tuned models."""
-PROXIES = {"logicnlg": "statements of TabFact", "wikitext103": "nine tenths of the validation articles"}
-"""What stands in for the training data of a task."""
 LeftOut = Mapping[str, Mapping[str, int]]
 """By task, how many cells are in no table, by reason."""
 
@@ -78,9 +76,7 @@ class Table:
     @property
     def watermark(self) -> str:
         """What keeps the numbers from being comparable with published ones, or nothing."""
-        names = {"own": self.data_title or "own corpus"}
-        if self.task in PROXIES:
-            names["proxy"] = f"proxy ({PROXIES[self.task]})"
+        names = {"own": self.data_title or "own corpus", "proxy": "a proxy of the published"}
         reasons = [
             f"{split} data: {names.get(status, status)}"
             for split, status in self.status.items()

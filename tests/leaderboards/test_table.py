@@ -343,7 +343,7 @@ def n_values(path):
     ("train", "test", "whole", "watermark"),
     [
         ("official", "official", True, ""),
-        ("proxy", "official", True, "train data: proxy (statements of TabFact)"),
+        ("proxy", "official", True, "train data: a proxy of the published"),
         ("own", "official", True, "train data: own corpus"),
         ("sample", "sample", True, "train data: sample; test data: sample"),
         ("official", "official", False, "only 3 rows of the test split"),
