@@ -57,6 +57,8 @@ def fields(preds: Sequence[str], target: Any) -> Inputs:
 
 def continuations(preds: Any, target: Any = None) -> Inputs:
     """Texts or token ids `[n][length]`, and the true continuations if a column compares with them."""
+    if isinstance(preds, str):
+        raise ValueError("expected a list of texts, got one text")
     if target is None:
         texts, targets = list(preds), None
     else:

@@ -47,6 +47,9 @@ class Film(NamedTuple):
     reviews: Sequence[str]
 
 
+ADVICE = "bench list --data nsmc --fetch downloads a copy from the hub"
+
+
 class NSMC(Lyrics):
     """Films as one running text, with the options and settings of `lyrics`.
 
@@ -57,7 +60,11 @@ class NSMC(Lyrics):
 
     name: str = "nsmc"
     info: ClassVar[TaskInfo] = replace(
-        Lyrics.info, source="https://github.com/e9t/nsmc", licence="CC0 1.0", sizes={}, folders=("korean/nsmc_raw",)
+        Lyrics.info,
+        source="https://huggingface.co/datasets/e9t/nsmc",
+        licence="CC0 1.0",
+        sizes={},
+        folders=("korean/nsmc_raw",),
     )
 
     def read(self, folder: Path, split: str) -> Split:
@@ -65,7 +72,7 @@ class NSMC(Lyrics):
         by_split = {name: self._files(folder, name) for name in ("train", "valid", "test")}
         files = {name: found for name, found in by_split.items() if found or name != "valid"}
         if not files.get(split, files["train"]):
-            raise MissingError(f"{folder}: has no file for the {split} split; get {self.info.source}")
+            raise MissingError(f"{folder}: has no file for the {split} split; {ADVICE}")
         rows, origin = split_rows(files, split, _films, lambda film: place(film.place))
         examples, left_out = [], []
         for film in self.counted(rows):
@@ -78,7 +85,7 @@ class NSMC(Lyrics):
     def _files(self, folder: Path, split: str) -> Sequence[Path]:
         """Return the files of a split; only those of training must be there."""
         try:
-            return split_files(folder, split, f"get {self.info.source}")
+            return split_files(folder, split, ADVICE)
         except MissingError:
             if split == "train":
                 raise

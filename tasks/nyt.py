@@ -222,7 +222,7 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
 
     Raises:
         MissingError: there is no archive of a month.
-        DataError: an archive is damaged.
+        DataError: an archive is damaged, or a month is there without its archive.
     """
     root = folder / "data" if (folder / "data").is_dir() else folder
     archives = [path for path in sorted(root.glob("[0-9][0-9][0-9][0-9]/*")) if ARCHIVE.fullmatch(path.name)]
@@ -230,6 +230,12 @@ def files_of(folder: Path, split: str, rule: Rule) -> Iterator[File]:
         raise MissingError(
             f"{root}: expected archives of months, e.g. {root / '2006' / '01.tgz'}, found none; get LDC2008T19 from "
             "https://catalog.ldc.upenn.edu/LDC2008T19, and do not unpack it"
+        )
+    packed = {path.parent / path.name[:2] for path in archives}
+    unpacked = [path for path in sorted(root.glob("[0-9][0-9][0-9][0-9]/[0-9][0-9]")) if path.is_dir()]
+    if missing := [path for path in unpacked if path not in packed]:
+        raise DataError(
+            f"{missing[0]}: expected the archive of this month, found its folder; leave months as published"
         )
     for archive in archives:
         if rule.may_have(split, int(archive.parent.name)):

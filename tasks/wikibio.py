@@ -47,12 +47,11 @@ class Wikibio(Task):
 
     name: str = "wikibio"
     info: ClassVar[TaskInfo] = TaskInfo(
-        source="https://github.com/DavidGrangier/wikipedia-biography-dataset",
+        source="https://huggingface.co/datasets/michaelauli/wiki_bio",
         licence="CC BY-SA 3.0",
         sizes={"train": 582659, "valid": 72831, "test": 72831},
         evaluations=("likelihood", "generation"),
         metrics=("perplexity", "overlap", "rouge"),
-        folders=("wikipedia-biography-dataset",),
     )
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "small": {**SMALL, "trainer.max_source": 160, "trainer.max_target": 48},
@@ -74,7 +73,7 @@ class Wikibio(Task):
 
     def read(self, folder: Path, split: str) -> Split:
         """Read boxes and first sentences, or the hub's rows; a row's target is its first sentence."""
-        advice = f"get it from {self.info.source}"
+        advice = "bench list --data wikibio --fetch downloads a copy from the hub"
         if boxes := find(folder, [f"{split}.box"]):
             path, rows = boxes, _from_lines(boxes, needed(folder, [f"{split}.summary"], advice), split)
         else:

@@ -112,6 +112,8 @@ NAMES = ("tasks", "methods", "metrics", "loggers")
 """Fields that are lists of names; their options may be typed several times."""
 FORMER = "trainer.init_from"
 """An option of version 0.2, which is empty in the configuration files of its runs."""
+FORMER_NAMES = {"task.column": "task.field"}
+"""Options of former versions, which another one has taken in."""
 FORMER_SCOPES = ("reference:", "second:")
 """Prefixes of former versions for settings of a reference model alone."""
 
@@ -126,7 +128,8 @@ def file_values(path: Path) -> dict[str, Any]:
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
     given = {name: value for name, value in file["set"].items() if not name.startswith(FORMER_SCOPES)}
-    sets = {name: value for name, value in given.items() if value or not name.endswith(FORMER)}
+    former = (*FORMER_NAMES, FORMER)  # of which only those with a value still say something
+    sets = {FORMER_NAMES.get(name, name): value for name, value in given.items() if value or not name.endswith(former)}
     return {**_given(values), "sets": list(set_texts_of(sets))}
 
 

@@ -64,7 +64,7 @@ class Scale:
     def models(self) -> str:
         """Sizes, weights and lengths alone."""
         sizes = ranged([number(size) for size in sorted(self.parameters)])
-        return f"{sizes} parameters {self.weights}, {' and '.join(self.lengths)}"
+        return f"{sizes} parameters {self.weights}, {', '.join(self.lengths)}"
 
 
 def number(size: int) -> str:

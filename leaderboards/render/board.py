@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,10 @@ def board(leaderboards: Leaderboards, extras: Mapping[str, Any] | None = None) -
             if table_id in extras.get(part, {}):
                 content[part] = extras[part][table_id]
         tables.append(content)
+    names = Counter(content["name"] for content in tables)
+    for content in tables:
+        if names[content["name"]] > 1:
+            content["name"] += f" · {content['rows']:,} rows"
     return {
         "schema": SCHEMA,
         "notes": leaderboards.notes,

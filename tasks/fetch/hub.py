@@ -119,8 +119,8 @@ def download(repository: Repository, commit: str, file: RemoteFile) -> Path:
     if file.sha256 in (None, hash_of(path)):
         return path
     raise DataError(
-        f"{repository.name} at {commit[:12]}: {file.path} has other content than the hub lists; remove '{path}' and "
-        f"run the same command again"
+        f"{repository.name} at {commit[:12]}: {file.path} has other content than the hub lists; remove "
+        f"'{path.resolve()}' and run the same command again"
     )
 
 

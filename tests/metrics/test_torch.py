@@ -104,6 +104,12 @@ def test_token_ids_and_words():
     assert fed(Copying(columns=["{copy,novel}-1"]), (["a b"], ["a c"])) == {"copy-1": 50.0, "novel-1": 50.0}
 
 
+def test_one_text_is_no_list_of_texts():
+    for metric in (bench.metrics.NgramDiversity(), bench.metrics.SelfBLEU()):
+        with pytest.raises(ValueError, match="expected a list of texts, got one text"):
+            metric.update("the fox ran and the fox ran")
+
+
 def test_columns_are_chosen_by_pattern():
     assert Rouge(columns=["rouge-{1,l}"]).columns == ["rouge-1", "rouge-l"]
     assert SelfBLEU(columns=["self-bleu-3*"]).columns == ["self-bleu-3", "self-bleu-3/original"]

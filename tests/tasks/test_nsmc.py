@@ -64,7 +64,7 @@ def test_documents_are_one_stream_and_words_are_counted_whole(tmp_path: Path) ->
 
 def test_what_is_missing(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl", [record("1", ["a"])])
-    with pytest.raises(MissingError, match=r"has no file for the test split; get https"):
+    with pytest.raises(MissingError, match=r"has no file for the test split; bench list --data nsmc --fetch"):
         loaded(NSMC, tmp_path).split("test")
     with pytest.raises(DataError, match=r"train\.jsonl: expected at least 2 different rows, to hold out one"):
         loaded(NSMC, tmp_path).split("train")

@@ -108,6 +108,15 @@ def test_the_first_year_of_training_is_an_option(tmp_path: Path) -> None:
     assert ids(loaded(NYT, laid(tmp_path, corpus()), first_year=2002), "train") == ["10", "11", "12"]
 
 
+def test_an_unpacked_month_beside_archives_is_refused(tmp_path: Path) -> None:
+    place = laid(tmp_path, corpus())
+    archive = next(place.rglob("12.tgz"))
+    archive.rename(archive.with_name("11.tgz"))
+    archive.with_suffix("").mkdir()
+    with pytest.raises(DataError, match="expected the archive of this month, found its folder"):
+        loaded(NYT, place).split("train")
+
+
 # The split --------------------------------------------------------------------------------------------------------
 
 

@@ -292,7 +292,7 @@ def test_a_control_of_the_other_side_takes_its_place() -> None:
                   row("mle.continued", steps=50, start=300, kld=[3.0, 3.1, 2.9]))  # fmt: skip
     text = verdict_text(verdict_of(claim(against="face", controls=["mle.continued"]), board))
     assert text == (
-        "seen here (459k parameters from scratch, 300 steps and 300 + 50 steps, King James Bible, 3 seeds); "
+        "seen here (459k parameters from scratch, 300 steps, 300 + 50 steps, King James Bible, 3 seeds); "
         "against MLE trained for as many steps (mle.continued) the effect is 50 % as large (3 seeds)"
     )
 

@@ -301,6 +301,22 @@ def test_deviations_name_their_methods_and_the_released_form_is_shown_below(tmp_
     assert rows[at + 3 : at + 5] == [["", "verdict", "within"], ["histalign.released", "ours (n=1)", "35.50"]]
     every = "deviation of mle, histalign, histalign.released: trainer.length: ours 300 steps; paper: 10 epochs"
     assert every in terminal([found], 150)
+    row = content(found)["rows"][2]
+    assert row["deviations"] == [REDUCTION.as_dict(), LENGTH.as_dict()]
+    assert (row["other"]["method"], row["other"]["cells"][0]["ours"]["mean"]) == ("histalign.released", 35.5)
+    assert row["other"]["deviations"] == [AS_CODED.as_dict(), LENGTH.as_dict()]
+    assert content(found)["rows"][1]["deviations"] == []
+
+
+def test_a_row_of_another_decoding_in_the_released_code_has_that_beside_it(tmp_path):
+    store(tmp_path, "f2softmax", {0: 32.0}, decoding="topk=3")
+    store(tmp_path, "f2softmax", {0: 31.2}, decoding="f2_released:topk=3")
+    row = 'method = "f2softmax", decoding = "topk=3", released_decoding = "f2_released:topk=3"'
+    table = read(PAPER.replace('method = "histalign"', row), "papers/paper.toml").tables[0]
+    found = reproduced(tmp_path, table=table)
+    assert first(found, 2).ours.mean == 32.0
+    other = found.rows[2].other
+    assert (other.method, other.cells[0].ours.mean) == ("f2softmax by f2_released:topk=3", 31.2)
 
 
 def test_where_a_paper_contradicts_itself_and_how_it_was_tuned_stand_under_the_table():

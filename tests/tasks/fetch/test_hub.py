@@ -119,12 +119,15 @@ def test_a_split_without_files_is_named_with_what_there_is(hub: FakeHub, tmp_pat
     assert not any(key.startswith("GET") for key in hub.asked), "seen before anything is downloaded"
 
 
-def test_other_content_than_listed_is_refused(hub: FakeHub, tmp_path: Path) -> None:
+def test_other_content_than_listed_is_refused_until_the_named_file_is_removed(hub: FakeHub, tmp_path: Path) -> None:
     body = bytearray(FILES[TEST])
     body[10] ^= 1
-    hub.listed = {TEST: bytes(body)}
-    with pytest.raises(DataError, match="other content than the hub lists; remove '"):
+    hub.listed, hub.files[TEST] = {TEST: FILES[TEST]}, bytes(body)
+    with pytest.raises(DataError, match="other content than the hub lists; remove '") as refusal:
         fetch(COPY, tmp_path / "rows")
+    hub.files[TEST] = FILES[TEST]
+    Path(str(refusal.value).partition("remove '")[2].partition("'")[0]).unlink()
+    assert fetch(COPY, tmp_path / "rows").startswith("hub: owner/rows")
 
 
 # Folders that are made whole or not at all ---------------------------------------------------------------------------
