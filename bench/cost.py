@@ -257,11 +257,18 @@ def cost_text(costs: Sequence[Cost]) -> str:
         cells += ["?", "?"] if cost.steps is None or cost.flops is None else [f"{cost.steps:,}", amount(cost.flops)]
         rows.append([cost.label, *cells])
     if any(cost.seconds_per_step for cost in costs):
-        headings += ["s in all", "peak memory"]
+        headings += ["s a step", "s in all", "peak memory"]
         for row, cost in zip(rows, costs, strict=True):
-            row += [f"{(cost.seconds_per_step or 0) * (cost.steps or 0):,.0f}", amount(cost.peak_memory or 0, "B")]
+            seconds, peak = cost.seconds_per_step, cost.peak_memory
+            if seconds is None or peak is None:
+                row += ["?", "?", "?"]
+            else:
+                in_all = "?" if cost.steps is None else f"{seconds * cost.steps:,.0f}"
+                row += [f"{seconds:.3g}", in_all, amount(peak, "B")]
     total = cost_content(costs)["sum"]
-    sums = f"{amount(total['flops'], 'FLOP')} · {amount(total['checkpoints'], 'B')} on disk"
+    n_unknown = sum(cost.flops is None for cost in costs)
+    unknown = f" without {n_unknown} whose steps are unknown (?), for want of their data" if n_unknown else ""
+    sums = f"{amount(total['flops'], 'FLOP')}{unknown} · {amount(total['checkpoints'], 'B')} on disk"
     lines = ["cost of training (FLOP: 6 x parameters x tokens; activations and evaluations are not in it)"]
     lines += [*aligned(headings, rows), f"sum of {total['cells']} runs: {sums}"]
     return "\n".join([*lines, *(f"{cost.label}: unknown: {cost.unknown}" for cost in costs if cost.unknown)])

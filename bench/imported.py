@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.base.files import write_atomic
 from bench.base.keys import key_of
 from bench.base.registry import Resolved
 from bench.cells.cell import without
@@ -80,6 +81,11 @@ def store_import(store: Store, spec: Import) -> tuple[CellFolder, StoredRows]:
     about = {"trained": record["key"], **about, "status": spec.task.split(SPLIT).status}
     key = key_of({**about, "version": VERSION})
     if folder.trained() is None:
+        import yaml
+
+        places = {f"task.{name}": str(spec.options[name]) for name in spec.task.places if spec.options.get(name)}
+        file = {"task": spec.kind.spec, "method": spec.system, "set": places}  # where its data are found again
+        write_atomic(folder.path / "config.yaml", yaml.safe_dump(file, sort_keys=False).encode(), replace=True)
         folder.write_trained(record, provenance(started))
     if folder.rows(key) is None:
         folder.write_rows(key, about, sorted(rows, key=lambda row: str(row["id"])), provenance(started))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bench.base.registry import all_names, load, split_names
 from bench.cli_options import add_options, data_dir_of, set_texts
 from bench.commands.list import KINDS
-from bench.errors import UsageError, did_you_mean
+from bench.errors import UsageError, nearest
 from bench.metrics import MetricEntry
 from bench.models import ALIASES, GROUPS, METHODS
 
@@ -104,8 +104,11 @@ def kind_of(name: str) -> str:
     if ":" not in name:
         if "/" in name:
             return "backbones"
-        near = did_you_mean(name, [one for known in names.values() for one in known])
-        raise UsageError(f"no method, task, metric, backbone or decoding '{name}'{near}; file.py:Name works too")
+        if name.endswith(".py"):
+            raise UsageError(f"expected a class of '{name}', found the file alone; type {name}:Name")
+        near = nearest(name, [one for known in names.values() for one in known])
+        meant = f"did you mean '{near}'?" if near else "bench list has the names"
+        raise UsageError(f"no method, task, metric, backbone or decoding '{name}'; {meant}; file.py:Name works too")
     value = load(target)
     if not isinstance(value, type):
         return "metrics" if isinstance(value, MetricEntry) else "backbones"  # a function makes a backbone

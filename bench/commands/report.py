@@ -42,12 +42,14 @@ def run(given: argparse.Namespace) -> int:
     """Print or write them; return 0, or 1 where files are damaged.
 
     Raises:
-        UsageError: no file is named for the page of a snapshot.
+        UsageError: no file is named for the page of a snapshot, or a folder in place of a file.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more threads of numpy take a fifth more work and no less time
     from bench.leaderboards.leaderboards import leaderboards_of
 
     path, store = given.output, Store(Path(given.results))
+    if path is not None and path.is_dir():
+        raise UsageError(f"expected a file after --output, found the folder '{path}'")
     if path is None and given.format == PAGE:
         if is_snapshot(store.root):
             raise UsageError(f"'{store.root}' is a snapshot, which is only read; say where with --output FILE")

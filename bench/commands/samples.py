@@ -69,6 +69,7 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
         notes: why a method writes nothing is added here.
     """
     from bench.base.seeds import seed_of
+    from bench.config.arguments import file_values
     from bench.config.decoding import parse
     from bench.generation.generation import generate
     from bench.integrations.folder import trained_objective
@@ -83,7 +84,8 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
             objective, codec = trained_objective(held.cell)
             (ids,) = codec.ids([source])
             batch: Any = codec.prompt_batch([codec.encode("0", ids, [], ends=False)])
-            how = parse(decoding or held.of["decoding"]["name"])[0]
+            stored = parse(decoding or file_values(held.cell.path / "config.yaml")["decode"])
+            how = next((one for one in stored if one.name == held.of["decoding"]["name"]), stored[0])
             (tokens,) = generate(
                 objective, batch, how, config["trainer"]["max_target"], [seed_of(config["seed"], "write")]
             )

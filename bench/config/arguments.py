@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -127,10 +127,34 @@ def file_values(path: Path) -> dict[str, Any]:
     file = read_yaml(path)
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
-    given = {name: value for name, value in file["set"].items() if not name.startswith(FORMER_SCOPES)}
+    given = _with_reference_named(file["method"], file["set"])
     former = (*FORMER_NAMES, FORMER)  # of which only those with a value still say something
     sets = {FORMER_NAMES.get(name, name): value for name, value in given.items() if value or not name.endswith(former)}
     return {**_given(values), "sets": list(set_texts_of(sets))}
+
+
+def _with_reference_named(methods: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file; those of a reference model of former versions get the name of its method.
+
+    Raises:
+        UsageError: the file has other settings of that method, as for a parent.
+    """
+    if not any(name.startswith(FORMER_SCOPES) for name in given):
+        return dict(given)
+    from bench.config.resolve import find_method, reference_of
+
+    (reference,) = (reference_of(find_method(name)) for name in methods)
+    named: dict[str, Any] = {}
+    for name, value in given.items():
+        scope = next((scope for scope in FORMER_SCOPES if name.startswith(scope)), "")
+        if scope and reference is not None:
+            name = f"{reference.trained_name}:{name.removeprefix(scope)}"
+        if named.setdefault(name, value) != value:
+            raise UsageError(
+                f"expected one value of '{name}', found {named[name]!r} and {value!r}: a reference model has the "
+                "settings of the runs of its method now; take one of both lines out of the file"
+            )
+    return named
 
 
 def collect(given: argparse.Namespace) -> RunArguments:

@@ -7,10 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.errors import StoreError, UsageError
+from bench.errors import MissingError, StoreError, UsageError
 from bench.models import EXTERNAL
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from bench.board.board import Board
     from bench.models.core.objective import Objective
     from bench.store.store import CellFolder
@@ -111,9 +113,17 @@ def untrained_objective(run: CellFolder) -> tuple[Objective, Codec]:
     text = StoredText({"tokenizer": None, "markers": task.markers})
     backbone = backbone_factory(typed["backbone"])(config["backbone"], text, config["seed"], **options)
     objective = method.objective(backbone, **config["method_options"])
-    objective.setup_run(RunContext(seed=config["seed"]))
+    objective.setup_run(RunContext(seed=config["seed"], token_counts=_no_counts))
     sizes = (config["trainer"][name] for name in ("max_source", "max_target"))
     return objective, Codec(backbone.tokenizer, backbone.architecture, *sizes)
+
+
+def _no_counts() -> Tensor:
+    """Stand in for the counts of the training tokens: no data of a task are read here."""
+    raise MissingError(
+        "this decoding needs the counts of the training tokens, which are not stored; give another one, such as "
+        "--decoding topk=3"
+    )
 
 
 def lost_in_folder(objective: Objective, method: str) -> str:

@@ -22,6 +22,7 @@ from bench.metrics import MetricEntry, requirements
 from bench.metrics.columns import direction_of
 from bench.metrics.example_rows import example_rows
 from bench.metrics.score import NOT_APPLICABLE
+from bench.metrics.sums import value_of
 from bench.models.backbones.backbone import Backbone
 from bench.models.backbones.exactness import DRAWS, forward_differences
 from bench.models.backbones.exactness import TOLERANCE as EXACT
@@ -102,6 +103,11 @@ def columns(entry: MetricEntry) -> str:
         need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", actual, "correct either")
         valid = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
         need(valid, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
+        if score.sums is not None and score.value is not None:
+            total = [math.fsum(column) for column in zip(*score.sums.values.tolist(), strict=True)]
+            value = value_of(total, score.sums.form)
+            follows = len(score.sums) == score.n and math.isclose(value or 0.0, score.value, abs_tol=1e-12)
+            need(follows, f"the sums of {score.n} rows to give '{score.name}'", value, "use `score_of_sums`")
     return ", ".join(score.name for score in found)
 
 

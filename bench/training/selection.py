@@ -16,6 +16,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from bench.config.config import VALIDATED, TrainerConfig
+from bench.errors import UsageError
 from bench.training.events import Events
 from bench.training.recorder import Recorder
 
@@ -74,7 +75,11 @@ class Selection(Callback):
             self.events.validation(self.recorder.step, dict(rounded))
         if not self.column:
             return
-        value = measured[self.column]
+        value = measured.get(self.column)
+        if value is None:
+            raise UsageError(
+                f"trainer.select={self.column} has no value in validation, which measures {', '.join(measured)}"
+            )
         if self._is_better(value):
             self.best = {"step": self.recorder.step, "value": value, "weights": copied_weights(module)}
             self.without_better = 0

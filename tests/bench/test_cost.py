@@ -1,6 +1,7 @@
 """What `--dry-run` says of a training: counted exactly, without memory for the model, and timed where that is asked."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -66,6 +67,9 @@ def test_a_published_model_is_planned_without_weights_or_data():
     assert (cost.parameters, cost.steps) == (124_439_808, round(3 * 272_600 / 512))
     (cost,) = costs("writingprompts", "mle", sets=(), preset="paper")
     assert (cost.parameters, cost.steps) == (124_439_808, None), "how many blocks there are depends on the text"
+    assert "sum of 1 runs: 0 FLOP without 1 whose steps are unknown (?)" in cost_text([cost])
+    timed = cost_text([replace(cost, seconds_per_step=2.0, peak_memory=10**9), replace(cost, label="other")])
+    assert [line.split()[-4:] for line in timed.splitlines()[2:4]] == [["2", "?", "1", "GB"], ["?"] * 4]
 
 
 def test_blocks_of_joined_texts_are_counted_by_the_bytes_of_the_text(tmp_path):

@@ -66,6 +66,19 @@ def test_texts_become_rows_and_scores(bench: Bench, texts: Path, tmp_path: Path)
     assert bench("score", str(results), "--metrics", "overlap").code == 0
 
 
+def test_data_of_imported_texts_is_found_again(bench: Bench, tmp_path: Path) -> None:
+    data, texts, results = tmp_path / "my.csv", tmp_path / "texts.txt", str(tmp_path / "results")
+    data.write_text("source,target\n" + "".join(f"question {number},answer {number}\n" for number in range(60)))
+    where = ("--set", f"task.path={data}", f"task.test_path={data}")
+    texts.write_text("".join(f"answer {number}\n" for number in range(60)))
+    ended = bench("import", "--task", "pairs", "--system", "other", str(texts), "--results", results, *where)
+    assert ended.code == 0, ended.err
+    for scores in (tmp_path / "results").rglob("scores-*"):
+        scores.unlink()
+    ended = bench("score", results)
+    assert ended.code == 0, ended.err
+
+
 @pytest.fixture
 def beside(bench: Bench, texts: Path, tmp_path: Path) -> Path:
     """A store with a baseline of ours on a declared subset, and the texts of a system for the same rows."""

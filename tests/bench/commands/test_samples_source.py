@@ -38,6 +38,15 @@ def test_models_write_for_a_source(bench: Bench, results: Path) -> None:
     assert "adadec" not in one.out
 
 
+def test_a_decoding_by_counts_of_training_tokens_needs_another_one(bench: Bench, tmp_path: Path) -> None:
+    results = str(tmp_path / "results")
+    assert bench(*RUN, "--method", "mle", "--decode", "decoupled:topk=3", "--results", results).code == 0
+    command = ("samples", "--results", results, "--source", "films : director is nobody")
+    ended = bench(*command)
+    assert (ended.code, "give another one, such as --decoding topk=3" in ended.out) == (3, True)
+    assert bench(*command, "--decoding", "topk=3").code == 0
+
+
 def test_a_source_without_a_model(bench: Bench, results: Path) -> None:
     for cell in Store(results).cells():
         (cell.path / "config.yaml").unlink(missing_ok=True)
