@@ -468,6 +468,10 @@ def tie_break(
 # Which combination is picked ----------------------------------------------------------------------------------------
 
 
+PERPLEXITY = "ppl/token"
+"""The column whose logarithm is the negative log-likelihood per target token."""
+
+
 @dataclass(frozen=True)
 class Tried:
     """One combination of settings for one task and method.
@@ -521,15 +525,17 @@ def validation_nll(cells: Sequence[Cell]) -> float | None:
     """Return the nats per target token of the validation split under the method's own distribution, a mean over seeds.
 
     Runs that were merged from a snapshot have no predictions. For these it is what a stored search over the same runs
-    says.
+    says, or else the logarithm of the stored perplexity, which may differ in its last digit.
 
     Returns:
         None when a seed has none, as after a diverged training, or one that is not finite.
     """
-    found = [value for value in map(_of_rows, cells) if value is not None]
-    if len(found) < len(cells):
-        return _recorded(cells)
-    return sum(found) / len(found) if found and all(map(math.isfinite, found)) else None
+    found = [_of_rows(cell) for cell in cells]
+    if None in found and (recorded := _recorded(cells)) is not None:
+        return recorded
+    values = [_of_perplexity(cell) if value is None else value for cell, value in zip(cells, found, strict=True)]
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    return sum(finite) / len(finite) if finite and len(finite) == len(values) else None
 
 
 def selected_column(cells: Sequence[Cell]) -> tuple[str, float, bool] | None:
@@ -563,4 +569,15 @@ def _recorded(cells: Sequence[Cell]) -> float | None:
             is_same = search.get("rows") == rows and tried["keys"] == keys
             if is_same and tried["nll"] is not None and math.isfinite(tried["nll"]):
                 return float(tried["nll"])
+    return None
+
+
+def _of_perplexity(cell: Cell) -> float | None:
+    """Return the value that a run's stored perplexity stands for; None where there is none."""
+    for content in cell.folder.all_scores():
+        if content["rows"] not in cell.evaluations:
+            continue
+        for value in content["values"]:
+            if value["name"] == PERPLEXITY and value["value"] is not None:
+                return math.log(value["value"])
     return None

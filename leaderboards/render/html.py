@@ -74,6 +74,11 @@ def page(board: Mapping[str, Any], sizes: Sequence[Mapping[str, Any]] = ()) -> s
         found[GROUP_OF_PRESET.get(table["preset"], "tasks")].append(table)
     groups = [{"id": name, "title": GROUPS[name], "tables": tables} for name, tables in found.items() if tables]
     papers = sorted(board.get("claims", ()), key=lambda paper: not any(claim["here"] for claim in paper["claims"]))
+    ranks = {word: place for place, word in enumerate(("reversed here", "seen here", "open", "not run"))}
+    papers = [
+        {**paper, "claims": sorted(paper["claims"], key=lambda claim: ranks.get(claim["verdict"], len(ranks)))}
+        for paper in papers
+    ]
     if not any(part["values"] for paper in papers for claim in paper["claims"] for part in claim["parts"]):
         papers = []
     sections = {}

@@ -153,6 +153,7 @@ class TestBaselines:
                 assert {row["id"]: row["text"] for row in rows} == texts
             (folder,) = written.glob(f"logicnlg/{method}/*")
             assert {path.name.partition("-")[0] for path in folder.iterdir()} == {
+                "config.yaml",
                 "trained.json",
                 "rows",
                 "scores",
