@@ -143,7 +143,7 @@ def _with_reference_named(methods: Sequence[str], given: Mapping[str, Any]) -> d
         return dict(given)
     from bench.config.resolve import find_method, reference_of
 
-    (reference,) = (reference_of(find_method(name)) for name in methods)
+    reference = next(filter(None, (reference_of(find_method(name)) for name in methods)), None)
     named: dict[str, Any] = {}
     for name, value in given.items():
         scope = next((scope for scope in FORMER_SCOPES if name.startswith(scope)), "")
