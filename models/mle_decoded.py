@@ -138,6 +138,10 @@ class MLEPenalty(Decoded):
         super().__init__(backbone)
         self.under = under
 
+    def remarks(self) -> list[str]:
+        """Say so where the numbers are those of the model alone."""
+        return ["validation text chose 1, no penalty: the numbers are those of mle"] if float(self.chosen) == 1 else []
+
     def decoded(self, log_probs: Tensor, tokens: TokenSlice, chosen: float) -> Tensor:
         """Log-probabilities times the penalty where a token was written before, [n, V]."""
         was_written = torch.zeros_like(log_probs)

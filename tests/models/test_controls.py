@@ -235,11 +235,13 @@ def test_the_key_of_a_penalty_has_the_decoding_it_is_chosen_under(bench: Callabl
 @pytest.mark.parametrize("kind", ["small-causal", "small-encdec"])
 def test_a_penalty_is_on_what_was_written_and_on_nothing_else(kind: str) -> None:
     objective = decoder("mle.penalty", kind)
+    assert objective.remarks() == ["validation text chose 1, no penalty: the numbers are those of mle"]
     with torch.no_grad():
         rows = rows_of_a_batch(objective, 0, kind)
         whole = objective.log_probs(rows)
         assert torch.equal(objective.decode_log_probs(rows, Greedy()), whole.log_softmax(1))  # a penalty of 1
         objective.chosen.fill_(1.5)
+        assert objective.remarks() == []
         found = objective.decoded(whole, rows, 1.5)
     for row, log_probs, before in zip(found, whole, rows.written.tolist(), strict=True):
         written = {token for token in before if token >= 0}
