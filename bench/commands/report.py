@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError(f"expected a file after --output, found the folder '{path}'")
     if path is None and given.format == PAGE:
         if is_snapshot(store.root):
-            raise UsageError(f"'{store.root}' is a snapshot, which is only read; say where with --output FILE")
+            raise UsageError(f"'{store.root}' is a snapshot, which is only read; name a file by --output FILE")
         path = store.root / "leaderboard.html"
     collects = gc.isenabled()
     gc.disable()  # tables have no circles of objects, and the search for them takes a sixth of the time

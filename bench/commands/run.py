@@ -248,7 +248,7 @@ def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
 
 
 def show_plan(plan: Plan, arguments: RunArguments, given: argparse.Namespace) -> None:
-    """Print what `--dry-run` says of a plan."""
+    """Print a plan with its costs, for `--dry-run`."""
     from bench.cost import costs_of_plan
 
     costs = costs_of_plan(plan, arguments if given.dry_run == TIMED else None)

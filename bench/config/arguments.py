@@ -54,8 +54,7 @@ class RunArguments:
         loggers: `wandb`, `module:Name` or `file.py:Name`: where the run is copied to.
 
     Raises:
-        UsageError: a value is not what its annotation says, or an execution setting is unknown or has a value it cannot
-            have.
+        UsageError: a value does not fit its annotation, or an execution setting is unknown or out of range.
     """
 
     tasks: tuple[str, ...]
@@ -128,7 +127,7 @@ def file_values(path: Path) -> dict[str, Any]:
     values = {"tasks": file["task"], "methods": file["method"], "decode": ",".join(file["decode"])}
     values |= {name: file[name] for name in ("seeds", "metrics", "backbone", "preset")}
     given = _with_reference_named(file["method"], file["set"])
-    former = (*FORMER_NAMES, FORMER)  # of which only those with a value still say something
+    former = (*FORMER_NAMES, FORMER)  # without a value they decide nothing
     sets = {FORMER_NAMES.get(name, name): value for name, value in given.items() if value or not name.endswith(former)}
     return {**_given(values), "sets": list(set_texts_of(sets))}
 

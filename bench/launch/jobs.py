@@ -71,7 +71,7 @@ class Submits(Protocol):
 
 
 def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
-    """Execute a plan in this process, in others of this machine, or through an executor, as the arguments say."""
+    """Execute a plan in this process, in others of this machine, or through an executor, according to the arguments."""
     if executor is not None:
         return execute_jobs(plan, arguments, progress, executor)
     jobs = jobs_of(plan, arguments)

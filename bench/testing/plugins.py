@@ -103,11 +103,15 @@ def columns(entry: MetricEntry) -> str:
         need(direction == score.higher_is_better, f"the entry's direction of '{score.name}'", actual, "correct either")
         valid = NOT_APPLICABLE in score.signature if score.value is None else math.isfinite(score.value)
         need(valid, f"a finite '{score.name}', or None and a reason", score.value, "use `explained`")
-        if score.sums is not None and score.value is not None:
-            total = [math.fsum(column) for column in zip(*score.sums.values.tolist(), strict=True)]
-            value = value_of(total, score.sums.form)
-            follows = len(score.sums) == score.n and math.isclose(value or 0.0, score.value, abs_tol=1e-12)
-            need(follows, f"the sums of {score.n} rows to give '{score.name}'", value, "use `score_of_sums`")
+    for score in (score for score in found if score.sums is not None):
+        assert score.sums is not None
+        need(len(score.sums) == score.n, f"sums of each of {score.n} rows", len(score.sums), "see `score_of_sums`")
+        value = value_of(
+            [math.fsum(column) for column in zip(*score.sums.values.tolist(), strict=True)], score.sums.form
+        )
+        numbers = [math.nan if one is None else one for one in (value, score.value)]
+        equal = value == score.value or math.isclose(*numbers, rel_tol=1e-12)
+        need(equal, f"the sums of '{score.name}' to give {score.value!r}", repr(value), "use `score_of_sums`")
     return ", ".join(score.name for score in found)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.base.network import hub_reachable, is_commit, within
 
 ANSWER_S = 12.0
-"""Seconds the hub has to say which commit a branch is at, or for a configuration; else only the cache is read."""
+"""Seconds in which the hub must answer for the commit of a branch or a configuration; after them the cache is read."""
 
 
 @dataclass(frozen=True)

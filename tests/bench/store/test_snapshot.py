@@ -280,7 +280,7 @@ def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., En
         assert "is a snapshot, which is only read and has no weights and no predictions" in ended.err
     ended = bench("report", "--results", board, "--format", "html")
     assert ended.code == 2
-    assert "say where with --output FILE" in ended.err
+    assert "name a file by --output FILE" in ended.err
     assert {path.name: path.read_bytes() for path in Path(board).iterdir()} == before
 
 

@@ -105,7 +105,7 @@ ENTRY = "shouts = Metric("
         ("shouts", "higher_is_better=True", "higher_is_better=False", "columns", "the entry's direction of 'shouts'"),
         ("shouts", 'score_of_sums("shouts"', 'score_of_sums("shout"', "columns", "a column that the entry names"),
         ("shouts", ENTRY, scores_with("value=len(rows[0]['text']), sums=None"), "every-row", "'shouts' in any order"),
-        ("shouts", ENTRY, scores_with("value=score.value + 1"), "columns", "rows to give 'shouts'"),
+        ("shouts", ENTRY, scores_with("value=score.value + 1"), "columns", "the sums of 'shouts' to give"),
         ("shouts", ENTRY, scores_with("value=1e999, sums=None"), "columns", "or None and a reason; got inf"),
         ("shouts", ENTRY, scores_with("value=None, sums=None"), "columns", "or None and a reason; got None"),
         ("tiny", "torch.manual_seed(seed)", "torch.manual_seed(0)", "seeded", "other weights of another seed"),

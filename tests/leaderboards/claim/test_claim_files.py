@@ -158,7 +158,7 @@ def makes(side: Side, run: Run, cell: Cell) -> bool:
         ({"margin": 1.0, "margin_why": "ours"}, "`margin` above 0 and `margin_why` go with"),
         ({"relation": "near", "margin": 1.0}, "`margin` above 0 and `margin_why` go with"),
         ({"columns": ["kld", "rep"], "printed": "KLD", "mean": True}, "expected a printed heading for each of"),
-        ({"parts": []}, "a claim has `parts`, or says why it is `out_of_reach`"),
+        ({"parts": []}, "expected `parts`, or a reason in `out_of_reach`"),
         ({"controls": ["mle.decoupled", "trime"]}, "trime is no declared control of a side; a rival is none"),
     ],
 )
