@@ -206,7 +206,8 @@ class Claim:
     def __post_init__(self) -> None:
         if not (self.parts or self.out_of_reach or self.not_run):
             raise ValueError(
-                f"'{self.quote}': expected `parts`, or a reason in `out_of_reach`, or runs in `not_run`; found none of them"
+                f"'{self.quote}': expected `parts`, or a reason in `out_of_reach`, or runs in `not_run`; "
+                "found none of them"
             )
         for control in self.controls:
             if not any(part.replaced_by(control) for part in self.parts):
