@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench.base.registry import Resolved, expand, split_names
-from bench.cells.cell import Cell, make_cell
+from bench.cells.cell import Cell, is_validated, make_cell
 from bench.cells.forgetting import MISSING, general_text
 from bench.cells.loggers import check_loggers
 from bench.cells.required import can_forget, decodings_of
@@ -108,6 +108,7 @@ def make_plan(
         raise UsageError("nothing to run")
     if not builder.plan.cells and builder.without_data:
         raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
+    builder.count_validation()
     if not general_text() and any(can_forget(cell.config) for cell in builder.plan.cells):
         say(MISSING)
     return builder.plan
@@ -279,6 +280,15 @@ class PlanBuilder:
         self.say(f"{kind.name}: {counts}")
         self.tasks[name] = task
         return task
+
+    def count_validation(self) -> None:
+        """Add the validation rows of every task that has runs which choose something by them."""
+        validated = [cell for cell in self.plan.cells if is_validated(cell.config, cell.method)]
+        for cell in {cell.task.name: cell for cell in validated}.values():
+            split = cell.task.split("valid")
+            line = f"{cell.task.name}: valid {len(split.examples):,} ({split.status}), to choose what is kept"
+            self.plan.data.append(line)
+            self.say(line)
 
 
 def architecture_of(config: CellConfig) -> str:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.base.registry import split_names
 from bench.cli_options import add_options, say_damaged
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
-from bench.errors import MissingError
+from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import (
     Key,
     Need,
@@ -39,6 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="PAPER/TABLE",
         help="e.g. histalign/table1, a paper, or 'all'; without one, the list",
     )
+    parser.add_argument("--method", action="append", metavar="NAMES", help="make only the runs of these; default all")
     parser.add_argument("--preset", choices=PRESETS, default="small", help="default small; paper: as published")
     parser.add_argument("--seeds", default="0", metavar="N,N", help="default 0; an interval takes three")
     parser.add_argument("--run", action=argparse.BooleanOptionalAction, default=True, help="make what is missing")
@@ -70,7 +72,8 @@ def run(given: argparse.Namespace) -> int:
     from bench.store.store import Store
 
     tables, made = chosen(given.tables), Made(given)
-    needed = needs(tables, given.preset)
+    all_needs = needs(tables, given.preset)
+    needed = of_methods(all_needs, split_names(given.method))
     for need in needed:
         made.make(need)
     if given.dry_run:
@@ -79,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
         elif not needed:
             print("nothing to run: no number of these tables comes from a run")
         return 0
-    tasks, store = sorted({need.task for need in needed}), Store(Path(given.results))
+    tasks, store = sorted({need.task for need in all_needs}), Store(Path(given.results))
     stored = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     code = max(made.code, say_damaged(store))
     found = [reproduce(table, stored, given.preset, made.plans) for table in tables]
@@ -88,6 +91,20 @@ def run(given: argparse.Namespace) -> int:
     else:
         sys.stdout.write(terminal(found))
     return STRICT_EXIT if given.strict and any(one.short_of for one in found) else code
+
+
+def of_methods(needed: Sequence[Need], names: Sequence[str]) -> list[Need]:
+    """Return the needs of some methods; all of them where no name is given.
+
+    Raises:
+        UsageError: no run of the tables is of a named method.
+    """
+    known = list(dict.fromkeys(method for need in needed for method in need.methods))
+    for name in names:
+        if name not in known:
+            raise UsageError(f"these tables need no run of '{name}'; they need {', '.join(known) or 'no run'}")
+    parts = [replace(need, methods=tuple(m for m in need.methods if m in (names or known))) for need in needed]
+    return [need for need in parts if need.methods]
 
 
 @dataclass

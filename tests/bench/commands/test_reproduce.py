@@ -54,6 +54,16 @@ def test_nothing_is_made_twice_and_tables_share_cells(made, bench):
     assert times(root) == before
 
 
+def test_the_runs_of_some_methods_can_be_chosen(bench, tmp_path):
+    words = ("reproduce", "histalign/table1", "--results", str(tmp_path / "none"), "--dry-run", "--json", "--method")
+    (plan,) = json.loads(bench(*words, "trime.released,mle").out)
+    assert plan["methods"] == ["mle", "trime.released"]
+    assert [cell["config"]["method"] for cell in plan["cells"]] == ["mle", "trime.released"]
+    ended = bench(*words, "face")
+    assert ended.code == 2
+    assert "need no run of 'face'; they need mle, trime.released, histalign.released, trime, histalign" in ended.err
+
+
 def test_without_a_run_nothing_is_made_and_strictness_says_so(bench, tmp_path):
     where = ("--results", str(tmp_path / "none"))
     ended = bench("reproduce", "histalign/table1", *TINY, "--no-run", *where)

@@ -76,8 +76,14 @@ def test_data_is_read_once_for_all_cells_that_share_it():
     said = []
     found = make_plan(RunArguments((TABLES,), ("all",), (0, 1), limit=8, preset="small"), said.append)
     assert len({id(c.task) for c in found.cells}) == 1
-    assert [line.partition(":")[0] for line in said] == [TABLES, TABLES]
+    assert [line.partition(":")[0] for line in said] == [TABLES, TABLES, TABLES]
     assert "built-in sample" in found.data[0]
+
+
+def test_validation_rows_are_counted_where_a_run_chooses_something_by_them():
+    assert "to choose" not in " ".join(plan(task=TABLES).data)
+    chosen = plan(task=TABLES, sets=("trainer.validate=1.0", "trainer.select=ppl"))
+    assert f"{TABLES}: valid 8 (sample), to choose what is kept" in chosen.data
 
 
 ENCODERS = FOCAL.replace('paper = "', 'architectures = ("encoder-decoder",)\n    paper = "')
