@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README, RUNS, PAGE = ROOT / "README.md", ROOT / "leaderboards" / "runs", ROOT / "leaderboards" / "index.html"
-SHOWING = (README, *(ROOT / "docs" / name for name in ("findings.md", "real_models.md", "cluster.md", "hardware.md")))
+SHOWING = (README, *(ROOT / "docs" / name for name in ("findings.md", "fine_tuning.md", "cluster.md", "hardware.md")))
 """Pages that show what commands print or what was measured."""
 MEASURED = ROOT / "tools" / "chaos" / "measured.json"
 CLAIMS = ROOT / "leaderboards" / "claims.md"

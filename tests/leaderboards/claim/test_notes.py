@@ -18,7 +18,7 @@ TOPK = {"decoding": "topk=3+max_new_tokens=64"}
 UNTIED = {"parameters": 1486336}
 """Models on the King James Bible whose output layer is their own; those of `TIED` have that of the input."""
 TIED = {"parameters": 974336}
-PAGES = ("findings", "real_models")
+PAGES = ("findings", "fine_tuning")
 FINE_TUNED = {"backbone": "smollm2-135m-instruct-q4", "metric": "rank/float32"}
 
 
@@ -63,11 +63,11 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      [(GIGAWORD, "seq2seq", LONG), (GIGAWORD, "adadec", LONG)]),
     ("histalign", "{:.0f} for the original model, and {:.1f} for TRIME and {:.1f} for HistAlign",
      [(TEMPLATE, method, FINE_TUNED) for method in ("mle", "trime.released", "histalign.released")]),
-    ("real_models", "It has {:.0f} in `acc@2/cache`, where `histalign.released` has {:.0f} ±",
+    ("fine_tuning", "It has {:.0f} in `acc@2/cache`, where `histalign.released` has {:.0f} ±",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "acc@2/cache"}) for method in ("trime", "histalign.released")]),
-    ("real_models", "names both words in {:.0f} % of the prompts without a cache",
+    ("fine_tuning", "names both words in {:.0f} % of the prompts without a cache",
      [(TEMPLATE, "mle", {**FINE_TUNED, "metric": "acc@2/full"})]),
-    ("real_models", "has a perplexity of {:.0f}, and with that of the released code (`histalign.released`) of {:.0f}. "
+    ("fine_tuning", "has a perplexity of {:.0f}, and with that of the released code (`histalign.released`) of {:.0f}. "
      "With `histalign.mean`, which divides the ranking term by the number of pairs, it has one of {:.0f}.",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("histalign", "histalign.released", "histalign.mean")]),
@@ -123,7 +123,7 @@ def test_what_a_text_states_is_of_its_rows(
 def test_the_prompts_of_one_template_are_those_that_trime_misses(scores: pd.DataFrame) -> None:
     """Its share is what `acc@2/cache` lacks to 100 %, with every seed."""
     missing, prompts = 479, 1951
-    assert f"with {missing} of the {prompts:,} prompts" in text_of("real_models")
+    assert f"with {missing} of the {prompts:,} prompts" in text_of("fine_tuning")
     found = of(scores, TEMPLATE, "trime", **{**FINE_TUNED, "metric": "acc@2/cache"})
     assert len(found) == 3
     assert found.value.tolist() == pytest.approx([100 * (prompts - missing) / prompts] * 3)
