@@ -107,19 +107,14 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"bench: {refused_by_system(error)}", file=sys.stderr)
+        place = "" if error.filename is None else f" '{error.filename}'"
+        what = error.strerror or str(error) or type(error).__name__
+        print(
+            f"bench: the system refuses{place}: {what}; give a place that can be read and written (--results, "
+            f"BENCH_CACHE, HOME); what was stored before is as it was",
+            file=sys.stderr,
+        )
         return BenchError.exit_code
-
-
-def refused_by_system(error: OSError) -> str:
-    """Return the message of an error of the operating system, with the file if it names one."""
-    what = error.strerror or str(error) or type(error).__name__
-    if error.filename is None:
-        return f"the system refuses: {what}; what was stored before is as it was"
-    return (
-        f"the system refuses '{error.filename}': {what}; give a place that can be read and written (--results, "
-        f"BENCH_CACHE, HOME); what was stored before is as it was"
-    )
 
 
 def parser() -> argparse.ArgumentParser:

@@ -28,7 +28,7 @@ from bench.config.arguments import RunArguments
 from bench.config.config import PAPER, TrainerConfig
 from bench.errors import BenchError
 from bench.leaderboards.render.text_table import aligned
-from bench.models.backbones import find_backbone, is_pretrained
+from bench.models.backbones import FILES, find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.store.provenance import peak_memory
@@ -41,7 +41,6 @@ __all__ = ["Cost", "cost_content", "cost_text", "costs_of_plan"]
 
 TIMED_STEPS = 3
 BYTES_PER_TOKEN = 4
-FILES = ("tokenizer", "glove")  # options of backbones that name a file; the sizes do not depend on its content
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,8 @@ def parameters_of(cell: Cell, bodies: dict[str, Backbone]) -> list[torch.nn.Para
         MissingError: the sizes of a pretrained backbone are not known on this machine.
     """
     config, markers, name = cell.config, len(cell.task.markers), cell.config.spec("backbone")
-    options = {**config.backbone_options, **{name: "" for name in FILES if name in config.backbone_options}}
+    named = {name: "" for name in FILES if name in config.backbone_options}  # no size depends on their content
+    options = {**config.backbone_options, **named}
     glove = bool(config.backbone_options.get("glove"))
     texts = TEXTS
     if type(cell.task).tokenizer is not Task.tokenizer:  # the task has its vocabulary, known without training one

@@ -18,10 +18,10 @@ from bench.config.config import CellConfig, TrainerConfig
 from bench.config.decoding import parse
 from bench.errors import BlockedError, UsageError
 from bench.models import EXTERNAL
-from bench.models.backbones import find_backbone, is_pretrained
+from bench.models.backbones import FILES, find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
-from bench.models.core.rebuild import check_tokens, made_of
+from bench.models.core.rebuild import check_tokens, tokenizer_content
 from bench.models.core.run_context import Optimiser, RunContext
 from bench.store.checkpoints import load_checkpoint, load_part, load_verified
 from bench.tasks.core.task import LoaderConfig
@@ -116,9 +116,15 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
 def parts_of(cell: Cell, objective: Objective) -> dict[str, Any]:
     """Return what the objective of a run is made of, for a checkpoint that is to be loaded alone."""
     config = cell.config
-    options = {**cell.method.values("method"), **config.method_options}
-    backbone = config.plugin_code().get("backbone", {}).get("class", config.backbone)
-    return made_of(objective, backbone, config.backbone_options, options, config.seed, cell.task.markers)
+    return {
+        "method": objective.name,
+        "options": {**cell.method.values("method"), **config.method_options},
+        "backbone": config.plugin_code().get("backbone", {}).get("class", config.backbone),
+        "backbone_options": {name: value for name, value in config.backbone_options.items() if name not in FILES},
+        "seed": config.seed,
+        "markers": list(cell.task.markers),
+        "tokenizer": tokenizer_content(objective.backbone.tokenizer),
+    }
 
 
 def optimiser_of(config: TrainerConfig) -> Optimiser:

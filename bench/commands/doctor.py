@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import platform
 import shutil
-import sys
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
-from bench.base.machine import cores
+from bench.base.machine import cache_root, cores
 from bench.errors import MissingError
 from bench.metrics import METRICS
 from bench.metrics.requirements import describe, missing
-from bench.tasks.fetch.sources import cache_folder
 
 DISTRIBUTION = "objective-bench"
 DEVELOPMENT = ("dev", "docs")
@@ -46,18 +44,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the findings; return 0 when a run can start, 3 when something it needs is missing."""
-    findings = list(chain(python(), packages(), device(), metrics(), disk()))
+    found = Finding("ok", "python", f"{platform.python_version()} (3.11 or newer is needed)")
+    findings = [found, *packages(), *device(), *metrics(), *disk()]
     for finding in findings:
         print(f"{finding.state:<9}{finding.what:<26}{finding.detail}")
     print("the data of tasks: bench list --data; models of backbones and metrics: bench models list")
     if any(finding.state == "missing" for finding in findings):
         return MissingError.exit_code
     return 0
-
-
-def python() -> Iterator[Finding]:
-    """Name the version of Python."""
-    yield Finding("ok", "python", f"{'.'.join(map(str, sys.version_info[:3]))} (3.11 or newer is needed)")
 
 
 def packages() -> Iterator[Finding]:
@@ -118,6 +112,4 @@ def metrics() -> Iterator[Finding]:
 def disk() -> Iterator[Finding]:
     """Check the free space on the disk of the current folder."""
     free = shutil.disk_usage(Path.cwd()).free / 2**30
-    yield Finding(
-        "ok" if free > FREE_GIB else "missing", "disk", f"{free:.0f} GiB free here; cache in {cache_folder()}"
-    )
+    yield Finding("ok" if free > FREE_GIB else "missing", "disk", f"{free:.0f} GiB free here; cache in {cache_root()}")

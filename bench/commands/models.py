@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from bench.base.registry import split_names
 from bench.errors import BenchError, UsageError
@@ -12,19 +13,17 @@ from bench.pretrained.catalogue import UNKNOWN, PretrainedModel, catalogue, chos
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `bench models`."""
-    parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help="list or get")
+    parser.add_argument("action", choices=["list", "get"], metavar="ACTION", help="list or get")
     parser.add_argument("names", nargs="*", metavar="NAME", help="names, or 'all'; list: default all")
     parser.add_argument("--accept-terms", action="store_true", help="get: accept a model's terms of use")
 
 
 def run(given: argparse.Namespace) -> int:
     """List or get models; return the exit code."""
-    return ACTIONS[given.action](given)
-
-
-def list_models(given: argparse.Namespace) -> int:
-    """Print the facts about models, and whether they are on this machine."""
-    print("\n\n".join(map(text_of, chosen_models(split_names(given.names) or ["all"]))))
+    names = split_names(given.names)
+    if given.action == "get":
+        return get_models(names, given.accept_terms)
+    print("\n\n".join(map(text_of, chosen_models(names or ["all"]))))
     return 0
 
 
@@ -47,20 +46,17 @@ def text_of(model: PretrainedModel) -> str:
     return "\n".join([first, *(f"  {name:<12}{fact}" for name, fact in facts.items() if fact)])
 
 
-def get_models(given: argparse.Namespace) -> int:
+def get_models(names: Sequence[str], accept_terms: bool) -> int:
     """Get models; return the code of the worst error."""
     from bench.pretrained.get import get
 
-    if not given.names:
+    if not names:
         raise UsageError(f"which model? bench models get NAME, one of {', '.join(catalogue())}")
     code = 0
-    for model in chosen_models(split_names(given.names)):
+    for model in chosen_models(names):
         try:
-            get(model, print, given.accept_terms)
+            get(model, print, accept_terms)
         except BenchError as error:
             print(f"bench: {error}", file=sys.stderr)
             code = max(code, error.exit_code)
     return code
-
-
-ACTIONS = {"list": list_models, "get": get_models}

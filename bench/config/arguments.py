@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from bench.base.options import Positive, Range, check_fields
+from bench.base.options import Positive, Range, check_fields, read_options
 from bench.base.registry import split_names
 from bench.config.config import (
     ExecutionConfig,
@@ -19,7 +19,6 @@ from bench.config.config import (
     parse_sets,
     read_yaml,
     section_values,
-    typed,
 )
 from bench.errors import UsageError
 
@@ -91,7 +90,8 @@ class RunArguments:
     @cached_property
     def execution(self) -> ExecutionConfig:
         """The settings of the section `execution` in `sets`."""
-        return typed(ExecutionConfig, section_values(self.overrides, "execution", ()), "execution")
+        given = section_values(self.overrides, "execution", ())
+        return ExecutionConfig(**read_options(ExecutionConfig, given, "execution."))
 
     def threads_of(self, preset: str) -> int:
         """Return the CPU threads of a process, 0 for torch's own choice.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from bench.base.options import OMIT_IF_DEFAULT, Amount, Positive, Range, Share, omit_defaults, read_options
 from bench.base.registry import Resolved
@@ -26,8 +26,6 @@ NLL = "nll"
 
 VALIDATED = (NLL, "ppl", "loss")
 """Columns that every validation has; of each, lower is better. `loss` is the method's own, maybe with penalties."""
-
-T = TypeVar("T", "TrainerConfig", "EvaluationConfig", "ExecutionConfig")
 
 
 def steps_of(epochs: float, rows: int, batch_size: int) -> int:
@@ -330,17 +328,3 @@ def section_values(overrides: Iterable[Override], section: str, scopes: Iterable
     scopes = set(scopes)
     mine = [o for o in overrides if o.section == section and (o.scope is None or o.scope in scopes)]
     return {o.name: o.value for o in sorted(mine, key=lambda o: o.scope is not None)}
-
-
-def typed(kind: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Build a configuration from values as they were typed.
-
-    Args:
-        kind: the configuration's class.
-        values: by name; what is not given keeps its default.
-        what: the section, for messages.
-
-    Raises:
-        UsageError: for an unknown name, a value of another type or one out of range.
-    """
-    return kind(**read_options(kind, values, f"{what}."))

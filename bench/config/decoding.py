@@ -11,13 +11,12 @@ name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Any
 
 from bench.base.registry import find
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution, Own
-from bench.decodings.core.settings import REQUIRED, Setting
+from bench.decodings.core.settings import REQUIRED
 from bench.errors import UsageError, did_you_mean
 
 __all__ = ["parse"]
@@ -54,17 +53,27 @@ def _decoding(text: str) -> Decoding:
     distribution, target = _split(target)
     kind, plugin = _found(target)
     settings = kind.settings()
-    given = _value(kind, sign, value)
+    own_value = next((name for name, setting in settings.items() if setting.value), "")  # of `topk=3`, k
+    given: dict[str, Any] = {}
+    if sign and not own_value:
+        raise UsageError(f"{kind.name} takes no value")
+    if sign:
+        given[own_value] = settings[own_value].checked(own_value, value)
+    names = [name for name in settings if name != own_value]
     for option in options:
         name, sign, value = (part.strip() for part in option.partition("="))
-        setting = _option(kind, name, settings)
+        if name not in names:
+            raise UsageError(f"there is no option of {kind.name} decoding '{name}'{did_you_mean(name, names)}")
         if name in given:
             raise UsageError(f"{name} is given twice in '{text}'")
-        if setting.kind is bool and not sign:
+        if settings[name].kind is bool and not sign:
             value = "true"
-        given[name] = setting.checked(name, value)
+        given[name] = settings[name].checked(name, value)
     for name, setting in settings.items():
         if setting.default is REQUIRED and name not in given:
+            if setting.value:
+                example = setting.example or f"{kind.name}={name}"
+                raise UsageError(f"{kind.name} needs a value, for example {example}")
             raise UsageError(f"{kind.name} needs {name}, {setting.words}: add +{name}=...")
     return kind(distribution=distribution, own=plugin, **given)
 
@@ -103,27 +112,3 @@ def check_decoding(spec: str, value: Any) -> None:
     """
     if not (inspect.isclass(value) and issubclass(value, Decoding)):
         raise UsageError(f"'{spec}' is not a subclass of bench.decodings.core.decoding.Decoding")
-
-
-def _value(kind: type[Decoding], sign: str, value: str) -> dict[str, Any]:
-    """Return the setting that a decoding's own value fills: of `topk=3`, k."""
-    for name, setting in kind.settings().items():
-        if not setting.value:
-            continue
-        if sign:
-            return {name: setting.checked(name, value)}
-        if setting.default is REQUIRED:
-            example = setting.example or f"{kind.name}={name}"
-            raise UsageError(f"{kind.name} needs a value, for example {example}")
-        return {}
-    if sign:
-        raise UsageError(f"{kind.name} takes no value")
-    return {}
-
-
-def _option(kind: type[Decoding], name: str, settings: Mapping[str, Setting]) -> Setting:
-    """Return what an option may be; a decoding's own value is none."""
-    names = [known for known, setting in settings.items() if not setting.value]
-    if name not in names:
-        raise UsageError(f"there is no option of {kind.name} decoding '{name}'{did_you_mean(name, names)}")
-    return settings[name]

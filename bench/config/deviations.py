@@ -13,14 +13,14 @@ from bench.config.config import CellConfig
 from bench.config.resolve import Method
 from bench.models.core.objective import Objective
 from bench.tasks import find_task
-from bench.tasks.core.published_settings import Deviation, PublishedSetting, as_text, published_settings
+from bench.tasks.core.published_settings import Deviation, as_text, published_settings
 
 __all__ = ["deviations_of", "settings_in_effect"]
 
 OFFICIAL = "official"
 """Status of a split that has the published rows."""
-ROW_LENGTHS = ("max_source", "max_target")
-"""Settings of the trainer that rows are cut to in an evaluation too."""
+ROW_LENGTHS = ("trainer.max_source", "trainer.max_target")
+"""Settings of a training that rows are cut to in an evaluation too."""
 
 
 def deviations_of(
@@ -44,37 +44,26 @@ def deviations_of(
     """
     settings = settings_in_effect(config, method, decoding)
     if method.untrained:
-        settings = {name: value for name, value in settings.items() if not is_of_training(name)}
+        of_training = [name for name in settings if name.startswith(("optimizer.", "trainer."))]
+        for name in set(of_training) - set(ROW_LENGTHS):
+            del settings[name]
     found = []
     for statement in published_settings():
         if not statement.is_of(config.task, config.method, config.backbone) or statement.name not in settings:
             continue
         if statement.name == "backbone" and backbone:
             statement = statement.model_copy(update={"paper": (backbone,)})
-        if deviation := _deviation(statement, settings[statement.name]):
-            found.append(deviation)
+        value = settings[statement.name]
+        as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
+        if as_in_paper and as_in_code:
+            continue
+        ours, code = statement.in_words([value or "none"]), statement.in_words(statement.code)
+        paper = ours if statement.paper and as_in_paper else statement.in_words(statement.paper)
+        found.append(Deviation(statement.name, ours, paper, code, statement.where, statement.how))
     for split, status in (data or {}).items():
         if status != OFFICIAL:
             found.append(Deviation(f"data.{split}", status, paper="the published rows"))
     return found
-
-
-def is_of_training(setting: str) -> bool:
-    """Return whether a setting says only how a model is trained; how long its rows may be holds for every reader."""
-    section, _, name = setting.partition(".")
-    return section == "optimizer" or (section == "trainer" and name not in ROW_LENGTHS)
-
-
-def _deviation(statement: PublishedSetting, value: str) -> Deviation | None:
-    """Return the deviation of a value from a statement of a paper, or None."""
-    as_in_paper, as_in_code = statement.met(value, statement.paper), statement.met(value, statement.code)
-    if as_in_paper and as_in_code:
-        return None
-    ours = statement.in_words([value or "none"])
-    paper = statement.in_words(statement.paper)
-    if statement.paper and as_in_paper:
-        paper = ours
-    return Deviation(statement.name, ours, paper, statement.in_words(statement.code), statement.where, statement.how)
 
 
 def settings_in_effect(config: CellConfig, method: Method, decoding: str = "") -> dict[str, str]:

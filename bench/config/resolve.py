@@ -18,7 +18,6 @@ from bench.config.config import (
     TrainerConfig,
     override,
     section_values,
-    typed,
 )
 from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
@@ -302,8 +301,8 @@ def cell_config(
         backbone=name,
         seed=seed,
         preset=preset,
-        trainer=typed(TrainerConfig, training, "trainer"),
-        evaluation=typed(EvaluationConfig, values("evaluation"), "evaluation"),
+        trainer=TrainerConfig(**read_options(TrainerConfig, training, "trainer.")),
+        evaluation=EvaluationConfig(**read_options(EvaluationConfig, values("evaluation"), "evaluation.")),
         decodings=own_or_given(method, tuple(parse(decode or str(chosen.get("decode", "greedy"))))),
         task_options=options("task", f"task '{task.name}'", task),
         method_options=options("method", f"method '{method.name}'", method.kind),

@@ -13,6 +13,9 @@ NEEDED = ("name", "texts", "seed")
 
 FACTORY = "(name, texts, seed, *, options) -> Backbone"
 
+FILES = ("tokenizer", "glove")
+"""Options of backbones that name a file."""
+
 SMALL, HUB = "bench.models.backbones.small", "bench.models.backbones.hub:hub"
 SCRATCH = "bench.models.backbones.scratch:scratch"
 
@@ -141,4 +144,12 @@ def backbone_factory(name: str) -> Any:
     return find_backbone(name).value.load()
 
 
-__all__ = ["BACKBONES", "BackboneEntry", "backbone_factory", "check_backbone", "find_backbone", "is_pretrained"]
+__all__ = [
+    "BACKBONES",
+    "FILES",
+    "BackboneEntry",
+    "backbone_factory",
+    "check_backbone",
+    "find_backbone",
+    "is_pretrained",
+]

@@ -190,17 +190,35 @@ class Backbone(nn.Module, ABC):
         return int(self.model.get_output_embeddings().weight.shape[1])
 
 
-def source_on_cpu(batch: Batch) -> CpuTokens | None:
-    """Return the tokens of an encoder-decoder's states as arrays: labels, and a source that is readable everywhere.
+def states_of_source(
+    batch: Batch, hidden: Tensor, memory: Tensor, copying: Tensor | None = None, copy_tokens: Tensor | None = None
+) -> States:
+    """Return the states of an encoder-decoder, whose memory is the source: its real tokens are readable everywhere.
 
-    None where the batch does not have the arrays it was made of.
+    Args:
+        batch: of sources and targets.
+        hidden: [B, T, D] of the decoder.
+        memory: [B, S, D] of the encoder.
+        copying: [B, T, S+1] of copying backbones, with copy_tokens [B, S].
     """
-    arrays = kept_arrays(batch, "labels", "input_ids", "attention_mask")
-    if arrays is None:
-        return None
-    labels, ids, mask = arrays
-    readable = np.broadcast_to((mask > 0)[:, None, :], (*labels.shape, ids.shape[1]))
-    return CpuTokens(batch["labels"], labels, lambda: ids, lambda: readable)
+    ids, mask, labels = batch["input_ids"], batch["attention_mask"], batch["labels"]
+    cpu = None
+    if arrays := kept_arrays(batch, "labels", "input_ids", "attention_mask"):
+        known_labels, known_ids, known_mask = arrays
+        readable = np.broadcast_to((known_mask > 0)[:, None, :], (*labels.shape, ids.shape[1]))
+        cpu = CpuTokens(labels, known_labels, lambda: known_ids, lambda: readable)
+    return States(
+        hidden=hidden,
+        targets=labels,
+        memory=memory,
+        memory_tokens=ids,
+        readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
+        labelled=torch.ones_like(mask, dtype=torch.bool),
+        copying=copying,
+        copy_tokens=copy_tokens,
+        cpu=cpu,
+        history=History(labels),
+    )
 
 
 def decoder_inputs(labels: Tensor, config: Any) -> Tensor:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, source_on_cpu
+from bench.models.backbones.backbone import Backbone, Batch, Step, decoder_inputs, states_of_source
 from bench.models.backbones.library_inputs import cache_keyword, causal_mask, takes_ready_masks
-from bench.models.core.states import History, States, TokenSlice, last_slice
+from bench.models.core.states import States, TokenSlice, last_slice
 
 
 class EncoderDecoder(Backbone):
@@ -35,16 +35,7 @@ class EncoderDecoder(Backbone):
         self.refuse_longer(labels.shape[1], "targets")
         inputs = decoder_inputs(labels, self.model.config)
         hidden, memory = self.body(inputs, mask, source=batch["input_ids"])  # [B, T, D], [B, S, D]
-        return States(
-            hidden=self.logit_rule.scaled(hidden),
-            targets=labels,
-            memory=memory,
-            memory_tokens=batch["input_ids"],
-            readable=(mask > 0)[:, None, :].expand(-1, labels.shape[1], -1),
-            labelled=torch.ones_like(mask, dtype=torch.bool),
-            history=History(labels),
-            cpu=source_on_cpu(batch),
-        )
+        return states_of_source(batch, self.logit_rule.scaled(hidden), memory)
 
     def extend(self, step: Step) -> TokenSlice:
         """Every real source token is readable; the encoder has run once, before the first step."""

@@ -117,7 +117,7 @@ def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    config, options = _configuration(place, _download_options(place, weights))
+    config, options = _configuration(place, weights)
     tokenizer = AutoTokenizer.from_pretrained(place, **options)
     model, found = auto_class(config).from_pretrained(
         place, dtype=torch.float32, adapter_kwargs=NO_SEARCH, output_loading_info=True, **options
@@ -198,7 +198,7 @@ def architecture(name: str, path: str = "") -> str:
         return known
     place = path or location(name)
     try:
-        config, _ = _configuration(place, _download_options(place, resolved(place, revision_of(name))))
+        config, _ = _configuration(place, resolved(place, revision_of(name)))
     except (OSError, ValueError) as error:
         raise MissingError(_unavailable(name, place, error)) from error
     return "encoder-decoder" if config.is_encoder_decoder else "decoder-only"
@@ -211,25 +211,24 @@ def revision_of(name: str, revision: str = MAIN) -> str:
     return revision
 
 
-def _download_options(place: str, weights: Pretrained) -> dict[str, Any]:
-    """What `from_pretrained` is given: the revision, and no network for a folder or where the hub is out of reach."""
-    if Path(place).is_dir():
-        return {"local_files_only": True}
-    options: dict[str, Any] = {"revision": weights.load_at}
-    if not hub_reachable():
-        options["local_files_only"] = True
-    return options
+def _configuration(place: str, weights: Pretrained) -> tuple[Any, dict[str, Any]]:
+    """Return a model's configuration and what `from_pretrained` is given for the rest: its revision.
 
-
-def _configuration(place: str, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a model's configuration and what to load the rest with: without the network where the hub hangs."""
+    There is no network for a folder, nor where the hub is out of reach or hangs.
+    """
     from transformers import AutoConfig
 
-    try:
-        return within(ANSWER_S, lambda: AutoConfig.from_pretrained(place, **options)), dict(options)
-    except TimeoutError:
-        local = {**options, "local_files_only": True}
+    local = {"local_files_only": True}
+    if Path(place).is_dir():
         return AutoConfig.from_pretrained(place, **local), local
+    options: dict[str, Any] = {"revision": weights.load_at}
+    if not hub_reachable():
+        options |= local
+    try:
+        return within(ANSWER_S, lambda: AutoConfig.from_pretrained(place, **options)), options
+    except TimeoutError:
+        options |= local
+        return AutoConfig.from_pretrained(place, **options), options
 
 
 def location(name: str) -> str:

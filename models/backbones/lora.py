@@ -9,7 +9,7 @@ weights from where they came from. Tokens that a task adds keep the vectors they
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -91,7 +91,7 @@ def adapt(model: Any, lora: Lora) -> Lora:
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
     )
     inject_adapter_in_model(config, model)
-    return Lora(lora.rank, lora.alpha, lora.dropout, ",".join(targets))
+    return replace(lora, targets=",".join(targets))
 
 
 def _targets(model: Any, chosen: str) -> list[str]:
@@ -100,7 +100,10 @@ def _targets(model: Any, chosen: str) -> list[str]:
     Raises:
         UsageError: the model has none of them.
     """
-    names = _linear(model)
+    from transformers.pytorch_utils import Conv1D
+
+    kinds = (torch.nn.Linear, Conv1D)
+    names = {name.rpartition(".")[2] for name, module in model.named_modules() if isinstance(module, kinds)}
     if chosen:
         targets = [name.strip() for name in chosen.split(",") if name.strip()]
         if missing := [name for name in targets if name not in names]:
@@ -116,11 +119,3 @@ def _targets(model: Any, chosen: str) -> list[str]:
         f"{type(model).__name__} names the projections of queries and values in its own way; say which layers to adapt "
         f"with backbone.lora_targets: {', '.join(sorted(names))}"
     )
-
-
-def _linear(model: Any) -> set[str]:
-    """Return the names of a model's layers that are matrix products."""
-    from transformers.pytorch_utils import Conv1D
-
-    kinds = (torch.nn.Linear, Conv1D)
-    return {name.rpartition(".")[2] for name, module in model.named_modules() if isinstance(module, kinds)}

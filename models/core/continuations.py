@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,9 +22,6 @@ from bench.errors import UsageError
 from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.objective import Objective
 from bench.models.core.states import IGNORED, States, TokenSlice, slices
-
-if TYPE_CHECKING:
-    from bench.models.backbones.backbone import Batch
 
 
 @dataclass(frozen=True)
@@ -64,15 +61,6 @@ class Cut:
             n_pieces = max(1, n_tokens // (self.prefix + self.continuation))
             starts = [prefix * piece for piece in range(n_pieces)]
         return [(start, start + prefix) for start in starts], continuation
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What a row of a decoder-only batch is continued from."""
-
-    row: int  # of the batch
-    tokens: list[int]
-    most: int  # new tokens at most
 
 
 @dataclass(frozen=True)
@@ -117,27 +105,25 @@ def write(
         source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
         continuations = continued(source, context.max_target)
         return [Written(row, [], tokens) for row, tokens in enumerate(continuations)]
-    prompts: list[Prompt] = []
+    prompts: list[tuple[int, list[int], int]] = []  # row, tokens, and most new tokens
     for row, text, start in texts(batch):
-        prompts += _prompts(row, text, start, cut, place, context.max_target)
+        if start > 1:
+            prompts.append((row, text[:start], context.max_target))
+            continue
+        places, most = cut.of(len(text) - start, place)
+        cuts = [text[:start] + text[start + left : start + right] for left, right in places]
+        prompts += [(row, tokens, most) for tokens in cuts if tokens and most]
     if not prompts:
         return []
-    ids = prompt_batch([prompt.tokens for prompt in prompts], batch["input_ids"])
-    continuations = continued(ids, max(prompt.most for prompt in prompts))
-    return [
-        Written(prompt.row, prompt.tokens, tokens[: prompt.most])
-        for prompt, tokens in zip(prompts, continuations, strict=True)
-    ]
+    ids = prompt_batch([tokens for _, tokens, _ in prompts], batch["input_ids"])
+    continuations = continued(ids, max(most for _, _, most in prompts))
+    return [Written(row, tokens, new[:most]) for (row, tokens, most), new in zip(prompts, continuations, strict=True)]
 
 
 def _continued(
     objective: Objective, decoding: str, draw: tuple[int, int], prompts: Batch, most: int
 ) -> list[list[int]]:
-    """Continue prompts, or sources, by at most so many tokens.
-
-    Args:
-        draw: step and number of the sample, which seed each row's draws together with its prompt.
-    """
+    """Continue prompts, or sources; step and sample (`draw`) seed each row's draws together with its prompt."""
     continue_prompts = objective.run_context.continue_prompts
     if continue_prompts is None:
         raise UsageError(
@@ -161,15 +147,6 @@ def texts(batch: Batch) -> Iterator[tuple[int, list[int], int]]:
         has_target = [labels[position] != IGNORED for position in real]
         if any(has_target):
             yield row, [ids[position] for position in real], has_target.index(True)
-
-
-def _prompts(row: int, ids: list[int], start: int, cut: Cut, place: float, max_target: int) -> list[Prompt]:
-    """Prompts of a row whose targets begin at `start`."""
-    if start > 1:
-        return [Prompt(row, ids[:start], max_target)]
-    places, most = cut.of(len(ids) - start, place)
-    prompts = [ids[:start] + ids[start + left : start + right] for left, right in places]
-    return [Prompt(row, tokens, most) for tokens in prompts if tokens and most]
 
 
 def prompt_batch(rows: Sequence[Sequence[int]], ids: Tensor) -> Any:

@@ -95,13 +95,12 @@ class States:
             return [self.hidden, self.memory]
         return [self.hidden, self.memory, self.copying]
 
-    def having(self, hidden: Tensor, memory: Tensor, copying: Tensor | None = None) -> States:
-        """Return the same states with these tensors in place of those of `differentiable`."""
-        return replace(self, hidden=hidden, memory=memory, copying=copying, cpu=self.on_cpu())
-
     def detached(self) -> States:
         """Return the same states outside the graph."""
-        return self.having(*(tensor.detach() for tensor in self.differentiable))
+        copying = None if self.copying is None else self.copying.detach()
+        return replace(
+            self, hidden=self.hidden.detach(), memory=self.memory.detach(), copying=copying, cpu=self.on_cpu()
+        )
 
     def on_cpu(self) -> CpuTokens:
         """Return the tokens as arrays; on a GPU this waits for it, unless the backbone was given them."""

@@ -307,8 +307,33 @@ class Trainable(LightningModule):
         Raises:
             UsageError: the checkpoint is of another method, does not describe itself, or needs a reference model.
         """
-        from bench.models.core.rebuild import rebuilt
+        from bench.models.backbones import backbone_factory
+        from bench.models.core.rebuild import StoredText, check_tokens
 
         checkpoint: Mapping[str, Any] = torch.load(checkpoint_path, map_location=map_location, weights_only=True)
-        objective: Self = rebuilt(cls, checkpoint, MADE_OF, backbone, reference, options)
-        return objective.to(map_location).eval()
+        content: Mapping[str, Any] = checkpoint.get(MADE_OF) or {}
+        if content and content["method"] != cls.name:
+            raise UsageError(f"the checkpoint is of '{content['method']}', not of '{cls.name}'; load it as that method")
+        if cls.reference and reference is None:
+            raise UsageError(
+                f"{cls.name} uses a reference model, '{cls.reference}', whose weights are not in the checkpoint; give "
+                f"load_from_checkpoint reference=..., e.g. `reference_model` of the objective that bench.make gives"
+            )
+        if backbone is None:
+            if not content:
+                raise UsageError(
+                    "the checkpoint does not say what its objective is made of; give load_from_checkpoint the backbone "
+                    "and the options it was made with, or make the objective with bench.make"
+                )
+            make = backbone_factory(content["backbone"])
+            backbone = make(content["backbone"], StoredText(content), content["seed"], **content["backbone_options"])
+        objective: Any = cls(backbone, **{**content.get("options", {}), **options})
+        if reference is not None:
+            check_tokens(objective, reference)
+        objective.setup_run(RunContext(seed=content.get("seed", 0), reference=reference, made_of=lambda: content))
+        weights = checkpoint["state_dict"]
+        if objective.uses_token_counts:
+            objective.prepare(weights["counts"].long())
+        objective.load_state_dict(weights, strict=objective.strict_loading)
+        made: Self = objective.to(map_location).eval()
+        return made

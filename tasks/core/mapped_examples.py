@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from bench.base.files import abandoned, hash_of, signature
+from bench.base.machine import cache_root
 from bench.errors import DataError, StoreError
 from bench.tasks.core.example import Example
-from bench.tasks.fetch.sources import cache_folder
 
 MOST_IN_MEMORY = 1 << 24
 """Characters of a split that needs no file."""
@@ -89,7 +89,7 @@ def _mapped(rows: Iterator[Example]) -> MappedExamples:
     """Put rows into a file."""
     import pyarrow
 
-    folder = cache_folder() / "examples"
+    folder = cache_root() / "examples"
     unfinished = folder / f".{signature()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)

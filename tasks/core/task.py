@@ -13,6 +13,7 @@ from torch import Tensor
 
 from bench.base.keys import key_of
 from bench.base.lightning import LightningDataModule
+from bench.base.machine import cache_root
 from bench.base.network import is_commit
 from bench.base.options import check_constructor
 from bench.errors import DataError
@@ -26,7 +27,7 @@ from bench.tasks.encode.stream import Stream, blocks, windows
 from bench.tasks.encode.token_store import FORMAT, Array, TokenStore
 from bench.tasks.encode.tokenizers import train_bpe, word_tokenizer
 from bench.tasks.fetch.hub_copies import HUB, origin_of
-from bench.tasks.fetch.sources import Source, cache_folder
+from bench.tasks.fetch.sources import Source
 
 if TYPE_CHECKING:
     from bench.tasks.files.user_data import UserData
@@ -313,7 +314,7 @@ class Task(LightningDataModule, ABC):
                 [row.target for row in train],
                 None if split == "train" else [self.plain_source(row) for row in rows],
                 equal_targets=equal_targets or split != "train",
-                cache=cache_folder() / "exemplars",
+                cache=cache_root() / "exemplars",
                 progress=partial(self.on_rows, "exemplars"),
             )
         nearest = self._exemplars[split, equal_targets]
@@ -451,7 +452,7 @@ class Task(LightningDataModule, ABC):
             return TokenStore.of(rows)
         manifest = self.manifest(split)
         key = key_of([FORMAT, self.name, self.version, self.given, manifest.sha256, codec.identity, content])
-        folder = cache_folder() / "bins" / f"{self.name}-{split}-{key}"
+        folder = cache_root() / "bins" / f"{self.name}-{split}-{key}"
         return TokenStore.stored(folder, n, make, len(codec.tokenizer), chunk or ROWS, self.on_rows)
 
     def target_counts(self, codec: Codec, vocabulary: int) -> Array:

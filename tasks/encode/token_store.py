@@ -94,7 +94,9 @@ class TokenStore(Sequence[Encoded]):
         index: list[tuple[int, ...]] = []
         names: list[str] = []
         for row in rows:
-            index.append(_numbers(row, len(flat)))
+            exemplar = NO_EXEMPLAR if row.exemplar is None else len(row.exemplar)
+            sizes = (len(row.source), len(row.target), exemplar, row.truncated, row.n_words, row.n_bytes)
+            index.append((len(flat), *sizes))
             flat += [*row.source, *row.target]
             if row.exemplar is not None:
                 flat.extend(row.exemplar)
@@ -222,14 +224,6 @@ class TokenStore(Sequence[Encoded]):
             counts += np.bincount(targets.ravel(), minlength=vocabulary)
             counts[0] -= targets.size - lengths.sum()  # the padding
         return counts
-
-
-def _numbers(row: Encoded, start: int) -> tuple[int, ...]:
-    """Return a row's line of the table."""
-    exemplar = NO_EXEMPLAR
-    if row.exemplar is not None:
-        exemplar = len(row.exemplar)
-    return start, len(row.source), len(row.target), exemplar, row.truncated, row.n_words, row.n_bytes
 
 
 def _table(rows: Sequence[tuple[int, ...]]) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.base.files import write_atomic
-from bench.base.keys import key_of
+from bench.base.keys import key_of, sha256
 from bench.base.machine import cores
 from bench.base.seeds import seed_of
 from bench.errors import DataError
@@ -128,12 +128,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _sha256(texts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        data = _bytes(text)
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
+    return sha256(part for data in map(_bytes, texts) for part in (len(data).to_bytes(8, "little"), data))
 
 
 def _read(file: Path) -> Integers | None:

@@ -14,11 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.base.machine import cache_root
 from bench.base.network import is_commit, within
 from bench.errors import MissingError, UsageError
 from bench.tasks.fetch.hub import Repository, library, listing, make_folder, message_of, reading, write_origin
 from bench.tasks.fetch.hub_copies import origin_of, unpinned
-from bench.tasks.fetch.sources import Source, cache_folder, expanded
+from bench.tasks.fetch.sources import Source, expanded
 
 REPOSITORY = re.compile(r"[\w.-]{1,96}(?:/[\w.-]{1,96})?")
 CONFIG_S = 30.0
@@ -87,7 +88,7 @@ class DataSet:
 
     def _root(self) -> Path:
         """Return the folder of the cache that has a folder for each commit of this configuration."""
-        return cache_folder() / "hub" / self.repository.replace("/", "--") / (self.config.replace("/", "--") or "_")
+        return cache_root() / "hub" / self.repository.replace("/", "--") / (self.config.replace("/", "--") or "_")
 
     def _kept(self) -> Path | None:
         """Return the kept copy of this revision; of several, the newest that was asked for by the same name."""

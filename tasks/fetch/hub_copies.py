@@ -12,8 +12,6 @@ from bench.base.network import is_commit
 
 ORIGIN = "origin.json"
 """In the folder of a copy: what it is a copy of."""
-CONVERTED = "refs/convert/parquet"
-"""The branch in which the hub keeps its own parquet conversion of data sets that are published as a script."""
 
 
 def origin_of(folder: Path) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.base.machine import cache_root
 from bench.base.network import hub_reachable
 from bench.errors import MissingError
 from bench.tasks.fetch import hub
@@ -19,11 +20,6 @@ class Source:
 
     folder: Path | None
     why: str
-
-
-def cache_folder() -> Path:
-    """Return the folder in which prepared data is kept."""
-    return Path(os.environ.get("BENCH_CACHE", Path.home() / ".cache" / "objective-bench"))
 
 
 def expanded(path: str) -> Path:
@@ -58,11 +54,11 @@ def resolve(task: str, data_dir: Path | None = None, folders: Sequence[str] = ()
         for name in (task, *folders):
             if (root / name).is_dir():
                 return Source(root / name, f"{label}: {root / name}")
-    cached = cache_folder() / task
+    cached = cache_root() / task
     if cached.is_dir():
         copied = HUB[task].described(cached) if task in HUB else ""
         return Source(cached, f"cache: {cached}" + (f" (hub: {copied})" if copied else ""))
-    where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_folder()}"
+    where = f"no folder '{task}' below --data-dir, BENCH_DATA or {cache_root()}"
     if not fetch or task not in HUB:
         return Source(None, f"built-in sample ({where})")
     if not hub_reachable():

@@ -201,15 +201,9 @@ def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Pa
 
 def _is_folder(path: Path, forms: Sequence[str]) -> bool:
     """Return whether a path is a folder; one that is neither folder nor file is an error."""
-    try:
-        if path.is_dir():
-            return True
-        is_file = path.is_file()
-    except OSError as problem:  # e.g. a name that is too long
-        raise MissingError(f"{str(path)!r:.200} cannot be opened: {problem.strerror}") from None
-    if not is_file:
+    if not path.is_dir() and not path.is_file():
         raise MissingError(f"{path} is not there: expected a file, or a folder with {_names(forms)}")
-    return False
+    return path.is_dir()
 
 
 def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]:
@@ -233,12 +227,9 @@ def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]
 
 
 def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:
-    try:
-        files = sorted(file for file in folder.iterdir() if file.is_file())
-    except OSError as problem:
-        raise MissingError(f"{folder}: cannot be listed: {problem.strerror}") from None
     ending = _ending(forms)
-    files = [file for file in files if not file.name.startswith(".") and ending.search(file.name, 1)]
+    named = [file for file in folder.iterdir() if not file.name.startswith(".") and ending.search(file.name, 1)]
+    files = sorted(file for file in named if file.is_file())
     if not files:
         raise MissingError(f"{folder}: expected {_names(forms)}, found none")
     return files

@@ -24,7 +24,6 @@ from bench.models.backbones.backbone import Batch
 from bench.models.core.continuations import Written
 from bench.models.core.entry import Compatibility
 from bench.models.core.objective import Objective
-from bench.models.core.rebuild import rebuilt
 from bench.models.core.states import IGNORED, TokenSlice, slices
 from bench.models.gem import GEM
 from bench.models.interpolated import MLEKNN, WEIGHTS, Interpolated
@@ -171,11 +170,11 @@ def test_states_too_large_for_a_key_are_refused() -> None:
 
 
 @torch.no_grad()
-def test_a_checkpoint_alone_is_enough() -> None:
+def test_a_checkpoint_alone_is_enough(tmp_path: Path) -> None:
     objective = neighbours()
     fill(objective, 10)
-    again = rebuilt(MLEKNN, {"state_dict": objective.state_dict(), "objective": {}}, "objective", objective.backbone,
-                   None, {"keys": 40, "k": 6})  # fmt: skip
+    torch.save({"state_dict": objective.state_dict()}, tmp_path / "model.ckpt")
+    again = MLEKNN.load_from_checkpoint(tmp_path / "model.ckpt", backbone=objective.backbone, keys=40, k=6)
     assert torch.equal(again.values, objective.values)
     assert torch.equal(again.keys, objective.keys.half())
 

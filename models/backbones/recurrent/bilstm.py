@@ -33,7 +33,7 @@ from transformers import PretrainedConfig
 from bench.base.options import Amount, Positive, Range, checked
 from bench.base.seeds import seed_of, seed_torch
 from bench.errors import UsageError
-from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, source_on_cpu
+from bench.models.backbones.backbone import Backbone, Batch, Step, TextSource, decoder_inputs, states_of_source
 from bench.models.backbones.recurrent.glove import read_glove
 from bench.models.backbones.recurrent.lstm import Design, Exemplar
 from bench.models.backbones.recurrent.parts import (
@@ -47,7 +47,7 @@ from bench.models.backbones.recurrent.parts import (
     SourceEncoder,
 )
 from bench.models.backbones.small import Rate, special_ids
-from bench.models.core.states import History, States, TokenSlice, last_slice
+from bench.models.core.states import States, TokenSlice, last_slice
 from bench.models.functional.adaptive_lstm import exemplar_coefficients
 
 
@@ -165,18 +165,8 @@ class BiLSTM(Backbone):
         given = self.model.given(encoded, mask, read, exemplar_mask)
         inputs = decoder_inputs(labels, self.model.config)
         hidden, copying, _ = self.model.decode(inputs, self.model.start(encoded), given)
-        return States(
-            hidden=hidden,
-            targets=labels,
-            memory=encoded.last_hidden_state,
-            memory_tokens=ids,
-            readable=(mask > 0)[:, None].expand(-1, labels.shape[1], -1),
-            labelled=torch.ones_like(mask, dtype=torch.bool),
-            copying=copying,
-            copy_tokens=self.copy_tokens(ids, exemplar),
-            history=History(labels),
-            cpu=source_on_cpu(batch),
-        )
+        copy_tokens = self.copy_tokens(ids, exemplar)
+        return states_of_source(batch, hidden, encoded.last_hidden_state, copying, copy_tokens)
 
     def extend(self, step: Step) -> TokenSlice:
         """Continue from the named tensors of the cache; the exemplar is encoded in the first step only."""

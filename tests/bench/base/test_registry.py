@@ -9,7 +9,7 @@ import pytest
 from bench.base.options import read_options
 from bench.base.registry import NAME, Entry, all_names, expand, find, load
 from bench.commands.list import KINDS
-from bench.config.config import PRESETS, EvaluationConfig, TrainerConfig, typed
+from bench.config.config import PRESETS, EvaluationConfig, TrainerConfig
 from bench.config.resolve import EvaluationVariant, find_method
 from bench.errors import MissingError, UsageError
 from bench.metrics import METRICS
@@ -117,8 +117,8 @@ def test_every_method_sets_options_that_there_are(name):
     sections = {key.partition(".")[0] for key in method.settings}
     assert sections <= {"method", "backbone", "trainer", "evaluation"}
     read_options(method.kind, method.values("method"), name)
-    typed(TrainerConfig, method.values("trainer"), name)
-    typed(EvaluationConfig, method.values("evaluation"), name)
+    read_options(TrainerConfig, method.values("trainer"), name)
+    read_options(EvaluationConfig, method.values("evaluation"), name)
     if "backbone" in sections:
         read_options(backbone_factory(method.own_backbone), method.values("backbone"), name)
     base, _, variant = name.partition(".")

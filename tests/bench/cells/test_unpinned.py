@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.tasks.fetch.hub_copies import CONVERTED, HUB
+from bench.tasks.fetch.hub_copies import HUB
 from tests.conftest import Ended
 from tests.tasks.fake_hub import parquet
 
 COMMIT = "c" * 40
+BRANCH = "refs/convert/parquet"
 UNPINNED = {"gigaword", "wikibio", "nsmc"}
 SHORT = ("--quiet", "--set", "trainer.steps=1", "backbone.width=16", "backbone.layers=1",
          "backbone.vocabulary=300", "evaluation.rows=2")  # fmt: skip
@@ -37,7 +38,7 @@ def test_lists_say_it(bench: Callable[..., Ended]) -> None:
     assert {name for name in listed if "hub" in listed[name]} == set(HUB)
     shown = bench("list", "tasks").out
     assert shown.count("(unpinned: ") == len(UNPINNED)
-    assert f"e9t/nsmc at {CONVERTED} (unpinned: the commit of the first download is recorded)" in shown
+    assert "e9t/nsmc at {BRANCH} (unpinned: the commit of the first download is recorded)" in shown
     data = {row["task"]: row["revision"] for row in json.loads(bench("list", "--data", "--json").out)}
     assert {name for name, revision in data.items() if revision == "unpinned"} == UNPINNED
     assert data["xsum"] == HUB["xsum"].revision
@@ -49,7 +50,7 @@ def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, t
     results = ("--results", str(tmp_path / "results"))
     ended = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, *SHORT)
     assert ended.code == 0, ended.err
-    remark = f"unpinned: the rows of Harvard/gigaword at {CONVERTED}, which was {COMMIT}; no reference states a commit"
+    remark = f"unpinned: the rows of Harvard/gigaword at {BRANCH}, which was {COMMIT}; no reference states a commit"
     for form in ("terminal", "markdown", "latex", "json"):
         shown = bench("report", *results, "--format", form)
         assert shown.code == 0, shown.err
@@ -59,7 +60,11 @@ def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, t
     assert f"hub: Harvard/gigaword at {COMMIT[:12]} (unpinned)" in verified.out
     (record,) = tmp_path.glob("results/gigaword/mle/*/trained.json")
     content = json.loads(record.read_text())["content"]
-    assert content["unpinned"] == {"repository": "Harvard/gigaword", "revision": CONVERTED, "commit": COMMIT}
+    assert content["unpinned"] == {
+        "repository": "Harvard/gigaword",
+        "revision": BRANCH,
+        "commit": COMMIT,
+    }
     (copy / "origin.json").unlink()
     again = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, "--json", *SHORT)
     assert len(json.loads(again.out)["stored"]) == 1

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.base.options import read_options
 from bench.config.config import (
     EvaluationConfig,
     Override,
@@ -15,7 +16,6 @@ from bench.config.config import (
     parse_sets,
     read_yaml,
     section_values,
-    typed,
 )
 from bench.errors import UsageError
 
@@ -69,10 +69,10 @@ def test_a_scoped_value_wins_over_a_general_one_and_a_later_over_an_earlier():
     assert section_values(given, "method", {"trime"}) == {}
 
 
-def test_typed_reads_every_field_of_a_default_back_from_text():
+def test_options_read_every_field_of_a_default_back_from_text():
     for default in (TrainerConfig(), EvaluationConfig()):
         texts = {f.name: str(getattr(default, f.name)) for f in fields(default)}
-        assert typed(type(default), texts, "x") == default
+        assert type(default)(**read_options(type(default), texts, "x.")) == default
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_typed_reads_every_field_of_a_default_back_from_text():
 )
 def test_wrong_values_are_refused_before_anything_is_trained(kind, values, says):
     with pytest.raises(UsageError) as found:
-        typed(kind, values, "it")
+        read_options(kind, values, "it.")
     assert str(found.value).startswith(says)
 
 

@@ -10,7 +10,7 @@ import pytest
 from bench.errors import DataError, MissingError
 from bench.tasks import TASKS
 from bench.tasks.fetch import hub, sources
-from bench.tasks.fetch.hub_copies import CONVERTED, HUB, HubCopy
+from bench.tasks.fetch.hub_copies import HUB, HubCopy
 from bench.tasks.fetch.sources import resolve
 
 
@@ -84,6 +84,6 @@ def test_a_copy_is_pinned_or_says_that_it_is_not(task: str) -> None:
     assert task in TASKS
     copy = HUB[task]
     assert re.fullmatch(r"[\w.-]+/[\w.-]+", copy.repository)
-    assert copy.revision == CONVERTED or re.fullmatch(r"[0-9a-f]{40}", copy.revision)
+    assert copy.revision == "refs/convert/parquet" or re.fullmatch(r"[0-9a-f]{40}", copy.revision)
     assert copy.note.startswith("https://")
     assert set(copy.files) in ({"train", "validation", "test"}, {"train", "test"})
