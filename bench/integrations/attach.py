@@ -495,7 +495,7 @@ def training_loss(attached: Attached, batch: Batch, model: Any, n_items: Any) ->
             f"the parameters of '{objective.name}' itself were frozen since it was attached, as peft does; give "
             f"modules_to_save=['{STATE}'] to its configuration, or attach after get_peft_model"
         )
-    if counts_steps(objective):
+    if type(objective).end_of_step is not Objective.end_of_step or writes_texts(objective):
         MODELS_WITH_STEP_HOOK.add(model)
         targets = batch["labels"] if model.config.is_encoder_decoder else batch["labels"][:, 1:]
         n_tokens = int((targets != IGNORED).sum())
@@ -605,11 +605,6 @@ def follow(objective: Objective, model: Any) -> None:
 
 MODELS_WITH_STEP_HOOK: WeakSet[Any] = WeakSet()
 """Models in training whose objective counts steps."""
-
-
-def counts_steps(objective: Objective) -> bool:
-    """Return whether an objective has work to do before each step of the optimiser."""
-    return type(objective).end_of_step is not Objective.end_of_step or writes_texts(objective)
 
 
 def writes_texts(objective: Objective) -> bool:

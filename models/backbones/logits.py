@@ -62,7 +62,8 @@ def logit_rule(config: Any) -> LogitRule:
     """
     if hasattr(config, "get_text_config"):
         config = config.get_text_config(decoder=True)
-    return LogitRule(_scale(config), _soft_cap(config))
+    caps = [_number(config, field) for field in CAPPED_AT]
+    return LogitRule(_scale(config), next((cap for cap in caps if cap is not None), None))
 
 
 def _scale(config: Any) -> float:
@@ -83,15 +84,6 @@ def _scale(config: Any) -> float:
     if scales_by_width:
         scale *= config.d_model**-0.5
     return scale
-
-
-def _soft_cap(config: Any) -> float | None:
-    """The cap that a configuration states, or None."""
-    for field in CAPPED_AT:
-        cap = _number(config, field)
-        if cap is not None:
-            return cap
-    return None
 
 
 def _number(config: Any, field: str) -> float | None:

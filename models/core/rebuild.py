@@ -11,6 +11,15 @@ from torch import Tensor
 from bench.errors import UsageError
 
 
+def tokenizer_content(tokenizer: Any) -> dict[str, Any] | None:
+    """Return a tokenizer as plain content, or None for one that has no such form."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return None
+    special = {name: str(token) for name, token in tokenizer.special_tokens_map.items() if isinstance(token, str)}
+    return {"backend": backend.to_str(), "special": special}
+
+
 class StoredText:
     """Takes the place of a task where a backbone is made from a stored tokenizer.
 

@@ -98,11 +98,17 @@ def test_the_date_of_a_template_is_the_same_every_day(tmp_path: Path) -> None:
     assert in_words(row.source) == "<s> <nl> <nl> <nl> user hi <end> <nl> assistant"
 
 
-def test_a_template_that_refuses_is_an_error_of_the_data(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ raise_exception('no system role') }}", "no system role"),
+        ("<s> {{ messages | length }} {{ messages[-1].content }}", "changes earlier messages"),
+    ],
+)
+def test_a_template_that_refuses_or_rewrites_messages_is_refused(tmp_path: Path, template: str, says: str) -> None:
     task = chat(tmp_path, CONVERSATION)
-    refusing = tokenizer("{{ raise_exception('no system role') }}")
-    with pytest.raises(DataError, match="no system role"):
-        task.encode(task.split("test").examples, Codec(refusing, "decoder-only", 64, 16))
+    with pytest.raises(DataError, match=says):
+        task.encode(task.split("test").examples, Codec(tokenizer(template), "decoder-only", 64, 16))
 
 
 @pytest.mark.parametrize("architecture", ["decoder-only", "encoder-decoder"])
@@ -111,13 +117,6 @@ def test_without_a_template_it_is_plain_text(tmp_path: Path, architecture: str) 
     (row,) = task.encode(task.split("test").examples, Codec(tokenizer(None), architecture, 64, 16))
     assert in_words(row.target).startswith("hi there")
     assert task.split("test").examples[0].source == "user: hi\nassistant:"
-
-
-def test_a_template_that_rewrites_earlier_messages_is_refused(tmp_path: Path) -> None:
-    task = chat(tmp_path, CONVERSATION)
-    rewriting = "<s> {{ messages | length }} {{ messages[-1].content }}"
-    with pytest.raises(DataError, match="changes earlier messages"):
-        task.encode(task.split("test").examples, Codec(tokenizer(rewriting), "decoder-only", 64, 16))
 
 
 @pytest.mark.parametrize(

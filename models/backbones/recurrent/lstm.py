@@ -189,7 +189,7 @@ class BiLSTMStack(nn.Module):
             states = [variational_dropout(states, self.dropout, self.training) for states, _ in outputs]
             if not self.apart:
                 states = [torch.cat(states, dim=2)] * 2
-            if self._has_residual(number):
+            if number > 0 or (self.apart and len(self.ahead) > 1):
                 states = [given + new for given, new in zip(below, states, strict=True)]
             below = states
         top = below[0]
@@ -198,12 +198,6 @@ class BiLSTMStack(nn.Module):
         (ahead, ahead_cell), (back, back_cell) = outputs
         hidden = torch.cat([at_position(ahead, last_real(mask)), at_position(back, first_real(mask))], dim=1)
         return top, hidden, torch.cat([ahead_cell, back_cell], dim=1)
-
-    def _has_residual(self, number: int) -> bool:
-        """Whether a residual connection goes around a layer, counted from 0."""
-        if self.apart:
-            return len(self.ahead) > 1
-        return number > 0
 
 
 def by_gate(width: int, values: tuple[float, float, float, float]) -> Tensor:

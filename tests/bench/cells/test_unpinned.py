@@ -38,7 +38,7 @@ def test_lists_say_it(bench: Callable[..., Ended]) -> None:
     assert {name for name in listed if "hub" in listed[name]} == set(HUB)
     shown = bench("list", "tasks").out
     assert shown.count("(unpinned: ") == len(UNPINNED)
-    assert "e9t/nsmc at {BRANCH} (unpinned: the commit of the first download is recorded)" in shown
+    assert f"e9t/nsmc at {BRANCH} (unpinned: the commit of the first download is recorded)" in shown
     data = {row["task"]: row["revision"] for row in json.loads(bench("list", "--data", "--json").out)}
     assert {name for name, revision in data.items() if revision == "unpinned"} == UNPINNED
     assert data["xsum"] == HUB["xsum"].revision

@@ -117,21 +117,6 @@ def test_objects_are_checked_too(kind: type[Decoding], settings: dict[str, Any])
         kind(**settings)
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings"),
-    [
-        (Greedy, {"temperature": 0.7}),
-        (Greedy, {"beams": 4}),
-        (TopK, {"k": 3, "p": 0.9}),
-        (Beam, {"beams": 4, "k": 3}),
-        (Beam, {}),
-    ],
-)
-def test_a_decoding_has_its_own_settings_only(kind: type[Decoding], settings: dict[str, Any]) -> None:
-    with pytest.raises(TypeError):
-        kind(**settings)
-
-
 def test_equal_decodings_have_equal_keys() -> None:
     first, second = Beam(beams=4, length_penalty=2), parse("beam=4+length_penalty=2.0")[0]
     assert first == second
