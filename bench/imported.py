@@ -22,9 +22,9 @@ from bench.base.registry import Resolved
 from bench.cells.cell import without
 from bench.cells.required import Evaluation, evaluation_content
 from bench.errors import DataError, MissingError, UsageError
-from bench.store.fields import IMPORTED
 from bench.store.files import StoredRows
 from bench.store.provenance import provenance
+from bench.store.reading import IMPORTED
 from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
 from bench.tasks.files.lines import BadRow, decoded, lines, unpacked
@@ -96,7 +96,8 @@ def store_import(store: Store, spec: Import) -> tuple[CellFolder, StoredRows]:
 
 def _record(spec: Import) -> dict[str, Any]:
     """Return the record that is stored in place of one of a training, with the key of the run."""
-    task, kind, file = spec.task, spec.kind, _file(spec.path)
+    task, kind, content = spec.task, spec.kind, spec.path.read_bytes()
+    file = {"name": spec.path.name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     manifest = task.manifest(SPLIT).as_dict()
     task_options = without(spec.options, task.places)
     decides = {
@@ -106,7 +107,6 @@ def _record(spec: Import) -> dict[str, Any]:
         "system": spec.system,
         "file_sha256": file["sha256"],
     }
-    method = {"class": IMPORTED, "version": VERSION, "file_sha256": file["sha256"]}
     record = {
         "key": key_of(decides),
         "config": {
@@ -122,7 +122,7 @@ def _record(spec: Import) -> dict[str, Any]:
             "method_options": {},
             "backbone_options": {},
         },
-        "method": method,
+        "method": {"class": IMPORTED, "version": VERSION, "file_sha256": file["sha256"]},
         "start": None,
         "data": {
             "train": {"split": "train", "status": "unknown", "rows": 0, "bytes": 0, "sha256": "", "skipped": 0},
@@ -136,15 +136,6 @@ def _record(spec: Import) -> dict[str, Any]:
         columns = {"columns": list(task.info.columns), "primary": task.info.primary}
         record["own"] = {"task": {**kind.code, **columns}}
     return record
-
-
-def _file(path: Path) -> dict[str, Any]:
-    """Return name, size and hash of a file, for the record."""
-    try:
-        content = path.read_bytes()
-    except OSError as problem:
-        raise MissingError(f"{path}: cannot be read ({problem.strerror or problem})") from None
-    return {"name": path.name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _predictions(spec: Import) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -21,9 +21,9 @@ from bench.cells.required import VERSION
 from bench.errors import BenchError, DamagedError
 from bench.metrics.sums import Sums, value_of
 from bench.store.export import WITHOUT_SUMS
-from bench.store.fields import is_imported
 from bench.store.files import StoredRows
 from bench.store.former import former_folder
+from bench.store.reading import is_imported
 from bench.store.store import CellFolder, check_checkpoint
 from bench.tasks import find_task
 

@@ -7,12 +7,11 @@ was given: they are shown and do not count.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.store.fields import IMPORTED
-from bench.store.reading import read_cell
+from bench.store.reading import IMPORTED, read_cell
 from bench.store.store import CellFolder, Store
 
 OBJECTIVE, COST = "objective", "cost"
@@ -34,30 +33,20 @@ NOT_COMPARED = ("written", "packages_sha256")
 """Parts of the provenance: the time, and a hash of all installed packages, most of which no run imports."""
 
 
-@dataclass(frozen=True)
-class CellRecord:
-    """The records of one run.
-
-    Args:
-        content: of its `trained.json`.
-        provenance: of the training: code, packages, hardware and times.
-        evaluations: the `of` of its scores.
-    """
-
-    content: Mapping[str, Any]
-    provenance: Mapping[str, Any]
-    evaluations: Sequence[Mapping[str, Any]] = ()
+Facts = Mapping[tuple[str, str], Any]
+"""What the records of a run state, by group (of `GROUPS`) and dotted name."""
 
 
-def record_of(store: Store, cell: CellFolder) -> CellRecord:
-    """Read the records of a trained run; damaged scores are left out and noted in the store.
+def facts_of(store: Store, cell: CellFolder) -> Facts:
+    """Return the facts of a trained run; damaged scores are left out and noted in the store.
 
     Raises:
         DamagedError: the record of a training cannot be read.
     """
     content = cell.trained()
     assert content is not None
-    return CellRecord(content, cell.provenance(), [score["of"] for score in read_cell(store, cell).scores])
+    provenance = cell.record("trained.json")["provenance"]
+    return dict(facts(content, provenance, [score["of"] for score in read_cell(store, cell).scores]))
 
 
 @dataclass(frozen=True)
@@ -81,10 +70,9 @@ class Difference:
         return self.group in EXPECTED
 
 
-def audit(first: CellRecord, second: CellRecord) -> list[Difference]:
-    """Return every difference of two cells, in the order of `GROUPS`."""
-    ours, theirs = dict(_facts(first)), dict(_facts(second))
-    found = [Difference(*fact, ours.get(fact, NOTHING), theirs.get(fact, NOTHING)) for fact in ours | theirs]
+def audit(ours: Facts, theirs: Facts) -> list[Difference]:
+    """Return every difference of two runs, in the order of `GROUPS`."""
+    found = [Difference(*fact, ours.get(fact, NOTHING), theirs.get(fact, NOTHING)) for fact in {**ours, **theirs}]
     unlike = [difference for difference in found if difference.first != difference.second]
     return sorted(unlike, key=lambda difference: GROUPS.index(difference.group))
 
@@ -94,10 +82,16 @@ def only_the_objective(differences: Sequence[Difference]) -> bool:
     return all(difference.expected for difference in differences)
 
 
-def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yield every fact of a run by group and name."""
-    content, provenance, config = record.content, record.provenance, dict(record.content["config"])
-    environment = provenance.get("environment", {})
+def facts(
+    content: Mapping[str, Any], provenance: Mapping[str, Any], evaluations: Iterable[Mapping[str, Any]] = ()
+) -> Iterator[tuple[tuple[str, str], Any]]:
+    """Yield the facts of a run.
+
+    Args:
+        content, provenance: of its `trained.json`.
+        evaluations: the `of` of its scores.
+    """
+    config, environment = dict(content["config"]), provenance.get("environment", {})
     objective = {name: config.pop(name) for name in OBJECTIVE_KEYS if name in config}
     seed, _, evaluation = config.pop("seed"), config.pop("decodings", ()), config.pop("evaluation", {})
     train = {name: value for name, value in content.get("train", {}).items() if name != "curve"}
@@ -126,7 +120,7 @@ def _facts(record: CellRecord) -> Iterator[tuple[tuple[str, str], Any]]:
     for group, part in facts:
         for name, value in _flat(part):
             yield (group, name), value
-    for of in record.evaluations:
+    for of in evaluations:
         if not of.get("shown_as"):  # a control that only reads a run is no evaluation of its own
             what = " ".join(filter(None, (of["kind"], of["split"], (of.get("decoding") or {}).get("name", ""))))
             facts_of = {name: of.get(key) for name, key in OF_EVALUATION.items()}

@@ -1,8 +1,8 @@
 """Frame: every number of a store as a line of one tidy pandas frame; the values of tables are groups of its lines.
 
-A line has the task, split, method, backbone, decoding, seed, sampling seed, metric, value and signature of one stored
-number; `table` and `row` are the `id()` of its `Group` and of its `TableRow`. A metric without a value has a line, too.
-Runs are grouped by the examples they were scored on: a `Group` has the rows of one table and their lines.
+A line has the metric, seed, sampling seed, value and signature of one stored number; `table` and `row` are the `id()`
+of its `Group` and of its `TableRow`, which have the rest. A metric without a value has a line, too. Runs are grouped by
+the examples they were scored on: a `Group` has the rows of one table and their lines.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from bench.base.keys import key_of
 from bench.leaderboards.controls import controlled_by
 from bench.leaderboards.row import StoredSums, TableRow, Value
 from bench.models import EXTERNAL, METHODS
-from bench.store.fields import IMPORTED, is_imported
-from bench.store.reading import CellRecords
+from bench.store.reading import IMPORTED, CellRecords, is_imported
 from bench.tasks import KNOWN_TEXTS
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Group", "column_name", "comparable", "decoding_name", "frame_of", "values_of"]
 
 COLUMNS = (
-    "table", "row", "task", "split", "method", "backbone", "decoding", "seed", "sampling_seed",
-    "metric", "signature", "value", "higher_is_better", "reason", "sums",
+    "table", "row", "seed", "sampling_seed", "metric", "signature", "value", "higher_is_better", "reason", "sums",
 )  # fmt: skip
 NOT_APPLICABLE = "|not applicable: "
 """Separates the signature of a metric without a value from the reason."""
@@ -191,9 +189,8 @@ class Group:
     def add(self, row: TableRow, value: Mapping[str, Any], seeds: tuple[int, int], sums: StoredSums | None) -> None:
         """Add the line of one stored value; `seeds` are those of training and sampling."""
         signature, _, reason = value["signature"].partition(NOT_APPLICABLE)
-        about = (id(self), id(row), self.shared["task"], self.shared["split"], row.method, row.backbone, row.decoding)
         number = (value["name"], signature, value["value"], value["higher_is_better"], reason, sums)
-        self.lines.append((*about, *seeds, *number))
+        self.lines.append((id(self), id(row), *seeds, *number))
 
 
 def add_diverged(groups: Mapping[str, Group], trained: Mapping[str, Any]) -> None:

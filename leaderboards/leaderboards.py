@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.errors import MissingError, StoreError, UsageError, did_you_mean
 from bench.leaderboards.statistics.constants import ROUNDS
-from bench.leaderboards.table import LeftOut, Table, metric_name, notes_of, tables
+from bench.leaderboards.table import LeftOut, Table, metric_name, tables
 from bench.store.store import Store
 
 __all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
@@ -36,7 +37,10 @@ class Leaderboards:
     @property
     def notes(self) -> list[str]:
         """What was left out of the tables, and why."""
-        notes = notes_of(self.left_out)
+        counts = Counter[str]()
+        for of_task in self.left_out.values():
+            counts.update(of_task)
+        notes = [f"{n} {reason}" for reason, n in sorted(counts.items())]
         if not self.damaged:
             return notes
         named = ", ".join(self.damaged[:NAMED])
@@ -63,8 +67,6 @@ class Leaderboards:
 
     def of_tasks(self, tasks: Collection[str]) -> Leaderboards:
         """Return the leaderboards of some tasks."""
-        if all(table.task in tasks for table in self.tables) and all(task in tasks for task in self.left_out):
-            return self
         kept = [table for table in self.tables if table.task in tasks]
         left_out = {task: counts for task, counts in self.left_out.items() if task in tasks}
         return Leaderboards(kept, left_out, self.damaged)

@@ -13,8 +13,7 @@ from bench.leaderboards.published.papers import Published, published
 from bench.leaderboards.row import TableRow, name_settings
 from bench.metrics.columns import is_named
 from bench.models.backbones import BACKBONES
-from bench.store.fields import is_imported
-from bench.store.reading import read_cells
+from bench.store.reading import is_imported, read_cells
 from bench.store.store import Store
 from bench.tasks import TASKS
 
@@ -205,14 +204,6 @@ def _tried_keys(grids: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the keys of the runs that searches have tried."""
     tried = [combination for grid in grids for combination in (*grid["tried"], *grid.get("play_off", ()))]
     return {key for combination in tried for key in combination.get("keys", {}).values()}
-
-
-def notes_of(left_out: LeftOut) -> list[str]:
-    """Return what was left out as notes for people."""
-    counts = Counter[str]()
-    for of_task in left_out.values():
-        counts.update(of_task)
-    return [f"{n} {reason}" for reason, n in sorted(counts.items())]
 
 
 def task_title(task: str, data_title: str = "") -> str:

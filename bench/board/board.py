@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bench.base.redaction import one_line
 from bench.errors import UsageError, did_you_mean
-from bench.leaderboards.audit import CellRecord, audit, only_the_objective, record_of
+from bench.leaderboards.audit import Facts, audit, facts_of, only_the_objective
 from bench.leaderboards.leaderboards import leaderboards_of
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.statistics.analysis import adjusted, differences
@@ -255,7 +255,7 @@ def _only_the_objective(store: Store, table: Table, ours: TableRow, theirs: Tabl
     return all(only_the_objective(audit(first[seed], second[seed])) for seed in shared) if shared else None
 
 
-def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, CellRecord]:
+def _by_seed(store: Store, table: Table, row: TableRow) -> dict[int, Facts]:
     cells = [store.cell(table.task, row.config["method"], key) for key in sorted(row.keys)]
-    found = (store.readable(partial(record_of, store, cell)) for cell in cells)
-    return {record.content["config"]["seed"]: record for record in found if record is not None}
+    found = (store.readable(partial(facts_of, store, cell)) for cell in cells)
+    return {facts["seed", "seed"]: facts for facts in found if facts is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,8 +12,7 @@ from bench.base.registry import all_names
 from bench.errors import BenchError, UsageError, nearest
 from bench.leaderboards.samples import Sample, most_different
 from bench.models import METHODS
-from bench.store.fields import is_imported
-from bench.store.reading import read_cells
+from bench.store.reading import is_imported, read_cells
 from bench.store.store import CellFolder, Store
 
 if TYPE_CHECKING:
@@ -65,11 +65,6 @@ class Held:
         """Whether another system generated them."""
         return is_imported(self.record)
 
-    @property
-    def backbone(self) -> str:
-        """The backbone of the run."""
-        return str(self.record["config"]["backbone"])
-
     def fits(self, methods: Sequence[str], decoding: str) -> bool:
         """Return whether these predictions are of given methods and decoding; empty ones fit all."""
         wanted = decoding.rpartition(":")[2]
@@ -105,11 +100,11 @@ def side_by_side(found: Iterable[Held]) -> tuple[dict[str, Held], list[str]]:
     if not groups:
         return {}, []
     by_method = groups[min(groups, key=lambda group: (-len(groups[group]), str(group)))]
-    backbones = [rows.backbone for every in by_method.values() for rows in every]
-    common = max(dict.fromkeys(backbones), key=backbones.count)
+    backbones = Counter(rows.record["config"]["backbone"] for every in by_method.values() for rows in every)
+    common = max(backbones, key=backbones.__getitem__)
     chosen, notes = {}, []
     for method in dict.fromkeys([*filter(by_method.__contains__, all_names(METHODS)), *by_method]):
-        first, *others = sorted(by_method[method], key=lambda rows: rows.backbone != common)
+        first, *others = sorted(by_method[method], key=lambda rows: rows.record["config"]["backbone"] != common)
         chosen[method] = first
         if others:
             notes.append(f"{method}: {len(others)} more runs of other settings are not shown")

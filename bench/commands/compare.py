@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.base.redaction import one_line
 from bench.cli_options import add_options, say_damaged, trained_run
-from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, Difference, audit, only_the_objective, record_of
+from bench.leaderboards.audit import EXPECTED, FLAG, OBJECTIVE, Difference, audit, facts_of, only_the_objective
 from bench.store.store import CellFolder, Store
 
 LONGEST = 60
@@ -29,7 +29,7 @@ def run(given: argparse.Namespace) -> int:
     """Print the differences; return 0 where only the objective differs and nothing is damaged, else 1."""
     store = Store(Path(given.results))
     first, second = trained_run(given.first, store), trained_run(given.second, store)
-    differences = audit(record_of(store, first), record_of(store, second))
+    differences = audit(facts_of(store, first), facts_of(store, second))
     print(text(first, second, differences))
     return max(say_damaged(store), int(not only_the_objective(differences)))
 

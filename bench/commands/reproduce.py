@@ -252,7 +252,7 @@ def listed() -> list[dict[str, Any]]:
                 "how": "bench human" if any(cell.task.startswith("human/") for cell in cells) else "",
                 "tasks": _each(cell.task for cell in made), "methods": _each(cell.method for cell in made),
                 "backbones": _each(cell.backbone for cell in made), "decodings": _each(cell.decoding for cell in made),
-                "levels": [level.model_dump() for level in table.levels],
+                "levels": table.levels,
             })  # fmt: skip
     return found
 
@@ -263,11 +263,11 @@ def _each(names: Iterable[str]) -> list[str]:
 
 def lines_of(table: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of one table of the list for people."""
-    from bench.leaderboards.published.paper_files import Level
+    from bench.leaderboards.published.paper_files import level_text
 
     size = f"{table['cells']} numbers, {table['comparable']} comparable"
     made = f"{', '.join(table['tasks'])}; {', '.join(table['methods'])}; {', '.join(table['backbones'])}"
     yield f"{table['address']:<20} {table['title']}"
     yield f"{'':<20} {size}; needs {table['how'] or (made if table['tasks'] else 'nothing: no score')}"
     for level in table["levels"]:
-        yield f"{'':<20} {Level(**level).text}"
+        yield f"{'':<20} {level_text(**level)}"

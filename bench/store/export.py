@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,17 +31,8 @@ WITHOUT_SUMS = "valid"
 FRAME = ("task", "split", "method", "backbone", "decoding", "seed", "metric", "value", "signature", "watermark")
 """The columns of scores that every number of the program has; the others are those of its record."""
 OF_RECORD = (
-    "run",
-    "record",
-    "author",
-    "unit",
-    "higher_is_better",
-    "n",
-    "form",
-    "statistics",
-    "evaluation",
-    "provenance",
-)
+    "run", "record", "author", "unit", "higher_is_better", "n", "form", "statistics", "evaluation", "provenance"
+)  # fmt: skip
 LEVEL = 11
 """Of compression by Brotli, whose files are a twelfth smaller than those of zstd and are read almost as fast."""
 PAGE_BYTES = 2**26
@@ -49,6 +40,8 @@ PAGE_BYTES = 2**26
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
+Lists = dict[bytes, tuple[int, tuple[Any, ...], "NDArray[Any]"]]
+"""The distinct lists of numbers by their bytes, each with its number and a key to sort by; many values share one."""
 
 
 def export(results: Path, target: Path, submitted_by: str = "") -> None:
@@ -100,7 +93,7 @@ def write_snapshot(
     for place, record in sorted(records.items()):
         run, _, name = place.rpartition("/")
         by_run.setdefault(run, {})[name] = record
-    lists = _Lists()
+    lists: Lists = {}
     runs, scores = list[Row](), list[Row]()
     for run, named in by_run.items():
         trained = present_record("trained", "", named[TRAINED]["content"])  # for the columns; the record stays as it is
@@ -112,11 +105,13 @@ def write_snapshot(
                 which = {"run": run, "record": name.removeprefix("scores-").removesuffix(".json")}
                 file = statistics.get(record["content"].get("items", ""))
                 scores += [which | row for row in _rows(record, trained, file, lists, run)]
-    order = lists.order()
+    ordered = sorted(lists.values(), key=lambda one: one[1])  # so that like lie together
+    order = {number: place for place, (number, _, _) in enumerate(ordered)}
     for row in scores:
         if row["statistics"] is not None:
             row["statistics"] = [order[number] for number in row["statistics"]]
-    tables = {STATISTICS: lists.table(), SCORES: _scores_table(scores), RUNS: _runs_table(runs)}
+    statistics_table = _statistics_table([array for _, _, array in ordered])
+    tables = {STATISTICS: statistics_table, SCORES: _scores_table(scores), RUNS: _runs_table(runs)}
     contents = {name: _parquet(table, texts=name == SCORES) for name, table in tables.items()}
     hashes = {name: sha256(content) for name, content in contents.items()}
     manifest = {"schema": SCHEMA, "bench": __version__, "sha256": hashes}
@@ -127,8 +122,8 @@ def write_snapshot(
         write_atomic(path / name, content, replace=True)
 
 
-def _rows(record: Record, trained: Record, file: SumsFile | None, lists: _Lists, run: str) -> list[Row]:
-    """Return the rows of a scores record, one for each of its values."""
+def _rows(record: Record, trained: Record, file: SumsFile | None, lists: Lists, run: str) -> list[Row]:
+    """Return the rows of a scores record, one for each of its values, and add its lists."""
     content, config = record["content"], trained["config"]
     of = content["of"]
     shared = {
@@ -150,10 +145,13 @@ def _rows(record: Record, trained: Record, file: SumsFile | None, lists: _Lists,
         row = shared | {column: value[field] for field, column in VALUE.items()}
         if file is not None and (about := file.columns.get(value["name"])):
             row["form"] = _text({name: held for name, held in about.items() if name != "of"})
-            where = (str(config.get("task")), content["family"], value["name"])
-            row["statistics"] = [
-                lists.add(file.tensors[name], (*where, number, run)) for number, name in enumerate(about["of"])
-            ]
+            where, row["statistics"] = (str(config.get("task")), content["family"], value["name"]), []
+            for number, name in enumerate(about["of"]):
+                array = file.tensors[name]
+                if array.dtype.kind != "f":
+                    array = array.astype("int64")
+                found = (len(lists), (*where, number, run), array)
+                row["statistics"].append(lists.setdefault(array.dtype.kind.encode() + array.tobytes(), found)[0])
         rows.append(row)
     for value in content.get("human", ()):
         by_people = {"method": "human", "backbone": None, "seed": None, "author": "human"}
@@ -170,42 +168,14 @@ def _watermark(of: Record, trained: Record) -> str:
     return "; ".join(reasons)
 
 
-class _Lists:
-    """Distinct lists of numbers, each of which many values share."""
+def _statistics_table(arrays: Sequence[NDArray[Any]]) -> pa.Table:
+    """Return the table of lists: whole numbers as `counts`, others as `numbers`."""
+    import pyarrow as pa
 
-    def __init__(self) -> None:
-        self.numbers: dict[bytes, int] = {}
-        self.arrays: list[tuple[tuple[Any, ...], NDArray[Any]]] = []
-
-    def add(self, array: NDArray[Any], key: tuple[Any, ...]) -> int:
-        """Return the number of a list; lists are sorted by the keys they came with first, so that like lie together."""
-        if array.dtype.kind != "f":
-            array = array.astype("int64")
-        content = array.dtype.kind.encode() + array.tobytes()
-        if content not in self.numbers:
-            self.numbers[content] = len(self.arrays)
-            self.arrays.append((key, array))
-        return self.numbers[content]
-
-    def order(self) -> list[int]:
-        """Return the row of each list."""
-        rows = [0] * len(self.arrays)
-        for row, number in enumerate(self._sorted()):
-            rows[number] = row
-        return rows
-
-    def table(self) -> pa.Table:
-        """Return the table of lists: whole numbers as `counts`, others as `numbers`."""
-        import pyarrow as pa
-
-        arrays = [self.arrays[number][1] for number in self._sorted()]
-        counts = [array if array.dtype.kind != "f" else None for array in arrays]
-        numbers = [array if array.dtype.kind == "f" else None for array in arrays]
-        columns = [pa.array(counts, pa.list_(pa.int64())), pa.array(numbers, pa.list_(pa.float64()))]
-        return pa.table(columns, names=["counts", "numbers"])
-
-    def _sorted(self) -> list[int]:
-        return sorted(range(len(self.arrays)), key=lambda number: self.arrays[number][0])
+    counts = [array if array.dtype.kind != "f" else None for array in arrays]
+    numbers = [array if array.dtype.kind == "f" else None for array in arrays]
+    columns = [pa.array(counts, pa.list_(pa.int64())), pa.array(numbers, pa.list_(pa.float64()))]
+    return pa.table(columns, names=["counts", "numbers"])
 
 
 def _scores_table(rows: list[Row]) -> pa.Table:

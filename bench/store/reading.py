@@ -1,4 +1,7 @@
-"""Reading a whole store: every run with its records. Damaged files are left out and noted in `Store.damaged`."""
+"""Reading a whole store: every run with its records. Damaged files are left out and noted in `Store.damaged`.
+
+The hash of a record shows that it is unchanged, not that this program wrote it; so its fields are checked, too.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench.store.fields import FIELDS, missing_field
 from bench.store.files import kind_of
 from bench.store.store import CellFolder, Store, latest
 
 Content = dict[str, Any]
+IMPORTED = "imported"
+"""The field of a record whose texts another system wrote; also the preset and the decoding of such a run."""
+FIELDS: Mapping[str, Mapping[str, type]] = {
+    "trained": {"key": str, "status": str, "method": dict, "config": dict, "data": dict},
+    "failed": {"status": str, "config": dict},
+    "scores": {"of": dict, "values": list},
+    "grid": {"tried": list},
+}
+"""By kind of record, the parts that every leaderboard reads, and their types."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +73,12 @@ def _checked(folder: CellFolder, name: str, kind: str) -> Content | None:
         DamagedError: it is damaged, or another program wrote it.
     """
     content = folder.content(name)
-    if content is not None and (missing := missing_field(kind, content)):
-        why = f"it is no {kind} record of this program: its field {missing} is missing or of another type"
-        raise folder.files.damaged(folder.path / name, ValueError(why))
+    if content is None:
+        return None
+    for field, of in FIELDS[kind].items():
+        if not isinstance(content.get(field), of):
+            why = f"it is no {kind} record of this program: its field {field} is missing or of another type"
+            raise folder.files.damaged(folder.path / name, ValueError(why))
     return content
 
 
@@ -76,3 +90,8 @@ def _with_columns(store: Store, folder: CellFolder, content: Content) -> Content
     if file is not None:
         return {**content, "sums": list(file.columns)}
     return {field: value for field, value in content.items() if field != "items"}
+
+
+def is_imported(trained: Mapping[str, Any]) -> bool:
+    """Return whether another system generated the texts of a run: nothing was trained, and there is no model."""
+    return IMPORTED in trained

@@ -125,11 +125,6 @@ class CellFolder:
             raise MissingError(f"'{self.path / name}' is not there")
         return record
 
-    def provenance(self) -> dict[str, Any]:
-        """Return versions, host and time of the training; nothing when the run is not trained."""
-        record = self.files.record(self.path / "trained.json")
-        return {} if record is None else dict(record["provenance"])
-
     def write_record(
         self, name: str, content: Mapping[str, Any], provenance: Mapping[str, Any], *, replace: bool = False
     ) -> None:

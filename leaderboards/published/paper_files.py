@@ -102,7 +102,8 @@ class PublishedCell(Settings):
         if not (self.variant or self.released_decoding):
             return None
         decoding = self.released_decoding or self.decoding
-        return self.model_copy(update={"method": self.variant or self.method, "decoding": decoding})
+        changes = {"method": self.variant or self.method, "decoding": decoding}
+        return self.model_copy(update={**changes, "variant": "", "released_decoding": ""})
 
     @property
     def comparable(self) -> bool:
@@ -110,28 +111,14 @@ class PublishedCell(Settings):
         return not self.why_not
 
 
-class Level(Record):
-    """How near our numbers can come to those of a table or of a part of it.
+def level_text(part: str, level: str, why: str) -> str:
+    """Return how near our numbers can come to those of a table, or of a part of it, as a sentence.
 
-    Args:
-        part: its label; empty for a whole table.
-        level: of `LEVELS`.
-        why: what it takes, or what is in the way.
+    >>> level_text("Melo-Lyrics", "barred", "Not released.")
+    'Level of Melo-Lyrics: barred. Not released.'
     """
-
-    part: str
-    level: str
-    why: str
-
-    @property
-    def text(self) -> str:
-        """The level as a sentence.
-
-        >>> Level(part="Melo-Lyrics", level="barred", why="Not released.").text
-        'Level of Melo-Lyrics: barred. Not released.'
-        """
-        of = f" of {self.part}" if self.part else ""
-        return f"Level{of}: {self.level}. {self.why}"
+    of = f" of {part}" if part else ""
+    return f"Level{of}: {level}. {why}"
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -194,10 +181,10 @@ class PublishedTable(_Part):
         return tuple(column.label for column in self.headings)
 
     @property
-    def levels(self) -> tuple[Level, ...]:
-        """How near our numbers can come; empty for a table without scores."""
-        leveled = (one for one in (self, *self.parts) if one.level)
-        return tuple(Level(part=one.label, level=one.level, why=one.level_why) for one in leveled)
+    def levels(self) -> list[dict[str, str]]:
+        """How near our numbers can come: `part`, `level` (of `LEVELS`) and `why`; empty for a table without scores."""
+        parts = (self, *self.parts)
+        return [{"part": one.label, "level": one.level, "why": one.level_why} for one in parts if one.level]
 
     @cached_property
     def rows(self) -> tuple[tuple[PublishedCell, ...], ...]:

@@ -156,7 +156,7 @@ class OurTables:
         """Compare one row of a paper with ours."""
         cells, other = tuple(map(self.reproduced, row)), None
         if others := [found for cell in row if (found := cell.other) is not None]:
-            other = self.reproduced_row([each.model_copy(update=PLAIN) for each in others])
+            other = self.reproduced_row(others)
             if row[0].released_decoding:
                 other = replace(other, method=f"{other.method} by {others[0].decoding.partition('+')[0]}")
         return ReproducedRow(row[0].method, cells, self.deviations_of_row(cells), other)
@@ -233,7 +233,9 @@ class OurTables:
 
     def notes(self, table: PublishedTable, rows: Sequence[ReproducedRow]) -> list[str]:
         """Return what a reader of a whole table must know."""
-        paper, notes = paper_of(table), [level.text for level in table.levels]
+        from bench.leaderboards.published.paper_files import level_text
+
+        paper, notes = paper_of(table), [level_text(**level) for level in table.levels]
         if table.note:
             notes.append(table.note)
         notes += [f"the paper's text and table: {sentence}" for sentence in table.contradictions]
@@ -255,10 +257,6 @@ class OurTables:
         if paper is not None and paper.tuning:
             notes.append(f"tuning of {paper.name}: {paper.tuning}")
         return notes
-
-
-PLAIN = {"variant": "", "released_decoding": ""}
-"""Takes the other variant and decoding from a number."""
 
 
 def value_of(row: TableRow, cell: PublishedCell) -> Value | str:

@@ -47,8 +47,10 @@ class Chromium:
         os.close(write_end)
         self.ids, self.buffer, self.events = itertools.count(1), b"", list[dict[str, Any]]()
         self.session: str | None = None
-        self.visitor: str | None = None
-        self.first_visit()
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its result; events that come before it are kept in `events`."""
@@ -62,17 +64,6 @@ class Chromium:
         if "error" in found:
             raise RuntimeError(f"{method}: {found['error']}")
         return dict(found["result"])
-
-    def first_visit(self) -> None:
-        """Go on as a visitor of whom nothing is kept: `localStorage.clear()` may still be at work after a reload."""
-        self.session = None
-        if self.visitor:
-            self.call("Target.disposeBrowserContext", browserContextId=self.visitor)
-        self.visitor = str(self.call("Target.createBrowserContext")["browserContextId"])
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.visitor)["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
 
     def open(self, url: str) -> None:
         """Go to a page and wait until it is loaded."""

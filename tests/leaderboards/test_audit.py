@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from bench.leaderboards.audit import FLAG, NOTHING, CellRecord, audit, only_the_objective
+from bench.leaderboards.audit import FLAG, NOTHING, audit, facts, only_the_objective
 from tests.leaderboards.handmade import scored, trained
 
 CONTENT = {
@@ -34,7 +34,7 @@ def record(path="", value=None, of=(OF,)):
         at = at[name]
     if path:
         at[last] = value
-    return CellRecord(content, provenance, of)
+    return dict(facts(content, provenance, of))
 
 
 def test_equal_cells_do_not_differ():

@@ -6,10 +6,10 @@ import io
 import pytest
 
 from bench.base.keys import key_of
-from bench.leaderboards.leaderboards import with_statistics
+from bench.leaderboards.leaderboards import Leaderboards, with_statistics
 from bench.leaderboards.render.board import board
 from bench.leaderboards.render.formats import render
-from bench.leaderboards.table import metric_name, notes_of, tables, task_title
+from bench.leaderboards.table import metric_name, tables, task_title
 from bench.store.store import Store
 from bench.tasks import KNOWN_TEXTS, TASKS
 from tests.leaderboards.handmade import manifest, ready, scored, trained
@@ -304,7 +304,7 @@ def test_a_limited_cell_is_left_out_and_counted(tmp_path):
     ready(tmp_path, "trime", trainer__limit=64)
     found, left_out = tables(Store(tmp_path))
     assert [r.method for table in found for r in table.rows] == ["mle"]
-    assert notes_of(left_out) == ["1 runs with --limit are left out"]
+    assert Leaderboards((), left_out).notes == ["1 runs with --limit are left out"]
     (only,), left_out = tables(Store(tmp_path), limited=True)
     assert [r.method for r in only.rows] == ["trime"]
     assert (only.watermark, left_out) == ("all data: cut by --limit 64", {})
@@ -315,8 +315,8 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     for task in ("logicnlg", "ambiguous_template"):
         config = {"task": task, "method": "mle", "trainer": {"limit": None}}
         Store(tmp_path).cell(task, "mle", "k").write_record("failed.json", {"status": "failed", "config": config}, {})
-    assert notes_of(tables(Store(tmp_path))[1]) == ["2 runs failed and have no number"]
-    assert notes_of(tables(Store(tmp_path), ["logicnlg"])[1]) == ["1 runs failed and have no number"]
+    assert Leaderboards(*tables(Store(tmp_path))).notes == ["2 runs failed and have no number"]
+    assert Leaderboards(*tables(Store(tmp_path), ["logicnlg"])).notes == ["1 runs failed and have no number"]
 
 
 def test_damage_costs_what_it_is_of_and_is_told(tmp_path):
@@ -455,7 +455,7 @@ def test_rows_of_older_code_are_left_out_and_counted(tmp_path):
     ready(tmp_path, "mle")
     (table,), left_out = tables(Store(tmp_path))
     assert [(row.label, row.values["bleu-1"].mean) for row in table.rows] == [("bigram", 30.0), ("mle", 30.0)]
-    assert notes_of(left_out) == ["2 runs of older code of bigram are left out"]
+    assert Leaderboards((), left_out).notes == ["2 runs of older code of bigram are left out"]
 
 
 def test_a_cell_in_two_tables_counts_once(tmp_path):
@@ -464,7 +464,7 @@ def test_a_cell_in_two_tables_counts_once(tmp_path):
         scored(cell, {"bleu-1": 30.0}, ids=("a", "b"), whole=False)
     found, left_out = tables(Store(tmp_path))
     assert len(found) == 2
-    assert notes_of(left_out) == ["1 runs of older code of bigram are left out"]
+    assert Leaderboards((), left_out).notes == ["1 runs of older code of bigram are left out"]
 
 
 def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
@@ -480,7 +480,7 @@ def test_older_code_stands_where_there_is_nothing_newer(tmp_path):
         ("topk=3", "small-encdec"),
         ("greedy", "bart-large"),
     }
-    assert notes_of(left_out) == []
+    assert Leaderboards((), left_out).notes == []
 
 
 def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
@@ -490,7 +490,7 @@ def test_a_model_that_starts_from_older_code_is_older_too(tmp_path):
         ready(tmp_path, "face", start=start, bleu=10.0 * version)
     (table,), left_out = tables(Store(tmp_path))
     assert [row.values["bleu-1"].mean for row in table.rows] == [20.0]
-    assert notes_of(left_out) == ["1 runs of older code of face are left out"]
+    assert Leaderboards((), left_out).notes == ["1 runs of older code of face are left out"]
 
 
 def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):
@@ -498,7 +498,7 @@ def test_code_of_ones_own_has_no_version_and_always_stands(tmp_path):
         ready(tmp_path, "a:B", code={"class": "a:B", "source_sha256": letter * 64})
     (table,), left_out = tables(Store(tmp_path))
     assert len(table.rows) == 2
-    assert notes_of(left_out) == []
+    assert Leaderboards((), left_out).notes == []
 
 
 # Names of tables ----------------------------------------------------------------------------------------------------

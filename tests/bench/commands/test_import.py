@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bench.leaderboards.table import tables
-from bench.store.fields import is_imported
+from bench.store.reading import is_imported
 from bench.store.store import CellFolder, Store
 from bench.tasks.xsum import XSum
 from tests.conftest import Ended, call

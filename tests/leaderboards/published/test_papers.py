@@ -61,8 +61,8 @@ def test_every_table_with_methods_has_a_level():
     for paper in papers():
         for table in paper.tables:
             with_methods = {cell.part for row in table.rows for cell in row if cell.method}
-            parts = {level.part for level in table.levels}
-            assert {level.level for level in table.levels} <= {"comparable", "barred"}
+            parts = {level["part"] for level in table.levels}
+            assert {level["level"] for level in table.levels} <= {"comparable", "barred"}
             assert with_methods <= parts or parts == {""} or not with_methods, table.address
 
 
