@@ -82,9 +82,7 @@ def trained_keys(record: Record) -> list[str]:
         part: {name: value for name, value in code.items() if name not in DESCRIPTIVE}
         for part, code in record.get("own", {}).items()
     }
-    name = config["task"]
-    if "task" in plugins:
-        name = plugins["task"]["class"]
+    name = plugins["task"]["class"] if "task" in plugins else config["task"]
     task = {
         "name": config["task"],
         "version": find_task(name).value.version,
@@ -94,9 +92,7 @@ def trained_keys(record: Record) -> list[str]:
     backbone = {"name": config["backbone"], "options": config["backbone_options"]}
     if "backbone" not in plugins:
         backbone |= pretrained_weights(config["backbone"], config["backbone_options"])
-    parent = ""
-    if record.get("start") and not trainer["init_from"]:
-        parent = record["start"]["key"]
+    has_parent = record.get("start") and not trainer["init_from"]
     tasks = [task]
     if "valid" in record["data"]:
         tasks.append({**task, "valid": record["data"]["valid"]["sha256"]})
@@ -108,7 +104,7 @@ def trained_keys(record: Record) -> list[str]:
             trainer=trainer,
             seed=config["seed"],
             plugins=plugins,
-            parent=parent,
+            parent=record["start"]["key"] if has_parent else "",
             reference=(record.get("second") or {}).get("key", ""),
         )
         for one in tasks

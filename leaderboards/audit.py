@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench.leaderboards.row import flat
 from bench.store.reading import IMPORTED, read_cell
 from bench.store.store import CellFolder, Store
 
@@ -64,11 +65,6 @@ class Difference:
     first: Any
     second: Any
 
-    @property
-    def expected(self) -> bool:
-        """Whether a fair comparison of objectives may have it."""
-        return self.group in EXPECTED
-
 
 def audit(ours: Facts, theirs: Facts) -> list[Difference]:
     """Return every difference of two runs, in the order of `GROUPS`."""
@@ -79,7 +75,7 @@ def audit(ours: Facts, theirs: Facts) -> list[Difference]:
 
 def only_the_objective(differences: Sequence[Difference]) -> bool:
     """Return whether nothing but the objective, and what it costs, differs."""
-    return all(difference.expected for difference in differences)
+    return all(difference.group in EXPECTED for difference in differences)
 
 
 def facts(
@@ -118,7 +114,7 @@ def facts(
         (COST, _without(provenance, ("bench", "code", "environment", *NOT_COMPARED))),
     ]
     for group, part in facts:
-        for name, value in _flat(part):
+        for name, value in flat(part):
             yield (group, name), value
     for of in evaluations:
         if not of.get("shown_as"):  # a control that only reads a run is no evaluation of its own
@@ -139,12 +135,3 @@ def _start(start: Mapping[str, Any] | None) -> Mapping[str, Any] | str:
 def _without(part: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Return a mapping without some names."""
     return {name: value for name, value in part.items() if name not in names}
-
-
-def _flat(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield nested values by dotted name."""
-    for name, value in part.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield before + name, value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -232,11 +232,11 @@ def name_settings(rows: Iterable[TableRow]) -> None:
     for row in rows:
         alike[row.method, row.backbone].append(row)
     for group in alike.values():
-        flat = [_flat(row.config) for row in group]
-        names = dict.fromkeys(name for settings in flat for name in settings)
-        unlike = [name for name in names if len({str(settings.get(name)) for settings in flat}) > 1]
+        every = [{name.replace("_options.", "."): value for name, value in flat(row.config)} for row in group]
+        names = dict.fromkeys(name for settings in every for name in settings)
+        unlike = [name for name in names if len({str(settings.get(name)) for settings in every}) > 1]
         several = len({row.decoding for row in group}) > 1
-        for row, settings in zip(group, flat, strict=True):
+        for row, settings in zip(group, every, strict=True):
             parts = [f"{name}={_short(name, settings.get(name))}" for name in unlike]
             row.settings = ", ".join([*parts, row.decoding] if several else parts)
 
@@ -248,15 +248,13 @@ def _short(name: str, value: Any) -> str:
     return str(value)[: 8 if name.endswith("sha256") else None]
 
 
-def _flat(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return nested settings by dotted name, `_options` left out of section names."""
-    flat: dict[str, Any] = {}
-    for name, value in config.items():
+def flat(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield nested values by dotted name."""
+    for name, value in part.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{before}{name.removesuffix('_options')}.")
+            yield from flat(value, f"{before}{name}.")
         else:
-            flat[before + name] = value
-    return flat
+            yield before + name, value
 
 
 def short_decoding(decoding: str) -> str:

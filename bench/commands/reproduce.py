@@ -15,14 +15,7 @@ from bench.cli_options import add_options, say_damaged
 from bench.config.arguments import RunArguments
 from bench.config.config import PRESETS, CellConfig, TrainerConfig
 from bench.errors import MissingError, UsageError
-from bench.leaderboards.published.papers import (
-    Key,
-    Need,
-    chosen,
-    is_scored,
-    needs,
-    papers,
-)
+from bench.leaderboards.published.papers import Key, Need, chosen, is_scored, needs, papers
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
@@ -148,8 +141,8 @@ class Made:
             try:
                 plan = make_plan(arguments, progress.say, progress.rows, costs_only=not running)
             except MissingError as error:
-                for key in need.keys:
-                    self.plan(key).reason = str(error)
+                for method in need.methods:
+                    self.plan((need.task, method, need.backbone)).reason = str(error)
                 if given.dry_run:
                     self.show(need, {"why": str(error)}, f"  cannot be planned: {error}")
                 if running:

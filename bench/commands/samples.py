@@ -15,8 +15,7 @@ from bench.models import METHODS
 from bench.store.store import Store
 
 if TYPE_CHECKING:
-    from bench.board.samples import Held
-    from bench.leaderboards.samples import Sample
+    from bench.board.samples import Held, Sample
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print them; return 0, or 1 where files are damaged."""
-    from bench.board.samples import holding, picked, read, side_by_side
-    from bench.leaderboards.samples import in_markdown, shown
+    from bench.board.samples import holding, in_markdown, picked, read, shown, side_by_side
 
     render = in_markdown if given.format == "markdown" else shown
     store, decoding = Store(Path(given.results)), given.decoding or ""
@@ -69,11 +67,11 @@ def written_for(source: str, side: Mapping[str, Held], decoding: str, notes: lis
         notes: why a method writes nothing is added here.
     """
     from bench.base.seeds import seed_of
+    from bench.board.samples import Sample
     from bench.config.arguments import file_values
     from bench.config.decoding import parse
     from bench.generation.generation import generate
     from bench.integrations.folder import trained_objective
-    from bench.leaderboards.samples import Sample
 
     written = {}
     for method, held in side.items():

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -219,15 +217,6 @@ def check_schema(schema: object) -> None:
 
 def run_folders(root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
     """Yield every folder at the depth of runs, finished or not, in name order; names of tasks begin with a-z or 0-9."""
-    for task in _names(root):
-        if ("a" <= task[0] <= "z" or "0" <= task[0] <= "9") and (tasks is None or task in tasks):
-            for method in _names(root / task):
-                folders = (root / task / method / key for key in _names(root / task / method))
-                yield from filter(Path.is_dir, folders)
-
-
-def _names(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none where it is no folder or cannot be listed."""
-    with contextlib.suppress(OSError):
-        return sorted(os.listdir(folder))
-    return []
+    for folder in sorted(root.glob("[a-z0-9]*/*/*/")):
+        if tasks is None or folder.parts[-3] in tasks:
+            yield folder

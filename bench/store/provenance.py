@@ -16,9 +16,6 @@ from typing import Any
 
 from bench.base.version import __version__
 
-PACKAGE = Path(__file__).resolve().parent.parent
-"""The folder of `bench`."""
-
 PACKAGES = ("torch", "lightning", "torchmetrics", "transformers", "tokenizers", "datasets", "numpy", "nltk", "peft")
 
 
@@ -30,16 +27,13 @@ def provenance(started: float | None = None) -> dict[str, Any]:
 
     Only named things are recorded, never the environment: it may hold keys.
     """
-    wall = None
-    if started is not None:
-        wall = round(time.monotonic() - started, 2)
     return {
         "bench": __version__,
         "code": code_state(),
         "environment": environment(),
         "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "wall_s": wall,
+        "wall_s": None if started is None else round(time.monotonic() - started, 2),
         "peak_memory_mb": peak_memory(),
     }
 
@@ -66,9 +60,7 @@ def environment() -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if torch is not None:
         facts["threads"] = torch.get_num_threads()
-        facts["gpu"] = None
-        if torch.cuda.is_available():
-            facts["gpu"] = torch.cuda.get_device_name(0)
+        facts["gpu"] = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
         facts["cuda"] = torch.version.cuda
         facts["deterministic"] = torch.are_deterministic_algorithms_enabled()
         facts["tf32"] = torch.backends.cuda.matmul.allow_tf32
@@ -78,7 +70,7 @@ def environment() -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def code_state() -> dict[str, Any]:
     """Return the commit of a checkout and whether its files differ from it; without git the commit is None."""
-    root = PACKAGE.parent
+    root = Path(__file__).resolve().parents[2]
     commit = _git(root, "rev-parse", "HEAD")
     if not commit or not (root / "pyproject.toml").exists():
         return {"commit": None}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,6 @@ STATE = "state"
 
 KEPT = 2
 """Number of states that are kept: where the last one is damaged, training goes on from the one before."""
-
-NAME = re.compile(r"step-(\d{9})\.ckpt")
 
 
 class StateFiles:
@@ -39,9 +36,7 @@ class StateFiles:
 
     def paths(self) -> list[Path]:
         """Return the paths of the states, the newest first."""
-        if not self.folder.is_dir():
-            return []
-        return sorted((path for path in self.folder.iterdir() if NAME.fullmatch(path.name)), reverse=True)
+        return sorted(self.folder.glob(f"step-{9 * '[0-9]'}.ckpt"), reverse=True)
 
     def newest_whole(self) -> Path | None:
         """Return the newest state that is not damaged; damaged ones are passed over and not removed."""

@@ -59,11 +59,6 @@ def chosen(names: Sequence[str]) -> list[PublishedTable]:
     return list(found.values())
 
 
-def paper_of(table: PublishedTable) -> Paper | None:
-    """Return the paper that a table is of; None for a table that no file has."""
-    return next((paper for paper in papers() if paper.short == table.paper), None)
-
-
 # Rows of leaderboards ------------------------------------------------------------------------------------------------
 
 
@@ -128,11 +123,6 @@ class Need:
     decodings: tuple[str, ...]
     sampling_seeds: tuple[int, ...] = ()
     methods: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> list[Key]:
-        """The key of each method."""
-        return [(self.task, method, self.backbone) for method in self.methods]
 
 
 def needs(tables: Iterable[PublishedTable], preset: str) -> list[Need]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from bench.leaderboards.published.papers import Key, key_of_cell, needs, paper_of
+from bench.leaderboards.published.papers import Key, key_of_cell, needs, papers
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.statistics.intervals import SeedMean, seed_mean
 from bench.leaderboards.table import Table, metric_name
@@ -235,7 +235,7 @@ class OurTables:
         """Return what a reader of a whole table must know."""
         from bench.leaderboards.published.paper_files import level_text
 
-        paper, notes = paper_of(table), [level_text(**level) for level in table.levels]
+        notes = [level_text(**level) for level in table.levels]
         if table.note:
             notes.append(table.note)
         notes += [f"the paper's text and table: {sentence}" for sentence in table.contradictions]
@@ -254,9 +254,8 @@ class OurTables:
         }
         sampled = dict.fromkeys(f"{row.method}: {row.sampling_note}" for row in used.values() if row.sampling_note)
         notes += [*sorted(watermarks), *sampled]
-        if paper is not None and paper.tuning:
-            notes.append(f"tuning of {paper.name}: {paper.tuning}")
-        return notes
+        of_table = [paper for paper in papers() if paper.short == table.paper]
+        return notes + [f"tuning of {paper.name}: {paper.tuning}" for paper in of_table if paper.tuning]
 
 
 def value_of(row: TableRow, cell: PublishedCell) -> Value | str:

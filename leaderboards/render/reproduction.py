@@ -86,11 +86,6 @@ def _heading(line: str, row: ReproducedRow) -> str:
     return f"ours (n={', '.join(map(str, sorted({n for n, _ in found})))}{what})"
 
 
-def title(reproduction: Reproduction) -> str:
-    """Return the title above a table: its address, what it is about and the preset of our numbers."""
-    return f"{reproduction.table.address} · {reproduction.table.title} · preset {reproduction.preset}"
-
-
 # Notes ------------------------------------------------------------------------------------------------------------
 
 
@@ -162,8 +157,9 @@ def text_table(reproduction: Reproduction) -> TextTable:
     for label, cells in made:
         rows.append([Text(one_line(label)), *(Text(one_line(cell), style=STYLES.get(cells[0], "")) for cell in cells)])
     last = {place for place in range(len(made)) if place + 1 == len(made) or made[place + 1][0]}
-    headings = ["", "", *reproduction.table.columns]
-    return TextTable(one_line(title(reproduction)), headings, rows, labels=2, repeated=2, underlined=last)
+    table = reproduction.table
+    title, headings = f"{table.address} · {table.title} · preset {reproduction.preset}", ["", "", *table.columns]
+    return TextTable(one_line(title), headings, rows, labels=2, repeated=2, underlined=last)
 
 
 def content(reproduction: Reproduction) -> dict[str, Any]:

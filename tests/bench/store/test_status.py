@@ -11,7 +11,7 @@ import pytest
 from bench.launch.lock import locked
 from bench.store.store import CellFolder
 from tests.conftest import Ended
-from tests.leaderboards.handmade import scored, trained
+from tests.leaderboards.handmade import config, scored, trained
 
 
 @pytest.fixture
@@ -43,18 +43,8 @@ def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., E
     unscored = trained(root, "face")
     unscored.write_rows("aa", {"kind": "generation"}, [], {})
     trained(root, "trime")
-    config = {
-        "task": "logicnlg",
-        "method": "lead",
-        "backbone": "",
-        "seed": 0,
-        "preset": "small",
-        "trainer": {"limit": None},
-    }
-    failed = CellFolder(root / "logicnlg" / "lead" / "0a")
-    failed.write_record(
-        "failed.json", {"key": "0a", "status": "failed", "config": config, "error": "KeyError: 'x'"}, {}
-    )
+    content = {"key": "0a", "status": "failed", "config": config("lead", 0), "error": "KeyError: 'x'"}
+    CellFolder(root / "logicnlg" / "lead" / "0a").write_record("failed.json", content, {})
     found = states(bench, root)
     told = {run["method"]: (run["status"], run["error"]) for run in found if run["key"] != "unfinished"}
     assert told["mle"] == ("ok", "")

@@ -10,7 +10,7 @@ import pytest
 from bench.leaderboards.leaderboards import with_statistics
 from bench.leaderboards.render import FORMATS
 from bench.leaderboards.render.board import board
-from bench.leaderboards.render.formats import latex, render
+from bench.leaderboards.render.formats import render
 from bench.leaderboards.render.text_table import number
 from bench.leaderboards.row import TableRow, Value
 from bench.leaderboards.table import Table
@@ -144,9 +144,15 @@ PAYLOADS = ["<script>alert(1)</script>", "a|b|c", "[x](javascript:alert(1))", "!
             "`code`", "\\|", "a\nb", "a\r\n| x |", "\x1b[31mred", "\x1b]0;title\x07", "=1+1", "+1", "-1", "@SUM(A1)",
             "\t=1", "a,b", 'a"b', "é\u202eabc", "\u2028x", "<img src=x onerror=y>", "| --- |", "\x00",
             "a\x0bb\x0c", *ATTACKS]  # fmt: skip
+COMMANDS = [
+    r"\input{/etc/passwd}", r"\write18{id}", r"\immediate\write18{id}", r"\def\x{y}", "a & b", r"a \\ b", "50 %", "#1",
+    "$x$", "x_1^2", "{", "}", "~", "|", "<a>", '"q"', "`id`", "--", "\n\\end{table}", r"\catcode`\%=12", r"\textbf{",
+    r"^^5cinput", r"\end{tabular}", "%", "\\",
+]  # fmt: skip
+"""What LaTeX might take for a command."""
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", [*PAYLOADS, *COMMANDS])
 def test_a_stored_name_does_no_harm(tmp_path, payload):
     ready(tmp_path, "mle", bleu=20.0)
     ready(tmp_path, "trime", bleu=30.0, backbone=payload, task_options={"style": payload})
@@ -162,8 +168,13 @@ def test_a_stored_name_does_no_harm(tmp_path, payload):
     assert not any(line[5].startswith(("=", "+", "-", "@", "\t", "\r")) for line in lines)
     assert json.loads(render(found, "json"))["tables"][0]["methods"][0]["backbone"] == payload
     assert set(re.findall(r"\\([a-zA-Z]+)", latex)) <= LATEX
-    assert not re.search(r"(?<!\\)[#%]", latex.partition("\n")[2])  # the first line names packages
     assert latex.count(r" \\") == markdown.count("\n| ")
+    unescaped = re.sub(r"\\[{}$&#%_]", "", latex.partition("\n")[2])  # the first line names packages
+    assert not re.search("[#%]", unescaped)
+    assert unescaped.count("{") == unescaped.count("}")
+    assert unescaped.count("$") % 2 == 0
+    body = unescaped.split(r"\toprule")[1].split(r"\bottomrule")[0]
+    assert {line.count("&") for line in body.splitlines() if line.endswith(r" \\")} == {len(head) - 1}
     assert not {c for c in shown if not c.isprintable()} - {"\n"}
 
 
@@ -181,33 +192,6 @@ def test_a_metric_without_a_value_is_na_with_its_reason_and_never_a_number() -> 
         assert "drops 97 % of the references" in text.replace("\n", " ")
         assert form in ("csv", "json") or "n/a" in text
     assert json.loads(render(leaderboards, "json"))["tables"][0]["methods"][0]["values"]["rouge-l"]["mean"] is None
-
-
-# LaTeX ---------------------------------------------------------------------------------------------------------------
-
-COMMANDS = [
-    r"\input{/etc/passwd}", r"\write18{id}", r"\immediate\write18{id}", r"\def\x{y}", "a & b", r"a \\ b", "50 %", "#1",
-    "$x$", "x_1^2", "{", "}", "~", "|", "<a>", '"q"', "`id`", "--", "\n\\end{table}", r"\catcode`\%=12", "\x1b[31m",
-    r"\textbf{", r"^^5cinput", "\u202eabc", r"\end{tabular}", "%", "\\",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("payload", COMMANDS)
-def test_no_text_is_a_command(tmp_path, payload):
-    cell = trained(tmp_path, "mle", backbone=payload, task_options={"note": payload})
-    scored(cell, {"bleu-1": 20.0})
-    ready(tmp_path, "trime")
-    text = latex(leaderboards_of(Store(tmp_path))).removeprefix("% \\usepackage{booktabs,textcomp}\n")
-    assert set(re.findall(r"\\([a-zA-Z]+)", text)) <= LATEX
-    body = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
-    assert all(line.endswith(r" \\") for line in body)
-    unescaped = re.sub(r"\\[{}$&#%_]", "", text)
-    assert {line.count("&") for line in re.sub(r"\\[{}$&#%_]", "", "\n".join(body)).splitlines()} == {
-        unescaped.split(r"\toprule")[1].split(r"\midrule")[0].count("&")}  # fmt: skip
-    assert unescaped.count("{") == unescaped.count("}")
-    assert "%" not in unescaped
-    assert "#" not in unescaped
-    assert unescaped.count("$") % 2 == 0
 
 
 def test_best_and_second_are_marked(tmp_path):

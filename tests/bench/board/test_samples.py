@@ -3,7 +3,7 @@
 import pytest
 
 from bench.base.keys import key_of
-from bench.leaderboards.samples import Sample, difference, most_different, shown
+from bench.board.samples import Sample, difference, most_different, shown
 from tests.leaderboards.handmade import PROVENANCE, trained
 
 ESCAPES = ["\x1b[31mred", "\x1b]0;title\x07", "a\rb", "\x9b2J", "\u202egnp.exe", "a\x08\x08b", "[bold]x[/bold]",
