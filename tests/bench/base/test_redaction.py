@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from bench.base.keys import key_of
 from bench.base.redaction import guarded, one_line, printable, redacted, secret_in
 from bench.store.store import Store
+from tests.bench.board.test_samples import written
 from tests.bench.own import FOCAL
 from tests.conftest import TINY
 from tests.leaderboards.handmade import PROVENANCE, config, ready
-from tests.leaderboards.test_samples import written
 
 SECRET = "canary-5f2c-never-to-be-seen"
 HOSTILE = "\x1b[31mred\x1b[2J \x1b]8;;http://x.invalid\x07link\x9b1A \u202egnp.exe a\rb\x00\x85c\ud83d"

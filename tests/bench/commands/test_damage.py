@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.board.test_samples import three, written
 from tests.bench.commands.test_human import export, store
 from tests.conftest import Ended
 from tests.leaderboards.handmade import ready
-from tests.leaderboards.test_samples import three, written
 
 FORMATS = ("terminal", "csv", "json", "html")
 
