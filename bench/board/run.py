@@ -82,7 +82,7 @@ def run(
     from bench.cells.plan import make_plan
     from bench.cells.progress import Progress
     from bench.cells.search import read_trials, run_search
-    from bench.launch.jobs import launch
+    from bench.launch.jobs import launcher_of
 
     if on_error not in ON_ERROR:
         raise UsageError(f"on_error is 'raise' or 'keep', not '{on_error}'{did_you_mean(on_error, ON_ERROR)}")
@@ -111,16 +111,16 @@ def run(
     threads = torch.get_num_threads()
     try:
         with Progress(not sys.stderr.isatty() if quiet is None else quiet) as progress:
-            start = partial(launch, executor=executor)
+            launcher = partial(launcher_of, executor=executor)
             if trials is not None:
                 search = read_trials(re.sub(r"\s*,\s*", ",", str(trials)).split())
-                plan, outcome = run_search(search, arguments, progress, start)
+                plan, outcome = run_search(search, arguments, progress, launcher)
             else:
                 plan = make_plan(arguments, progress.say, progress.rows)
                 if not plan.cells:
                     why = "; ".join(f"{skip.task} · {skip.method} {skip.reason}" for skip in plan.skips)
                     raise UsageError(f"nothing to run: {why}")
-                outcome = start(plan, arguments, progress)
+                outcome = launcher(plan, arguments)(progress)
     finally:
         torch.set_num_threads(threads)  # the small preset computes on one
     tasks = sorted({cell.config.task for cell in plan.cells})

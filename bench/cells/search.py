@@ -231,8 +231,8 @@ def _rates(text: str) -> Search:
 # Whole searches -------------------------------------------------------------------------------------------------------
 
 
-Execute = Callable[[Plan, RunArguments, Progress], Outcome]
-"""Trains and evaluates every run of a plan, here or on several workers."""
+LauncherOf = Callable[[Plan, RunArguments], Callable[[Progress], Outcome]]
+"""Gives the call that trains and evaluates every run of a plan, here or on several workers."""
 
 Placed = list[tuple[tuple[str, ...], list[Cell]]]
 """Each combination with its runs."""
@@ -266,7 +266,7 @@ def run_search(
     search: Search,
     arguments: RunArguments,
     progress: Progress,
-    execute: Execute,
+    launcher_of: LauncherOf,
 ) -> tuple[Plan, Outcome]:
     """Train what is tried, pick on the validation split, then train and evaluate what was picked on all seeds.
 
@@ -277,7 +277,7 @@ def run_search(
         search: what is tried.
         arguments: of the run.
         progress: shows what happens.
-        execute: runs a plan.
+        launcher_of: gives the call that executes a plan, as `bench.launch.jobs.launcher_of`.
 
     Returns:
         The plan of what was picked, and the outcome of all runs.
@@ -298,13 +298,13 @@ def run_search(
         done |= ready
         methods = ", ".join(dict.fromkeys(method for _, method in placed))
         progress.say(f"search: {sum(map(len, placed.values()))} combinations of {methods}")
-        outcome.add(execute(plan, replace(arguments, keep_checkpoints="all"), progress))
+        outcome.add(launcher_of(plan, replace(arguments, keep_checkpoints="all"))(progress))
         for name, tuned in ready.items():
             tuned.tried = [tried_of(*combination) for combination in placed[name]]
             tuned.picked = best(tuned.tried)
-        outcome.add(tie_break(search, list(ready.values()), builder, progress, execute))
+        outcome.add(tie_break(search, list(ready.values()), builder, progress, launcher_of))
     whole = picked_plan(builder, done, progress)
-    outcome.add(execute(whole, arguments, progress))
+    outcome.add(launcher_of(whole, arguments)(progress))
     for cell in whole.cells:
         tuned_or_none = done.get((cell.config.task, cell.method.trained_name))
         if tuned_or_none is not None and tuned_or_none.picked is not None and cell.evaluations:
@@ -431,7 +431,7 @@ def tied(losses: Sequence[float | None]) -> list[int]:
 
 
 def tie_break(
-    search: Search, methods: Sequence[Tuned], builder: PlanBuilder, progress: Progress, execute: Execute
+    search: Search, methods: Sequence[Tuned], builder: PlanBuilder, progress: Progress, launcher_of: LauncherOf
 ) -> Outcome:
     """Repeat the trials that tie at full length, pick the best of these for each method, and return the outcome."""
     if search.steps == 1:
@@ -451,7 +451,7 @@ def tie_break(
     names = ", ".join(dict.fromkeys(tuned.method.trained_name for tuned, _ in repeated))
     n_trials = sum(len(placed) for _, placed in repeated)
     progress.say(f"search: {n_trials} trials of {names} are within {TIE} nats and are repeated at full length")
-    outcome = execute(plan, replace(builder.arguments, keep_checkpoints="all"), progress)
+    outcome = launcher_of(plan, replace(builder.arguments, keep_checkpoints="all"))(progress)
     for tuned, placed in repeated:
         found = [tried_of(*combination) for combination in placed]
         records = [[cell.folder.trained() for cell in cells] for _, cells in placed]

@@ -149,7 +149,7 @@ def how_options(group: argparse._ArgumentGroup) -> None:
 def run(given: argparse.Namespace) -> int:
     """Execute the runs, alone or as one of the processes that torchrun has started; return the exit code."""
     from bench.cells.progress import Progress
-    from bench.launch.jobs import launch
+    from bench.launch.jobs import launcher_of
 
     arguments, slurm, part = collect(given), None, None
     if given.slurm:
@@ -171,7 +171,7 @@ def run(given: argparse.Namespace) -> int:
         if given.dry_run:
             return 0
         if slurm is None:
-            outcome = launch(plan, arguments, progress)
+            outcome = launcher_of(plan, arguments)(progress)
         else:
             outcome = run_on_slurm(plan, arguments, slurm, given.words, progress)
     return ended(plan, outcome, arguments, given.json)
@@ -220,13 +220,13 @@ def planned(given: argparse.Namespace, arguments: RunArguments, progress: Progre
 def tune(given: argparse.Namespace, arguments: RunArguments, progress: Progress) -> int:
     """Search for settings, and run what was picked; return the exit code."""
     from bench.cells.search import Search, plan_of_search, read_trials, run_search
-    from bench.launch.jobs import launch
+    from bench.launch.jobs import launcher_of
 
     search = Search(axes=tuple(chain(*given.grid))) if given.grid else read_trials(given.trials)
     if given.dry_run:
         show_plan(plan_of_search(search, arguments, progress), arguments, given)
         return 0
-    return ended(*run_search(search, arguments, progress, launch), arguments, given.json)
+    return ended(*run_search(search, arguments, progress, launcher_of), arguments, given.json)
 
 
 def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
@@ -235,14 +235,14 @@ def run_part(arguments: RunArguments, part: Part, progress: Progress) -> int:
     The command that has submitted it shows the table, and removes checkpoints that others may need until then.
     """
     from bench.cells.plan import make_plan
-    from bench.launch.jobs import launch
+    from bench.launch.jobs import launcher_of
     from bench.launch.slurm import runs_of
 
     arguments = replace(arguments, keep_checkpoints="all")
     if current_group() is not None:  # torchrun has started the processes
         arguments = replace(arguments, devices=1, jobs=1)
     plan = make_plan(arguments, progress.say, progress.rows, only_task=part.task)
-    outcome = launch(runs_of(plan, part), arguments, progress)
+    outcome = launcher_of(runs_of(plan, part), arguments)(progress)
     say_failed(outcome)
     return int(outcome.exit_code)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,14 +71,16 @@ class Submits(Protocol):
         """Return a future, with `done()` and `result()`."""
 
 
-def launch(plan: Plan, arguments: RunArguments, progress: Progress, executor: Submits | None = None) -> Outcome:
-    """Execute a plan in this process, in others of this machine, or through an executor, according to the arguments."""
+def launcher_of(
+    plan: Plan, arguments: RunArguments, executor: Submits | None = None
+) -> Callable[[Progress], Outcome]:
+    """Return the call that executes a plan: in this process, in others of this machine, or through an executor."""
     if executor is not None:
-        return execute_jobs(plan, arguments, progress, executor)
+        return partial(execute_jobs, plan, arguments, executor=executor)
     jobs = jobs_of(plan, arguments)
     if (jobs != 1 or arguments.devices > 1) and current_group() is None:
-        return execute_jobs(plan, arguments, progress, jobs=jobs)
-    return execute(plan, arguments, progress)
+        return partial(execute_jobs, plan, arguments, jobs=jobs)
+    return partial(execute, plan, arguments)
 
 
 def execute_jobs(

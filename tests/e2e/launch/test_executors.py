@@ -45,7 +45,7 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forked")
 def test_any_executor_stores_what_a_command_stores(matrix: Path, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
+    with children.ForkingPool(2) as pool:
         board = run(tmp_path / "results", "mle,trime", pool)
     assert stores.contents(tmp_path / "results") == of_matrix(matrix, "mle", "trime")
     assert not board.failed
