@@ -81,9 +81,17 @@ def data_dir_of(given: argparse.Namespace) -> Path | None:
     return None
 
 
-def cell_folders(given: argparse.Namespace) -> list[Path]:
-    """Return the folders that the argument `cells` names."""
-    return [Path(folder) for folder in given.cells] or [Path("results")]
+def stored_runs(given: argparse.Namespace) -> list[CellFolder]:
+    """Return the trained runs at or below the folders or snapshots that the argument `cells` names."""
+    from bench.store.store import cells_below
+
+    found = []
+    for place in given.cells or ["results"]:
+        cells = cells_below(Path(place))
+        if not cells:
+            raise MissingError(f"no trained run at or below '{place}'; expected results/<task>/<method>/<key>")
+        found += cells
+    return found
 
 
 def tasks_of(given: argparse.Namespace) -> Tasks:

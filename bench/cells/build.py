@@ -107,7 +107,7 @@ def context_of(cell: Cell, objective: Objective, codec: Codec) -> RunContext:
         seed=cell.config.seed,
         max_target=cell.config.trainer.max_target,
         optimiser=optimiser_of(cell.config.trainer),
-        token_counts=lambda: target_counts(cell, codec, objective.backbone.vocabulary_size),
+        token_counts=lambda: torch.tensor(cell.task.target_counts(codec, objective.backbone.vocabulary_size)),
         continue_prompts=continue_with(objective),
         made_of=lambda: parts_of(cell, objective),
     )
@@ -198,9 +198,4 @@ def counts_of(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
         counts = load_verified(cell.parent.folder, content).get("counts")
         if counts is not None and counts.shape == (vocabulary_size,):
             return counts.long()
-    return target_counts(cell, codec, vocabulary_size)
-
-
-def target_counts(cell: Cell, codec: Codec, vocabulary_size: int) -> torch.Tensor:
-    """Count how often each token is a training target, [V]; frequency classes are made of it."""
     return torch.tensor(cell.task.target_counts(codec, vocabulary_size))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bench.base.autocast import autocast
 from bench.base.seeds import seed_of
-from bench.cells.forgetting import FORGETTING, general_rows, whole_texts
+from bench.cells.forgetting import FORGETTING, MAX_TOKENS, general_text
 from bench.cells.required import Evaluation
 from bench.errors import BenchError
 from bench.launch.signals import between_steps
@@ -30,6 +30,7 @@ from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen, evaluation_batches
 from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.encode.token_store import Tokens
+from bench.tasks.text import Text
 
 if TYPE_CHECKING:
     from bench.metrics.diversity.ngrams import Integers
@@ -64,11 +65,13 @@ def evaluate(
         Stopped: between two batches, when a signal came.
     """
     groups = None
-    if what.kind == FORGETTING:
-        codec = whole_texts(codec)
+    if what.kind == FORGETTING:  # passages are read whole, however short the task's own rows are
+        codec = Codec(codec.tokenizer, codec.architecture, MAX_TOKENS, MAX_TOKENS)
     examples, encoded = required_rows(task, codec, what, getattr(objective, "equal_targets", True))
     if what.references:
-        groups = groups_of(task, codec)
+        from bench.metrics.diversity.frequency_groups import group_of_tokens
+
+        groups = group_of_tokens(task.target_counts(codec, len(codec.tokenizer)))  # of the training text
     context = Context(examples, codec, what, groups, start, shared)
     size = what.batch_size
     if what.kind == "spectrum":  # one row: the singular values of all of them together
@@ -98,7 +101,7 @@ def required_rows(
     if what.cut is not None:
         return {}, cut_rows(task, codec, what)[0]
     if what.kind == FORGETTING:
-        return {}, general_rows(codec)
+        return {}, Text().encode(general_text(), codec)
     required = set(what.ids)
     examples = {e.id: e for e in task.split(what.split).examples if e.id in required}
     read = exemplars_of(task, what, equal_targets)
@@ -111,13 +114,6 @@ def cut_rows(task: Task, codec: Codec, what: Evaluation) -> tuple[list[Encoded],
     rows = task.encoded(what.split, codec, prompts=what.kind == "generation")
     required = set(chosen([row.id for row in rows], what.cut or None))
     return [row for row in rows if row.id in required], len(rows)
-
-
-def groups_of(task: Task, codec: Codec) -> Integers:
-    """Return the frequency group of every token id in the training text, [V]."""
-    from bench.metrics.diversity.frequency_groups import group_of_tokens
-
-    return group_of_tokens(task.target_counts(codec, len(codec.tokenizer)))
 
 
 def written(baseline: Baseline, task: Task, what: Evaluation) -> Iterator[dict[str, Any]]:

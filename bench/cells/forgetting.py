@@ -17,7 +17,6 @@ from bench.models.mle import MLE
 from bench.tasks.core.example import Example
 from bench.tasks.core.task import Task
 from bench.tasks.encode.batches import chosen
-from bench.tasks.encode.codec import Codec, Encoded
 from bench.tasks.fetch.sources import Source, resolve
 from bench.tasks.files.expected_files import find
 from bench.tasks.text import Text
@@ -45,16 +44,6 @@ def _passages(file: Path) -> Sequence[Example]:
     task.load(Source(file, str(file)))
     examples = {example.id: example for example in task.split("test").examples}
     return [examples[name] for name in chosen(list(examples), ROWS)]
-
-
-def whole_texts(codec: Codec) -> Codec:
-    """Return a codec of the same tokenizer that does not cut the passages, however short the task's own rows are."""
-    return Codec(codec.tokenizer, codec.architecture, MAX_TOKENS, MAX_TOKENS)
-
-
-def general_rows(codec: Codec) -> list[Encoded]:
-    """Return the passages as a model reads them."""
-    return Text().encode(general_text(), codec)
 
 
 def start_model(config: CellConfig, task: Task) -> Objective:

@@ -7,6 +7,7 @@ an error is named in one warning and then left out. Only the process that leads 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 WANDB = "wandb"
 """The only logger with a name; any other is `module:Name` or `file.py:Name`."""
+PROJECT = "objective-bench"
+"""W&B project of the runs unless WANDB_PROJECT names another one."""
+TIMEOUT_S = 8
+"""Longest wait in seconds for W&B to begin a run, and again to end one."""
+STEP = "trainer/global_step"
+"""Lightning's name for the step of a training."""
 
 SAMPLES = 20
 """Rows of a table of samples."""
@@ -39,15 +46,47 @@ def find_logger(name: str) -> Any:
         MissingError: its module, its file or a package that it needs is missing.
     """
     if name == WANDB:
-        from bench.cells.lightning_loggers import RunWandbLogger
-
-        return RunWandbLogger
+        return wandb_logger
     if ":" in name:
         return load(name)
     raise UsageError(
         f"no logger '{name}'; --logger takes {WANDB}, or a class as module:Name, such as "
         f"lightning.pytorch.loggers:CSVLogger"
     )
+
+
+def wandb_logger(key: str, label: str, group: str) -> Logger:
+    """Return a logger of one run to W&B. A run that is logged again continues, and one of the user is left alone.
+
+    Args:
+        key: of the run, the id on W&B.
+        label: for people.
+        group: task/method.
+    """
+    # W&B would send stack traces to its maker, and wait for a silent server when the process ends.
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    import wandb
+    from lightning.pytorch.loggers import WandbLogger
+
+    settings = wandb.Settings(
+        init_timeout=TIMEOUT_S,
+        finish_timeout=TIMEOUT_S,
+        silent=True,
+        console="off",
+        save_code=False,
+        disable_code=True,
+        disable_git=True,
+        x_disable_meta=True,
+        x_disable_stats=True,
+        x_save_requirements=False,
+    )
+    project = os.environ.get("WANDB_PROJECT") or PROJECT
+    begun = wandb.init(
+        project=project, id=key, name=label, group=group, resume="allow", reinit="create_new", settings=settings
+    )
+    begun.define_metric(STEP)
+    begun.define_metric("*", step_metric=STEP, step_sync=True)  # a validation is logged after later training steps
+    return WandbLogger(project=project, experiment=begun)
 
 
 def check_loggers(names: Sequence[str]) -> None:
@@ -182,9 +221,16 @@ class OpenRun(Events):
         for name, logger in self.loggers.items():
             if name in self.logs.off:
                 with suppress(Exception, SystemExit):
-                    logger.finalize("failed")
+                    finish(name, logger, "failed")
             else:
-                self.logs.attempt(name, partial(logger.finalize, status))
+                self.logs.attempt(name, partial(finish, name, logger, status))
+
+
+def finish(name: str, logger: Any, status: str) -> None:
+    """End the run of a logger; W&B shows it as failed unless the status is `success`."""
+    logger.finalize(status)
+    if name == WANDB:
+        logger.experiment.finish(exit_code=int(status != "success"))
 
 
 def sample_tables(cell: Cell) -> dict[str, list[list[str]]]:

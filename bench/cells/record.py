@@ -82,20 +82,13 @@ def about(cell: Cell) -> dict[str, Any]:
     if unpinned := cell.task.unpinned():
         content["unpinned"] = unpinned
     if cell.config.plugins:
-        content["own"] = plugins_of(cell)
+        content["own"] = own = cell.config.plugin_code()
+        if "task" in own:  # so that no reader of the record needs its code
+            own["task"] |= {"columns": list(cell.task.info.columns), "primary": cell.task.info.primary}
     if cell.task.title:
         content["title"] = cell.task.title
     if cell.reference is not None:
         content["second"] = origin(cell.reference)
-    return content
-
-
-def plugins_of(cell: Cell) -> dict[str, Any]:
-    """Return the part of a record about a task or backbone that is a plug-in, so that no reader needs its code."""
-    content: dict[str, Any] = cell.config.plugin_code()
-    if "task" in content:
-        info = cell.task.info
-        content["task"] |= {"columns": list(info.columns), "primary": info.primary}
     return content
 
 

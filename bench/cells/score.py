@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from bench.metrics.score import NOT_APPLICABLE, Gold, Score
 from bench.metrics.sums import Sums
 from bench.store.files import StoredRows
 from bench.store.provenance import provenance
-from bench.store.store import CellFolder, cells_below
+from bench.store.store import CellFolder
 from bench.tasks import find_task
 from bench.tasks.core.task import Task
 from bench.tasks.fetch.sources import resolve
@@ -85,12 +84,6 @@ def score_rows(folder: CellFolder, task: Task, metric: Resolved, stored: StoredR
         content["items"] = folder.write_sums(sums)  # the stored name, older than today's word
     folder.write_record(f"scores-{key}.json", content, provenance(started), replace=known is not None)
     return content, True
-
-
-def raised(error: Exception) -> str:
-    """Return which error the code of a plug-in has raised, and where: it may raise anything."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
 
 
 def is_whole(folder: CellFolder, content: Mapping[str, Any]) -> bool:
@@ -275,12 +268,3 @@ def _naming(task: Task) -> str:
     """Return the options that say where the data of a task is."""
     places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
     return " or ".join(["--data-dir DIR", *places])
-
-
-def cells_of(places: Sequence[Path]) -> Iterator[CellFolder]:
-    """Yield the trained runs at or below some folders or snapshots."""
-    for place in places:
-        cells = cells_below(place)
-        if not cells:
-            raise MissingError(f"no trained run at or below '{place}'; expected results/<task>/<method>/<key>")
-        yield from cells

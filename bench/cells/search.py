@@ -442,10 +442,7 @@ def tie_break(
         tied_sets = [tuned.tried[place].sets for place in tied([tried.nll for tried in tuned.tried])]
         if not tied_sets:
             continue
-        round_of = Plan(builder.preset)
-        placed = place_tried(round_of, tuned, whole, builder, tied_sets)
-        plan.join(round_of)
-        repeated.append((tuned, placed))
+        repeated.append((tuned, place_tried(plan, tuned, whole, builder, tied_sets)))
     if not repeated:
         return Outcome()
     names = ", ".join(dict.fromkeys(tuned.method.trained_name for tuned, _ in repeated))

@@ -5,7 +5,7 @@ A plan checks them; nothing that trains or scores is imported for that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from bench.tasks.encode.codec import Codec
 
 if TYPE_CHECKING:
     from bench.training.execution import Execution
-    from bench.training.selection import ValidationMetrics
 
 
 def check_validation(trainer: TrainerConfig, method: Method, task: Task) -> None:
@@ -75,17 +74,17 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
 # While it is trained ------------------------------------------------------------------------------------------------
 
 
-def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution: Execution) -> ValidationMetrics:
-    """Return what validations of a run measure; texts are written with its first decoding, if a metric reads them."""
+def text_metrics(
+    cell: Cell, objective: Objective, codec: Codec, execution: Execution
+) -> Callable[[], dict[str, float]] | None:
+    """Return what writes texts of the validation split by a run's first decoding, and scores them; None for none."""
     from bench.cells.evaluation import cut_rows, evaluate, merge
     from bench.cells.score import computed, gold_of
     from bench.store.files import StoredRows
-    from bench.training.selection import ValidationMetrics
 
     families = families_of(cell.config.trainer, cell.task)
-    lower_is_better = is_lower_better(cell.config.trainer, cell.task)
     if not families:
-        return ValidationMetrics(lower_is_better=lower_is_better)
+        return None
     what = validation_evaluation(cell)
 
     def of_texts() -> dict[str, float]:
@@ -103,7 +102,7 @@ def validation_metrics(cell: Cell, objective: Objective, codec: Codec, execution
             named |= {value["name"]: value["value"] for value in values["values"] if value["value"] is not None}
         return named
 
-    return ValidationMetrics(of_texts, lower_is_better)
+    return of_texts
 
 
 def validation_evaluation(cell: Cell) -> Evaluation:

@@ -20,7 +20,7 @@ from bench.cells.forgetting import FORGETTING, start_model
 from bench.cells.progress import TRAINING, WRITING
 from bench.cells.record import about, config_yaml, store_trained
 from bench.cells.required import evaluation_content
-from bench.cells.validation import validation_metrics
+from bench.cells.validation import is_lower_better, text_metrics
 from bench.config.arguments import RunArguments
 from bench.errors import BenchError, StoreError, UsageError
 from bench.models.backbones.backbone import Batch
@@ -29,7 +29,6 @@ from bench.store.checkpoints import load_checkpoint, load_verified
 from bench.store.partial_rows import PARTIAL, PartialRows, forget, read_batches
 from bench.store.provenance import provenance
 from bench.store.state_files import STATE, StateFiles
-from bench.store.store import CellFolder
 from bench.tasks.encode.batches import chosen
 from bench.tasks.encode.codec import Codec
 from bench.tasks.encode.token_store import TokenStore
@@ -76,14 +75,24 @@ def train_and_evaluate(
             started, states = time.monotonic(), StateFiles(cell.folder.path / STATE)
             start(objective, cell, codec)
             cell.task.setup_run(training_loader(cell, codec))
-            metrics = validation_metrics(cell, objective, codec, execution)
             trainer = cell.config.trainer
-            result = train(objective, cell.task, trainer, execution, events=events, metrics=metrics, states=states)
+            result = train(
+                objective,
+                cell.task,
+                trainer,
+                execution,
+                events=events,
+                of_texts=text_metrics(cell, objective, codec, execution),
+                lower_is_better=is_lower_better(trainer, cell.task),
+                states=states,
+            )
             if execution.rank == 0:
                 result |= fitted(cell, objective, codec, result["status"], events)
                 store_trained(cell, objective, codec, result, execution, started)
                 states.remove()
-            content = stored_by_first(cell.folder)
+            # Others wait for the first process, for as long as it takes; if it fails, torchrun's agent ends them.
+            while (content := cell.folder.trained()) is None:
+                time.sleep(LOOK_S)
             at_edge = content["train"].get("after_training", {}).get("at_edge")
             edge = "the chosen value is the last one tried, and a better one may lie beyond it" if at_edge else None
             warn(cell, events, edge, *content.get("remarks", ()))
@@ -100,17 +109,6 @@ def warn(cell: Cell, events: Events, *notes: str | None) -> None:
     """Warn the user of something about a run; None is no warning."""
     for note in filter(None, notes):
         events.warn(f"{cell.label}: {note}")
-
-
-def stored_by_first(folder: CellFolder) -> dict[str, Any]:
-    """Return what is stored of the training, waiting for the first process to store it.
-
-    The wait is outside of the process group, so it may be long; when the first process fails, torchrun's agent ends
-    this one.
-    """
-    while (content := folder.trained()) is None:
-        time.sleep(LOOK_S)
-    return content
 
 
 # Predictions --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from bench.base.redaction import one_line
 from bench.base.registry import Entry, split_names
 from bench.base.registry import expand as expand_names
 from bench.cli_options import add_options, data_dir_of, set_texts
-from bench.config.config import parse_sets
+from bench.config.config import parse_sets, section_values
 from bench.decodings import DECODINGS
 from bench.decodings.core.decoding import Decoding
 from bench.errors import MissingError, UsageError, did_you_mean
@@ -151,6 +151,7 @@ def hub_of(name: str, entry: Entry) -> tuple[str, str]:
 
 # The data of tasks ------------------------------------------------------------------------------------------------
 
+SPLITS = ("train", "valid", "test")
 PLACES = ("task", "language", "train / valid / test", "rows from", "hub")
 SHOWN = 300
 """Number of characters of a source or target that are shown."""
@@ -163,7 +164,8 @@ def list_data(given: argparse.Namespace) -> int:
         MissingError: rows were to be downloaded and cannot be.
         DataError: a file is there and cannot be read.
     """
-    from bench.cells.splits import opened
+    from bench.base.options import read_options
+    from bench.tasks.fetch.sources import resolve
 
     names = split_names(given.data)
     if not names:
@@ -172,7 +174,9 @@ def list_data(given: argparse.Namespace) -> int:
     found = {}
     for name in expand_names(names, TASKS, "task", plugins=True):
         kind: type[Task] = find_task(name).value
-        task = opened(kind, parse_sets(set_texts(given)), data_dir_of(given), fetch=given.fetch)
+        values = section_values(parse_sets(set_texts(given)), "task", {kind.name})
+        task = kind(**read_options(kind, values, f"task '{kind.name}'", only_known=True))
+        task.load(resolve(kind.name, data_dir_of(given), kind.info.folders, fetch=given.fetch))
         found[kind.name] = data_of(task, given.fetch)
     if given.json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
@@ -183,8 +187,8 @@ def list_data(given: argparse.Namespace) -> int:
 
 def list_places(given: argparse.Namespace) -> None:
     """Print where the rows of every task are, without reading them."""
-    from bench.cells.splits import SPLITS, where
     from bench.leaderboards.render.text_table import aligned
+    from bench.tasks.fetch.sources import resolve
 
     rows: list[dict[str, Any]] = []
     for name, entry in TASKS.items():
@@ -194,7 +198,7 @@ def list_places(given: argparse.Namespace) -> None:
             {
                 "task": name,
                 "language": kind.info.language,
-                "from": where(kind, data_dir_of(given)).why,
+                "from": resolve(kind.name, data_dir_of(given), kind.info.folders).why,
                 "official": {split: kind.info.sizes.get(split) for split in SPLITS},
                 "hub": hub,
                 "revision": "unpinned" if hub and not is_commit(revision) else revision,
@@ -219,11 +223,9 @@ def data_of(task: Task, is_fetched: bool) -> dict[str, Any]:
     Raises:
         MissingError: the rows should have been downloaded, and only the built-in sample is there.
     """
-    from bench.cells.splits import SPLITS, described, how_to_get
-
     if is_fetched and task.source.folder is None:
         raise MissingError(f"{task.name}: {task.source.why}; {how_to_get(type(task), by_hand=True)}")
-    splits = {split: described(task, split) for split in SPLITS}
+    splits = {split: about_split(task, split) for split in SPLITS}
     content = {"from": task.source.why, "splits": splits, "row": {}, "get": ""}
     if task.source.folder is None:
         content["get"] = how_to_get(type(task))
@@ -233,6 +235,46 @@ def data_of(task: Task, is_fetched: bool) -> dict[str, Any]:
         texts = {"source": task.plain_source(row), "target": row.target, "references": list(row.references)}
         content["row"] = {"split": there[0], "id": row.id, **texts}
     return content
+
+
+def how_to_get(kind: type[Task], *, by_hand: bool = False) -> str:
+    """Say how to get the published rows of a task: from the hub, or, `by_hand`, without it."""
+    place = f"put its files into a folder '{kind.name}' below --data-dir DIR or BENCH_DATA"
+    if kind.info.source:
+        place = f"get it from {kind.info.source} and {place}"
+    if kind.name in HUB and not by_hand:
+        repository = HUB[kind.name].repository
+        return f"bench list --data {kind.name} --fetch downloads {repository}, and so does bench run; or {place}"
+    return place
+
+
+def about_split(task: Task, split: str) -> dict[str, Any]:
+    """Return what a split is and how it differs from the published one; `status` is `missing` where it is not there."""
+    try:
+        task.split(split)
+    except MissingError as error:
+        if type(error) is not MissingError:  # DataError: it is there and is broken
+            raise
+        return {"split": split, "status": "missing", "rows": 0, "differences": [str(error)]}
+    return {**task.manifest(split).as_dict(), "differences": differences(task, split)}
+
+
+def differences(task: Task, split: str) -> list[str]:
+    """Return one line for each way in which a split differs from the published one."""
+    from bench.tasks.core.manifest import known_rows
+
+    manifest, lines = task.manifest(split), []
+    official, published = task.info.sizes.get(split), known_rows(task.name, split)
+    if official is not None and manifest.rows != official:
+        lines.append(f"has {manifest.rows:,} rows, published are {official:,} ({manifest.rows - official:+,})")
+    elif published and manifest.sha256 not in published:
+        hashes = " or ".join(sha256[:16] for sha256 in published)
+        lines.append(
+            f"has as many rows as published, but others: their SHA-256 is {manifest.sha256[:16]}..., not {hashes}"
+        )
+    if manifest.skipped:
+        lines.append(f"left out {manifest.skipped:,} rows, e.g. {', '.join(task.split(split).skipped[0])}")
+    return lines
 
 
 def data_lines(name: str, data: Mapping[str, Any]) -> Iterator[str]:

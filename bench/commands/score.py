@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.base.registry import expand, split_names
-from bench.cli_options import add_options, cell_folders, tasks_of
+from bench.cli_options import add_options, stored_runs, tasks_of
 from bench.errors import BenchError, each_once
 from bench.metrics import METRICS, find_metric, metrics_of
 
@@ -26,14 +28,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Compute missing scores; return the exit code: 3 where only data or a model is missing."""
     from bench.cells.progress import Progress
-    from bench.cells.score import cells_of, raised, score_families
+    from bench.cells.score import score_families
 
     wanted = [find_metric(name) for name in expand(split_names(given.metrics), METRICS, "metric", plugins=True)]
     tasks = tasks_of(given)
     new = known = 0
     failures: list[tuple[str, BenchError]] = []
     files = []
-    for cell in cells_of(cell_folders(given)):
+    for cell in stored_runs(given):
         cell.files.check_writable()
         files += [(cell, key) for key in cell.row_keys()]
     with Progress() as progress:
@@ -50,8 +52,10 @@ def run(given: argparse.Namespace) -> int:
                     known += not made
             except BenchError as error:
                 failures.append((str(cell.rows_path(key)), error))
-            except Exception as error:
-                failures.append((str(cell.rows_path(key)), BenchError(raised(error))))
+            except Exception as error:  # the code of a plug-in may raise anything
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                why = f"{type(error).__name__}: {error} (in {Path(place.filename).name}, line {place.lineno})"
+                failures.append((str(cell.rows_path(key)), BenchError(why)))
     for line in each_once(failures):
         print(f"bench: {line}", file=sys.stderr)
     unscored = f", {len(failures)} predictions files could not be scored" if failures else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.base.redaction import one_line
-from bench.cli_options import add_options, cell_folders, say_damaged, task_names, trained_run
+from bench.cli_options import add_options, say_damaged, stored_runs, task_names, trained_run
 from bench.errors import MissingError, StoreError, UsageError, each_once
 from bench.store.files import run_folders
 from bench.store.reading import CellRecords, read_cells
@@ -181,11 +181,10 @@ def verify_runs(given: argparse.Namespace) -> int:
         0 if all is as stored, 1 if something differs; if nothing differs, the code of what could not be checked: 3 for
         a missing model.
     """
-    from bench.cells.score import cells_of
     from bench.commands.score import exit_code
     from bench.verify import verify
 
-    found = verify(cells_of(cell_folders(given)))
+    found = verify(stored_runs(given))
     if given.json:
         not_checked = [f"{place}: {error}" for place, error in found.not_checked.items()]
         content = {**vars(found), "not_checked": not_checked}

@@ -146,12 +146,8 @@ class Typical(Sampler):
         import torch
 
         log_probs = scores.double().log_softmax(1)
-        order = (entropy_of(log_probs) + log_probs).abs().argsort(dim=1, stable=True)
+        entropy = -(log_probs.exp() * log_probs).nansum(1, keepdim=True)  # a token that is ruled out counts nothing
+        order = (entropy + log_probs).abs().argsort(dim=1, stable=True)
         count = (log_probs.exp().gather(1, order).cumsum(1) < self.tau).sum(1, keepdim=True) + 1
         first = torch.arange(scores.shape[1], device=scores.device) < count
         return torch.zeros_like(first).scatter(1, order, first) & scores.isfinite()
-
-
-def entropy_of(log_probs: Tensor) -> Tensor:
-    """Return the entropy of each row in nats, [B, 1]; a token that is ruled out, 0 * -inf, counts nothing."""
-    return -(log_probs.exp() * log_probs).nansum(1, keepdim=True)

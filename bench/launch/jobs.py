@@ -71,9 +71,7 @@ class Submits(Protocol):
         """Return a future, with `done()` and `result()`."""
 
 
-def launcher_of(
-    plan: Plan, arguments: RunArguments, executor: Submits | None = None
-) -> Callable[[Progress], Outcome]:
+def launcher_of(plan: Plan, arguments: RunArguments, executor: Submits | None = None) -> Callable[[Progress], Outcome]:
     """Return the call that executes a plan: in this process, in others of this machine, or through an executor."""
     if executor is not None:
         return partial(execute_jobs, plan, arguments, executor=executor)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -21,20 +20,6 @@ from bench.training.events import Events
 from bench.training.recorder import Recorder
 
 
-@dataclass(frozen=True)
-class ValidationMetrics:
-    """What a validation measures in addition to likelihood and loss.
-
-    Args:
-        of_texts: scores texts that the objective generates for the validation split, alike on all ranks, and returns
-            values by column; None to generate none.
-        lower_is_better: whether a lower value of the column is better that the kept step is chosen by.
-    """
-
-    of_texts: Callable[[], dict[str, float]] | None = None
-    lower_is_better: bool = True
-
-
 class Selection(Callback):
     """Records the values of each validation and, where a column is named, keeps the weights of the best step.
 
@@ -44,13 +29,21 @@ class Selection(Callback):
         recorder: counts the steps.
         config: `select` names a column (`nll`, `ppl`, `loss`, or one of the metrics; empty keeps the last step), and
             `patience` ends the training after so many validations without a better value.
-        metrics: what is measured in addition to the likelihood.
+        of_texts: as `train` takes it.
+        lower_is_better: whether a lower value of the column is better.
         events: receives each validation, on the first rank.
     """
 
-    def __init__(self, recorder: Recorder, config: TrainerConfig, metrics: ValidationMetrics, events: Events) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        config: TrainerConfig,
+        of_texts: Callable[[], dict[str, float]] | None,
+        lower_is_better: bool,
+        events: Events,
+    ) -> None:
         self.recorder, self.column, self.patience = recorder, config.select, config.patience
-        self.metrics, self.events = metrics, events
+        self.of_texts, self.lower_is_better, self.events = of_texts, lower_is_better, events
         self.curve: list[list[Any]] = []  # [step, values by column] of each validation
         self.best: dict[str, Any] = {}  # step, value and weights
         self.without_better = 0
@@ -67,8 +60,8 @@ class Selection(Callback):
     def on_validation_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Record a validation; keep the weights if they are the best so far; stop after `patience` without better."""
         measured = {name: float(trainer.callback_metrics[f"val/{name}"]) for name in VALIDATED}
-        if self.metrics.of_texts is not None:
-            measured |= self.metrics.of_texts()
+        if self.of_texts is not None:
+            measured |= self.of_texts()
         rounded = {name: round(value, 6) for name, value in measured.items()}
         self.curve.append([self.recorder.step, rounded])
         if trainer.is_global_zero:
@@ -80,23 +73,14 @@ class Selection(Callback):
             raise UsageError(
                 f"trainer.select={self.column} has no value in validation, which measures {', '.join(measured)}"
             )
-        if self._is_better(value):
+        best = self.best.get("value", math.inf if self.lower_is_better else -math.inf)
+        if math.isfinite(value) and (value < best if self.lower_is_better else value > best):
             self.best = {"step": self.recorder.step, "value": value, "weights": copied_weights(module)}
             self.without_better = 0
             return
         self.without_better += 1
         if self.patience and self.without_better >= self.patience:
             trainer.should_stop = True
-
-    def _is_better(self, value: float) -> bool:
-        """Return whether a value is finite and better than the best so far."""
-        if not math.isfinite(value):
-            return False
-        if not self.best:
-            return True
-        if self.metrics.lower_is_better:
-            return bool(value < self.best["value"])
-        return bool(value > self.best["value"])
 
     def take_best(self, module: LightningModule) -> None:
         """Load the weights of the best step, if there is one."""

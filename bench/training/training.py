@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -25,14 +25,13 @@ from bench.tasks.core.task import Task
 from bench.training.events import SILENT, Events
 from bench.training.execution import Execution
 from bench.training.recorder import Recorder
-from bench.training.selection import Selection, ValidationMetrics
+from bench.training.selection import Selection
 from bench.training.state_keeper import StateIO, StateKeeper
 
 GROUP_TIMEOUT_S = 1800.0
 """Seconds that a process waits for the others in one collective; a process that is stopped ends the run after them."""
 
 ALONE = Execution()
-LIKELIHOOD = ValidationMetrics()
 
 
 def train(
@@ -42,7 +41,8 @@ def train(
     execution: Execution = ALONE,
     *,
     events: Events = SILENT,
-    metrics: ValidationMetrics = LIKELIHOOD,
+    of_texts: Callable[[], dict[str, float]] | None = None,
+    lower_is_better: bool = True,
     states: StateFiles | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> dict[str, Any]:
@@ -54,7 +54,9 @@ def train(
         config: everything that decides the result. With no steps to take, weights stay as they are.
         execution: processes, micro-batches and other settings that decide no result.
         events: receives points of the curve and validations, on the first rank.
-        metrics: what a validation measures in addition to the likelihood.
+        of_texts: scores texts that the objective generates for the validation split, alike on all ranks, and returns
+            values by column; None to generate none.
+        lower_is_better: whether a lower value of the column is better that the kept step is chosen by.
         states: where the state of the training is kept; None to keep none.
         callbacks: of the caller; they see every step before a state is kept.
 
@@ -73,7 +75,7 @@ def train(
     if not steps:
         task.setup_run(None)
         return {**recorder.result(), "rows": len(rows), "truncated": rows.n_truncated}
-    selection = Selection(recorder, config, metrics, events)
+    selection = Selection(recorder, config, of_texts, lower_is_better, events)
     keeper = StateKeeper(recorder, states, interval, execution.state_every)
     try:
         with (

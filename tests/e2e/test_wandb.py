@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bench.cells import lightning_loggers
+from bench.cells import loggers
 from tests.conftest import Ended
 from tests.e2e import stores
 
@@ -125,7 +125,7 @@ class TestFailures:
     def test_nobody_answers(self, bench: Bench, folder: Path, matrix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A key, and a server that takes the connection and sends nothing: W&B's default waits 90 seconds for it."""
         monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
-        monkeypatch.setattr(lightning_loggers, "TIMEOUT_S", 1)
+        monkeypatch.setattr(loggers, "TIMEOUT_S", 1)
         with socket.create_server(("127.0.0.1", 0)) as server:
             monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
             ended = bench(*arguments(folder / "results"))

@@ -85,7 +85,7 @@ def test_a_sample_says_how_it_differs_and_how_to_get_the_rows(bench: Callable[..
 def test_other_rows_of_the_published_number_are_told(
     bench: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.cells.splits.known_rows", lambda task, split: ["f" * 64])
+    monkeypatch.setattr("bench.tasks.core.manifest.known_rows", lambda task, split: ["f" * 64])
     splits = data_of(bench, "text", "--data-dir", str(folder), *OPTIONS)["splits"]
     assert splits["test"]["differences"][0].startswith("has as many rows as published, but others: their SHA-256 is ")
 

@@ -11,7 +11,6 @@ import pytest
 from bench.cells.cell import Cell
 from bench.cells.work import train_and_evaluate
 from bench.errors import UsageError
-from bench.training.selection import ValidationMetrics
 from bench.training.training import train
 from tests.conftest import forget_data, penalised_method
 from tests.e2e.resume import Case
@@ -41,11 +40,11 @@ def trained(cell: Cell, measured: list[float] | None = None, **options: Any) -> 
     if measured is None:
         return case.train(with_trainer(cell, **options))
     values = iter(measured)
-    metrics = ValidationMetrics(lambda: {"score": next(values)}, lower_is_better=False)
+    scores = {"of_texts": lambda: {"score": next(values)}, "lower_is_better": False}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "tests.e2e.resume.train",
-            lambda *given, **named: train(*given, **named, metrics=metrics),
+            lambda *given, **named: train(*given, **named, **scores),
         )
         return case.train(with_trainer(cell, select="score", **options))
 
