@@ -255,13 +255,10 @@ def ended(child: BaseProcess, seconds: float) -> bool:
     return child.exitcode is not None
 
 
-def alive(group: int) -> bool:
-    """Whether any process of a group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def send(child: BaseProcess, number: int) -> None:
+    """Send a signal to a child alone."""
+    assert child.pid is not None
+    os.kill(child.pid, number)
 
 
 def users(folder: Path) -> list[int]:

@@ -14,7 +14,7 @@ from bench.cli import parser
 from bench.config.arguments import collect
 from bench.models.core.objective import Objective
 from bench.store.checkpoints import load_checkpoint, load_verified
-from bench.store.store import TOKENIZER
+from bench.store.store import TOKENIZER, cells_below
 from bench.tasks.encode.codec import Codec
 
 TASKS, METHODS = "ambiguous_template,logicnlg", "mle,trime,histalign"
@@ -61,10 +61,8 @@ def contents(results: Path) -> dict[str, bytes]:
 
 def texts(cell: Path) -> dict[str, str]:
     """Return the generated texts of a cell's folder by row; it has one decoding."""
-    rows = []
-    for path in cell.glob("rows-*"):
-        rows += [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-    return {row["id"]: row["text"] for row in rows if "text" in row}
+    (folder,) = cells_below(cell)
+    return {row["id"]: row["text"] for stored in folder.all_rows() for row in stored.rows if "text" in row}
 
 
 def content_of(path: Path) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from bench.cells import work
 from bench.errors import BenchError
+from bench.store.store import Store
 from bench.tasks.encode.codec import Codec
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import stores
@@ -37,13 +37,13 @@ def recurrent(results: Path, method: str, *more: str, task: str = "logicnlg") ->
             "--quiet", "--json", "--results", str(results), *more, "--set", *BILSTM]  # fmt: skip
 
 
-def rows_of(results: Path, method: str, task: str = "logicnlg") -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+def rows_of(results: Path, method: str, task: str = "logicnlg") -> dict[tuple[str, str, str], Any]:
     """Rows of a method's only folder, by kind, decoding and the control they are shown as."""
     found = {}
-    for path in results.glob(f"{task}/{method}/*/rows-*"):
-        header, *rows, _ = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        about = header["content"]
-        found[about["kind"], (about["decoding"] or {}).get("name", ""), about["shown_as"]] = rows
+    for cell in Store(results).cells([task]):
+        for rows in cell.all_rows() if cell.path.parent.name == method else ():
+            about = rows.content
+            found[about["kind"], (about["decoding"] or {}).get("name", ""), about["shown_as"]] = rows.rows
     return found
 
 
@@ -75,36 +75,27 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> Counted:
     return Counted(monkeypatch)
 
 
+def made(folder: Path, words: Callable[..., list[str]], methods: str, **more: str) -> Path:
+    """The store of a command on the built-in rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        forget_data(patch, folder / "no-cache")
+        ended = call(*words(folder / "results", methods, **more))
+    assert ended.code == 0, ended.err
+    return folder / "results"
+
+
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store of a method and, after it, a control that reads it."""
-    folder = tmp_path_factory.mktemp("shared")
-    with pytest.MonkeyPatch.context() as patch:
-        forget_data(patch, folder / "no-cache")
-        ended = call(*transformer(folder / "results", "mle,mle.decoupled"))
-    assert ended.code == 0, ended.err
-    return folder / "results"
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("baselines")
-    with pytest.MonkeyPatch.context() as patch:
-        forget_data(patch, folder / "no-cache")
-        ended = call(*transformer(folder / "results", "lead,copy_exemplar"))
-    assert ended.code == 0, ended.err
-    return folder / "results"
+    return made(tmp_path_factory.mktemp("shared"), transformer, "mle,mle.decoupled")
 
 
 @pytest.fixture(scope="module", params=["logicnlg", "ambiguous_template"])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    folder = tmp_path_factory.mktemp("exemplars")
+    methods = "adadec,adadec.swapped,adadec.const"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bench.tasks.exemplars.retrieve.retrieve", in_turn)
-        forget_data(patch, folder / "no-cache")
-        ended = call(*recurrent(folder / "results", "adadec,adadec.swapped,adadec.const", task=request.param))
-    assert ended.code == 0, ended.err
-    return request.param, folder / "results"
+        return request.param, made(tmp_path_factory.mktemp("exemplars"), recurrent, methods, task=request.param)
 
 
 class TestOneTraining:
@@ -136,7 +127,8 @@ class TestOneTraining:
 
 
 class TestBaselines:
-    def test_they_write_exactly_the_split_and_train_nothing(self, written: Path) -> None:
+    def test_they_write_exactly_the_split_and_train_nothing(self, tmp_path: Path) -> None:
+        written = made(tmp_path, transformer, "lead,copy_exemplar")
         (cell, *_) = stores.planned(transformer(written, "lead"))
         examples = cell.task.split("test").examples
         exemplars = cell.task.exemplars("test")

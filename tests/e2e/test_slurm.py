@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -112,8 +111,7 @@ def test_parents_first_time_limit_preemption_lost_node_scancel_and_back(
     cluster.ask("sbatch", "-p", "urgent", "-w", node, "--exclusive", "-o", "/dev/null", "--wrap", "sleep 1")
     wait(began(3))
 
-    assert command.pid is not None
-    os.kill(command.pid, signal.SIGINT)
+    children.send(command, signal.SIGINT)
     assert ended(command, log) == 130, children.read(log)
     assert cluster.states() == ["PENDING", "PENDING", "RUNNING"], "a command that is left leaves its jobs"
     command = submit(*asked)

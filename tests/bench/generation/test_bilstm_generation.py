@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from transformers import EncoderDecoderCache
 
-from bench.config.decoding import parse
-from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError
 from bench.generation.generation import generate
 from bench.generation.row_cache import RowCache
@@ -21,6 +19,7 @@ from bench.models.core.objective import Objective
 from bench.models.core.states import TokenSlice, slices
 from bench.models.functional.cache import cache_log_probs
 from bench.models.mle import MLE
+from tests.bench.generation.decoded import one
 from tests.bench.generation.decoding_oracle import NextToken
 from tests.bench.generation.test_stepwise import Stepwise, compared
 from tests.models.tiny_bilstm import EXEMPLARS, collate, texts, tiny
@@ -42,10 +41,6 @@ class CopyCacheLM(Objective):
 
     def log_probs(self, rows: TokenSlice) -> Tensor:
         return cache_log_probs(self.logits(rows), rows.similarity(), rows.memory_tokens, rows.readable)
-
-
-def one(text: str) -> Decoding:
-    return parse(text)[0]
 
 
 def run(

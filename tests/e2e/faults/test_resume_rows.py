@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bench.cells.evaluation import evaluate
+from bench.store.store import cells_below
 from bench.tasks.encode.batches import evaluation_batches
 from tests.conftest import Ended, call, forget_data
 from tests.e2e import stores
@@ -53,14 +54,10 @@ def cell(results: Path) -> Path:
     return folder
 
 
-def generations(results: Path) -> dict[str, list[dict[str, Any]]]:
+def generations(results: Path) -> dict[str, Sequence[Mapping[str, Any]]]:
     """Rows of each decoding by its name."""
-    found = {}
-    for path in cell(results).glob("rows-*"):
-        header, *rows, _ = [json.loads(line) for line in stores.content_of(path).splitlines()]
-        if header["content"]["decoding"]:
-            found[header["content"]["decoding"]["name"]] = rows
-    return found
+    (folder,) = cells_below(cell(results))
+    return {rows.content["decoding"]["name"]: rows.rows for rows in folder.all_rows() if rows.content["decoding"]}
 
 
 def state(folder: Path) -> dict[str, tuple[int, bytes]]:

@@ -174,8 +174,7 @@ def test_ranks_that_do_not_end_are_ended(
     trouble = children.together(children.fork_workers, children.hurry)
     child = start(words, trouble, SLEEPS=sleeps, BED=str(tmp_path))
     asleep(tmp_path, sleeps)
-    assert child.pid is not None
-    os.kill(child.pid, signal.SIGTERM)
+    children.send(child, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}")
     assert kinds(results) <= {LOCK}, "no state, and the lock of a process that was killed"
     assert run(words, children.fork_workers) == 0, children.read(log)
@@ -188,10 +187,9 @@ def test_a_second_signal_ends_ranks_at_once(start: Start, log: Path, tmp_path: P
     words = [*sleepers(results), "--devices", "2"]
     child = start(words, children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
     asleep(tmp_path, "0,1")
-    assert child.pid is not None
-    os.kill(child.pid, signal.SIGTERM)
+    children.send(child, signal.SIGTERM)
     assert not children.ended(child, TOGETHER_S + 0.2)
-    os.kill(child.pid, signal.SIGTERM)
+    children.send(child, signal.SIGTERM)
     assert_ended(child, 143, log, f"bench: stopped by SIGTERM{AGAIN}", seconds=5)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -23,6 +22,7 @@ from bench.cells.required import Evaluation
 from bench.launch.lock import LOCK
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
+from bench.store.store import Store
 from tests.conftest import Ended
 from tests.e2e import children, stores
 from tests.e2e.tiny import Training, left
@@ -253,8 +253,7 @@ class TestDeath:
         child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         assert len(children.users(tmp_path)) >= 3
-        assert child.pid is not None
-        os.kill(child.pid, signal.SIGKILL)
+        children.send(child, signal.SIGKILL)
         child.join()
         assert wait_until(lambda: children.users(tmp_path) == [], 10)
 
@@ -264,8 +263,7 @@ class TestDeath:
         child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
         assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
         os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
-        assert child.pid is not None
-        os.kill(child.pid, signal.SIGKILL)
+        children.send(child, signal.SIGKILL)
         child.join()
         assert wait_until(lambda: children.users(tmp_path) == [], 10)
 
@@ -276,12 +274,11 @@ STREAM = ("run", "--task", "wikitext103", "--method", "mle", "--preset", "small"
 
 
 def rows_of(results: Path) -> dict[str, list[dict[str, Any]]]:
-    found = {}
-    for path in results.rglob("rows-*.jsonl.gz"):
-        header, *rows, _ = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        found[header["content"]["kind"]] = rows
-        assert (header["content"]["cut"], header["content"]["whole_split"]) == (23, False)
-    return found
+    """Rows by their kind."""
+    (cell,) = Store(results).cells()
+    found = cell.all_rows()
+    assert [(rows.content["cut"], rows.content["whole_split"]) for rows in found] == [(23, False)] * 2
+    return {rows.content["kind"]: list(rows.rows) for rows in found}
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from tests.e2e import children, stores
+from tests.e2e.faults.test_signals import asleep
+from tests.e2e.stores import sleepers
 from tests.waiting import is_gone, wait_until
 
 Start = Callable[..., BaseProcess]
@@ -84,30 +86,33 @@ class TestSignals:
         """Workers and children have ended when it ends, and the same command goes on."""
         results = tmp_path / "results"
         trouble = children.together(children.hear_control_c, children.fork_jobs)
-        command = start(sleepy(results, "--jobs", "2"), trouble, **asleep(tmp_path))
-        child = in_bed(tmp_path)
-        os.kill(pid_of(command), number)
-        may_wake(tmp_path)
+        command = start(sleepers(results, "--jobs", "2"), trouble, SLEEPS="0", BED=str(tmp_path))
+        child = asleep(tmp_path, "0")[0]
+        children.send(command, number)
+        time.sleep(0.3)  # the signal comes before the end of the step
+        (tmp_path / "go").touch()
         assert children.ended(command, 20), children.read(log)
         assert command.exitcode == code, children.read(log)
         assert is_gone(child)
         assert not (results / ".work").exists()
         assert not list(results.rglob("*sleeps*/*/trained.json"))
-        assert run(sleepy(results, "--jobs", "2"), children.fork_jobs) == 0, children.read(log)
+        assert run(sleepers(results, "--jobs", "2"), children.fork_jobs) == 0, children.read(log)
         assert len(list(results.rglob("trained.json"))) == 2
 
     def test_a_killed_command_leaves_no_process(self, start: Start, tmp_path: Path) -> None:
-        command = start(sleepy(tmp_path / "results", "--jobs", "2"), children.fork_jobs, **asleep(tmp_path))
-        child = in_bed(tmp_path)
-        os.kill(pid_of(command), signal.SIGKILL)
+        command = start(
+            sleepers(tmp_path / "results", "--jobs", "2"), children.fork_jobs, SLEEPS="0", BED=str(tmp_path)
+        )
+        child = asleep(tmp_path, "0")[0]
+        children.send(command, signal.SIGKILL)
         assert wait_until(lambda: is_gone(child), 10)
 
     def test_a_killed_child_costs_its_cell_some_time(self, start: Start, log: Path, tmp_path: Path) -> None:
         """The cell is begun again; a second death fails it, and it alone."""
         results = tmp_path / "results"
-        command = start(sleepy(results, "--jobs", "2"), children.fork_jobs, **asleep(tmp_path))
+        command = start(sleepers(results, "--jobs", "2"), children.fork_jobs, SLEEPS="0", BED=str(tmp_path))
         for _ in range(2):
-            child = in_bed(tmp_path)
+            child = asleep(tmp_path, "0")[0]
             (tmp_path / "asleep.0").unlink()
             os.kill(child, signal.SIGKILL)
         assert children.ended(command, 30), children.read(log)
@@ -128,31 +133,3 @@ def test_processes_of_their_own(environment: dict[str, str], tmp_path: Path) -> 
         assert subprocess.run(command, env={**os.environ, **environment}, check=False).returncode == 1
         stores_of[jobs] = stores.contents(results)
     assert stores_of["1"] == stores_of["2"]
-
-
-def sleepy(results: Path, *more: str) -> list[str]:
-    """A run of a cell that sleeps in the environment `asleep`, and another one."""
-    return stores.arguments(results, *more, task="ambiguous_template", method=f"{OURS}:Sleeps,mle", limit=4)
-
-
-def asleep(folder: Path) -> dict[str, str]:
-    """The environment in which it sleeps."""
-    return {"SLEEPS": "0", "BED": str(folder)}
-
-
-def in_bed(folder: Path) -> int:
-    """Wait until it sleeps; return its process."""
-    bed = folder / "asleep.0"
-    assert wait_until(lambda: children.read(bed) != "", 60)
-    return int(bed.read_text())
-
-
-def may_wake(folder: Path) -> None:
-    """Let the step in which it sleeps end, a little after the signal before."""
-    time.sleep(0.3)
-    (folder / "go").touch()
-
-
-def pid_of(process: BaseProcess) -> int:
-    assert process.pid is not None
-    return process.pid

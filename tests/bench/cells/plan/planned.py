@@ -1,7 +1,9 @@
 """Plans of a few rows, for tests, and another value for every option."""
 
 from bench.cells.plan import make_plan
-from bench.config.arguments import RunArguments
+from bench.cells.record import config_yaml
+from bench.cli import parser
+from bench.config.arguments import RunArguments, collect
 
 AMBIGUOUS, TABLES = "ambiguous_template", "logicnlg"
 
@@ -22,6 +24,13 @@ def plan(*, task=AMBIGUOUS, method="mle", limit=8, preset="small", **others):
 def cell(*sets, **others):
     (found,) = plan(sets=sets, **others).cells
     return found
+
+
+def again(tmp_path, found, *more):
+    """The runs that `--config` makes of the config.yaml of a run."""
+    path = tmp_path / "config.yaml"
+    path.write_text(config_yaml(found))
+    return make_plan(collect(parser().parse_args(["run", "--config", str(path), *more]))).cells
 
 
 def keys(*sets, **others):

@@ -6,12 +6,12 @@ from bench.cells.cell import described
 from bench.cells.plan import make_plan
 from bench.cells.record import config_yaml
 from bench.cells.required import LADDER
-from bench.cli import parser
-from bench.config.arguments import RunArguments, collect
+from bench.config.arguments import RunArguments
 from bench.config.resolve import method_names
 from bench.errors import UsageError
 from bench.models import ALIASES, METHODS
 from bench.tasks import TASKS, TaskEntry
+from tests.bench.cells.plan.planned import again
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
@@ -130,24 +130,19 @@ def test_const_is_adadec_on_a_backbone_that_reads_no_exemplar():
 @pytest.mark.parametrize("control", ["adadec.const", "mle.continued", "lead", "copy_exemplar"])
 def test_the_config_of_a_control_repeats_it(tmp_path, control):
     found = cell(control)
-    path = tmp_path / "config.yaml"
-    path.write_text(config_yaml(found))
-    repeated = make_plan(collect(parser().parse_args(["run", "--config", str(path)]))).cells[-1]
+    repeated = again(tmp_path, found)[-1]
     assert (repeated.key, repeated.config, repeated.evaluations) == (found.key, found.config, found.evaluations)
 
 
 @pytest.mark.parametrize(("control", "method", "task"), READERS)
 def test_the_config_of_a_cell_that_a_control_has_trained_repeats_the_cell(tmp_path, control, method, task):
-    path = tmp_path / "config.yaml"
-    path.write_text(config_yaml(cell(control, task=task)))
-    (repeated,) = make_plan(collect(parser().parse_args(["run", "--config", str(path)]))).cells
+    reads = cell(control, task=task)
+    (repeated,) = again(tmp_path, reads)
     (expected,) = plan(method, task=task).cells
     assert (repeated.key, repeated.config, repeated.evaluations) == (
         expected.key, expected.config, expected.evaluations)  # fmt: skip
-    (control_again,) = make_plan(
-        collect(parser().parse_args(["run", "--config", str(path), "--method", control]))
-    ).cells
-    assert control_again.evaluations == cell(control, task=task).evaluations
+    (control_again,) = again(tmp_path, reads, "--method", control)
+    assert control_again.evaluations == reads.evaluations
 
 
 # Where they do not fit --------------------------------------------------------------------------------------------

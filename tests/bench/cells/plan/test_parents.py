@@ -3,12 +3,11 @@
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
-from bench.cli import parser
-from bench.config.arguments import RunArguments, collect
+from bench.config.arguments import RunArguments
 from bench.config.resolve import ancestors, find_method
 from bench.errors import UsageError
 from bench.tasks.ambiguous_template import AmbiguousTemplate
+from tests.bench.cells.plan.planned import again
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
@@ -100,13 +99,6 @@ def test_the_recipe_may_have_other_settings_for_fine_tuning(focal, monkeypatch):
 
 
 # config.yaml ------------------------------------------------------------------------------------------------------
-
-
-def again(tmp_path, found):
-    """What `--config` makes of a cell's config.yaml."""
-    path = tmp_path / "config.yaml"
-    path.write_text(config_yaml(found))
-    return make_plan(collect(parser().parse_args(["run", "--config", str(path)]))).cells
 
 
 @pytest.mark.parametrize("method", [FOCAL_OF, "mle.continued", "mle"])

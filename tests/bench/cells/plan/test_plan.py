@@ -3,25 +3,15 @@
 import pytest
 
 from bench.cells.plan import make_plan
-from bench.cells.record import config_yaml
-from bench.cli import parser
-from bench.config.arguments import RunArguments, collect
+from bench.config.arguments import RunArguments
 from bench.errors import MissingError, UsageError
-from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, cell, plan
+from tests.bench.cells.plan.planned import AMBIGUOUS, SMALL, TABLES, TRAINER, again, cell, plan
 from tests.bench.own import FOCAL
 
 pytestmark = pytest.mark.usefixtures("sample_data")
 
 
 # config.yaml ------------------------------------------------------------------------------------------------------
-
-
-def again(tmp_path, found, *more):
-    """The cell that `--config` makes of a cell's config.yaml."""
-    path = tmp_path / "config.yaml"
-    path.write_text(config_yaml(found))
-    (repeated,) = make_plan(collect(parser().parse_args(["run", "--config", str(path), *more]))).cells
-    return repeated
 
 
 @pytest.mark.parametrize(
@@ -41,7 +31,7 @@ def again(tmp_path, found, *more):
 )
 def test_the_config_of_a_cell_repeats_it(tmp_path, sets, others):
     found = cell(*sets, **others)
-    repeated = again(tmp_path, found)
+    (repeated,) = again(tmp_path, found)
     assert repeated.key == found.key
     assert repeated.evaluations == found.evaluations
     assert repeated.config == found.config
@@ -50,16 +40,18 @@ def test_the_config_of_a_cell_repeats_it(tmp_path, sets, others):
 def test_the_config_of_a_users_class_repeats_it(tmp_path, own):
     own.write("my_losses", FOCAL)
     found = cell(method="my_losses:Focal")
-    assert again(tmp_path, found).key == found.key
+    assert [run.key for run in again(tmp_path, found)] == [found.key]
 
 
 def test_the_command_line_wins_over_the_file(tmp_path):
     found = cell("trainer.precision=bf16-mixed", "trainer.steps=9")
-    assert again(tmp_path, found, "--set", "trainer.steps=3").config.trainer.steps == 3
-    assert again(tmp_path, found, "--set", "trainer.precision=32-true").config.trainer.precision == "32-true"
-    assert again(tmp_path, found, "--set", "trainer.precision=64-true").config.trainer.precision == "64-true"
-    assert again(tmp_path, found, "--seeds", "4", "--method", "trime").label.split(" · ")[1::2] == ["trime", "seed 4"]
-    assert again(tmp_path, found, "--limit", "5").config.trainer.limit == 5
+    (steps,) = again(tmp_path, found, "--set", "trainer.steps=3")
+    assert (steps.config.trainer.steps, steps.config.trainer.precision) == (3, "bf16-mixed")
+    for precision in ("32-true", "64-true"):
+        (other,) = again(tmp_path, found, "--set", f"trainer.precision={precision}")
+        assert other.config.trainer.precision == precision
+    (other,) = again(tmp_path, found, "--seeds", "4", "--method", "trime", "--limit", "5")
+    assert (other.method.name, other.config.seed, other.config.trainer.limit) == ("trime", 4, 5)
 
 
 # The matrix -------------------------------------------------------------------------------------------------------
