@@ -227,7 +227,7 @@ class PlanBuilder:
 
     def why_not(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
         """Return why a method cannot be trained and evaluated, with its reference model if it has one; or None."""
-        check_cell(method, config, self.arguments)
+        check_cell(method, config)
         if self.preset == PAPER and not self.costs_only and (reason := why_without_data(self.task(kind, config))):
             self.without_data[kind.name] = reason
             return reason
@@ -237,12 +237,14 @@ class PlanBuilder:
         if reason or found is None:
             return reason
         reference, its_config = found
-        check_training(its_config, self.arguments)
         reason = self.misfit(kind, reference, its_config)
         return None if reason is None else f"has for its reference model {reference.name}, which {reason}"
 
     def misfit(self, kind: type[Task], method: Method, config: CellConfig) -> str | None:
-        """Return why a method does not fit a task and its backbone, or None."""
+        """Return why a method does not fit a task and its backbone, or None; refuse more processes than rows."""
+        rows, devices = config.trainer.batch_size, self.arguments.devices
+        if rows < devices:
+            raise UsageError(f"trainer.batch_size={rows} of {config.task} has fewer rows than --devices {devices}")
         if method.evaluation_variant.matched and not kind.info.open_ended:
             return "is for open-ended tasks, whose texts have a diversity to match"
         form = architecture_of(config)
@@ -320,7 +322,7 @@ def check_metrics(arguments: RunArguments, kinds: Sequence[type[Task]]) -> None:
             )
 
 
-def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> None:
+def check_cell(method: Method, config: CellConfig) -> None:
     """Refuse a run that cannot be trained or evaluated with its settings."""
     trainer, task = config.trainer, config.task
     starts_from_weights = method.parent or is_pretrained(config.spec("backbone"))
@@ -337,16 +339,6 @@ def check_cell(method: Method, config: CellConfig, arguments: RunArguments) -> N
                 f"{task}: '{decoding.text}' writes up to {decoding.max_new_tokens} tokens, and "
                 f"backbone.context={n_positions} has too few positions; lower max_new_tokens or give a larger context"
             )
-    check_training(config, arguments)
-
-
-def check_training(config: CellConfig, arguments: RunArguments) -> None:
-    """Refuse more processes than a batch has rows."""
-    rows = config.trainer.batch_size
-    if rows < arguments.devices:
-        raise UsageError(
-            f"trainer.batch_size={rows} of {config.task} has fewer rows than --devices {arguments.devices}"
-        )
 
 
 # Why a method is left out -------------------------------------------------------------------------------------------

@@ -115,14 +115,12 @@ class Search:
             sets.append(f"{method.trained_name}:trainer.epochs={float(trainer.epochs * self.steps):.6g}")
         return tuple(sets)
 
-    def starts_from(self, method: Method) -> list[str]:
+    def starts_from(self, tuned: Tuned) -> list[Name]:
         """Return the methods whose picked rates a method starts from, the oldest first, with its reference model's."""
         if self.axes:
             return []
-        names = [older.trained_name for older in reversed(ancestors(method))]
-        if reference := reference_of(method):
-            names.append(reference.trained_name)
-        return names
+        olders = [*reversed(ancestors(tuned.method)), reference_of(tuned.method)]
+        return [(tuned.task.name, older.trained_name) for older in olders if older]
 
 
 def learning_rates(name: str, rate: float, number: int) -> list[float]:
@@ -285,24 +283,20 @@ def run_search(
     builder = builder_of_search(search, arguments, progress)
     waiting, done, outcome = tuned_methods(builder), dict[Name, Tuned](), Outcome()
     while waiting:  # methods that start from others come after these
-        is_blocked = {
-            name: any((name[0], other) in waiting for other in search.starts_from(tuned.method))
-            for name, tuned in waiting.items()
-        }
-        ready = {name: waiting.pop(name) for name in [*waiting] if not is_blocked[name]}
-        plan, placed = Plan(arguments.preset), dict[Name, Placed]()
-        for name, tuned in ready.items():
-            olders = [done.get((name[0], other)) for other in search.starts_from(tuned.method)]
-            tuned.sets = tuple(text for older in olders if older and older.picked for text in older.picked.sets)
-            placed[name] = place_tried(plan, tuned, search, builder)
-        done |= ready
-        methods = ", ".join(dict.fromkeys(method for _, method in placed))
-        progress.say(f"search: {sum(map(len, placed.values()))} combinations of {methods}")
+        free = [name for name, tuned in waiting.items() if waiting.keys().isdisjoint(search.starts_from(tuned))]
+        plan, ready = Plan(arguments.preset), list[tuple[Tuned, Placed]]()
+        for name in free:
+            tuned = done[name] = waiting.pop(name)
+            olders = [done[older].picked for older in search.starts_from(tuned) if older in done]
+            tuned.sets = tuple(text for picked in olders if picked for text in picked.sets)
+            ready.append((tuned, place_tried(plan, tuned, search, builder)))
+        methods = ", ".join(dict.fromkeys(method for _, method in free))
+        progress.say(f"search: {sum(len(placed) for _, placed in ready)} combinations of {methods}")
         outcome.add(launcher_of(plan, replace(arguments, keep_checkpoints="all"))(progress))
-        for name, tuned in ready.items():
-            tuned.tried = [tried_of(*combination) for combination in placed[name]]
+        for tuned, placed in ready:
+            tuned.tried = [tried_of(*combination) for combination in placed]
             tuned.picked = best(tuned.tried)
-        outcome.add(tie_break(search, list(ready.values()), builder, progress, launcher_of))
+        outcome.add(tie_break(search, [tuned for tuned, _ in ready], builder, progress, launcher_of))
     whole = picked_plan(builder, done, progress)
     outcome.add(launcher_of(whole, arguments)(progress))
     for cell in whole.cells:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 
 from bench.decodings.core.settings import Setting, number, settings_of, whole
-from bench.errors import UsageError, did_you_mean
+from bench.errors import UsageError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -119,10 +119,6 @@ class Decoding:
     def __post_init__(self) -> None:
         for name, setting in self.settings().items():
             object.__setattr__(self, name, setting.checked(name, getattr(self, name)))
-        if self.distribution not in DISTRIBUTIONS:
-            raise UsageError(
-                f"there is no distribution '{self.distribution}'{did_you_mean(self.distribution, DISTRIBUTIONS)}"
-            )
         if self.distribution in CLASS_CUTS:
             self._check_classes()
         self.check()
