@@ -82,7 +82,8 @@ def about(cell: Cell) -> dict[str, Any]:
     if unpinned := cell.task.unpinned():
         content["unpinned"] = unpinned
     if cell.config.plugins:
-        content["own"] = own = cell.config.plugin_code()
+        own: dict[str, Any] = cell.config.plugin_code()
+        content["own"] = own
         if "task" in own:  # so that no reader of the record needs its code
             own["task"] |= {"columns": list(cell.task.info.columns), "primary": cell.task.info.primary}
     if cell.task.title:
