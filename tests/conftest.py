@@ -105,6 +105,10 @@ class Ended:
         return [line for line in self.err.splitlines() if line.startswith("bench:")]
 
 
+Bench = Callable[..., Ended]
+"""The type of the fixture `bench`."""
+
+
 def call(*arguments: str) -> Ended:
     """Run `bench` in this process."""
     out, err = io.StringIO(), io.StringIO()

@@ -52,6 +52,8 @@ wait_for_no_disk()
 have_one_core()
 
 CRASHED = 66
+Run, Start = Callable[..., int], Callable[..., BaseProcess]
+"""The types of the fixtures `run` and `start`."""
 
 
 # Troubles: what a child does to itself before it begins ---------------------------------------------------------------

@@ -14,11 +14,8 @@ from bench.cells import work
 from bench.errors import BenchError
 from bench.store.store import Store
 from bench.tasks.encode.codec import Codec
-from tests.conftest import Ended, call, forget_data
+from tests.conftest import Bench, call, forget_data
 from tests.e2e import stores
-
-Bench = Callable[..., Ended]
-Run = Callable[..., int]
 
 DECODE = ("--decode", "greedy,topk=3,beam=2")
 BILSTM = ("trainer.steps=2", "trainer.batch_size=4", "trainer.max_target=6", "trainer.max_source=40",

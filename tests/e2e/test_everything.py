@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.models import METHODS
 from bench.tasks import TASKS
-from tests.conftest import Ended
+from tests.conftest import Bench
 
 TINY = ("--preset", "small", "--limit", "16", "--quiet", "--json", "--decode", "greedy+max_new_tokens=8", "--set",
         "trainer.steps=1", "backbone.width=16", "backbone.layers=1", "backbone.heads=2", "backbone.vocabulary=400",
@@ -20,7 +19,7 @@ TINY = ("--preset", "small", "--limit", "16", "--quiet", "--json", "--decode", "
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(TASKS))
-def test_every_method_runs_or_says_why_not(bench: Callable[..., Ended], tmp_path: Path, task: str) -> None:
+def test_every_method_runs_or_says_why_not(bench: Bench, tmp_path: Path, task: str) -> None:
     asked = ("run", "--task", task, "--method", "all", *TINY, "--results", str(tmp_path))
     plan = json.loads(bench(*asked, "--dry-run").out)
     named = {cell["config"]["method"] for cell in plan["cells"]} | {skip["method"] for skip in plan["skips"]}

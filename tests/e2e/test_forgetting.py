@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.leaderboards.table import tables
 from bench.store.store import Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e.test_llama import arguments, values
 from tests.models.backbones.folders import save_model
 
-Bench = Callable[..., Ended]
 TEXT = "the cat sat on a mat and saw one of the places in Athens before it was there with all the others"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,9 @@ from safetensors.torch import load_file
 from transformers import LlamaForCausalLM
 
 from bench.store.store import CellFolder, Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import stores
 from tests.models.backbones.folders import save_model
-
-Bench = Callable[..., Ended]
 
 ZERO_SHOT = ("trainer.steps=0", "trainer.epochs=0")
 

@@ -13,11 +13,10 @@ import yaml
 
 from bench.cells.loggers import Logs
 from bench.config.arguments import RunArguments
-from tests.conftest import Ended
+from tests.conftest import Bench, Ended
 from tests.e2e import children, own_loggers, stores
 from tests.e2e.own_loggers import Kept
 
-Bench = Callable[..., Ended]
 OWN = "tests.e2e.own_loggers"
 CSV = "lightning.pytorch.loggers:CSVLogger"
 

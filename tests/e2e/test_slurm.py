@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import children, stores
+from tests.e2e.children import Start
 from tests.e2e.slurm_cluster import SlurmCluster, missing
 from tests.waiting import wait_until
 
@@ -22,7 +23,6 @@ pytestmark = [
     pytest.mark.skipif(missing() != "", reason=missing() or "it is"),
 ]
 
-Start = Callable[..., BaseProcess]
 PACED, FROM_PACED = "tests.e2e.methods:Paced", "tests.e2e.methods:FromPaced"
 STEPS = 400
 """Of a training that takes its time: more than an element takes before it is told to end."""

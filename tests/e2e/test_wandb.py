@@ -9,19 +9,18 @@ import json
 import platform
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.cells import loggers
-from tests.conftest import Ended
+from tests.conftest import Bench, Ended
 from tests.e2e import stores
 
 wandb = pytest.importorskip("wandb")
 
-Bench = Callable[..., Ended]
 SECRET = "canary-5f2c"
 
 

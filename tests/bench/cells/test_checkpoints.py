@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from bench.cells import run
 from bench.cells.cell import Cell
 from bench.errors import BenchError
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import stores
-
-Bench = Callable[..., Ended]
 
 
 def arguments(results: Path, policy: str, *more: str, method: str = "mle") -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from bench.store.export import export
 from bench.store.joining import join
 from bench.store.store import CellFolder, Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 
 TINY = ("--task", "ambiguous_template", "--preset", "small", "--limit", "12", "--set", "trainer.steps=3",
         "backbone.width=16", "backbone.layers=1", "evaluation.rows=4")  # fmt: skip
@@ -26,7 +25,7 @@ def held(root: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def kept(bench: Callable[..., Ended], tmp_path: Path) -> Path:
+def kept(bench: Bench, tmp_path: Path) -> Path:
     """A results folder that was joined from the snapshot of a search for TRIME's rate."""
     assert bench("run", *SEARCH, "--method", "trime", "--results", str(tmp_path / "a")).code == 0
     export(tmp_path / "a", tmp_path / "kept")
@@ -40,7 +39,7 @@ def picked(root: Path) -> CellFolder:
     return cell
 
 
-def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., Ended], kept: Path) -> None:
+def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Bench, kept: Path) -> None:
     before = held(kept)
     ended = bench("run", *SEARCH, "--method", "trime", "--results", str(kept), "--json")
     assert ended.code == 0, ended.err
@@ -52,7 +51,7 @@ def test_kept_numbers_stand_and_a_search_picks_the_same(bench: Callable[..., End
     assert bench("report", "--results", str(kept)).out == bench("report", "--results", f"{kept.parent}/kept").out
 
 
-def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path) -> None:
+def test_other_methods_come_beside_them(bench: Bench, kept: Path) -> None:
     ended = bench("run", *SEARCH, "--method", "trime,histalign", "--results", str(kept), "--json", "--jobs", "2")
     assert ended.code == 0, ended.err
     found = json.loads(ended.out)
@@ -61,7 +60,7 @@ def test_other_methods_come_beside_them(bench: Callable[..., Ended], kept: Path)
     assert bench("store", "verify", str(kept)).code == 0
 
 
-def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[..., Ended], kept: Path) -> None:
+def test_a_number_that_is_not_there_needs_the_training_anew(bench: Bench, kept: Path) -> None:
     cell = picked(kept)
     scores = next(name for name in cell.names("scores-*") if "perplexity" in (cell.path / name).read_text())
     (cell.path / scores).unlink()
@@ -70,7 +69,7 @@ def test_a_number_that_is_not_there_needs_the_training_anew(bench: Callable[...,
     assert f"remove '{cell.path}' and run the same command again to train it again" in ended.err
 
 
-def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Callable[..., Ended], kept: Path) -> None:
+def test_a_cell_is_made_anew_with_what_its_search_picked(bench: Bench, kept: Path) -> None:
     """Its folder had the record of the search; what was tried still has its perplexities."""
     cell = picked(kept)
     (before,) = cell.contents("grid-*.json")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.store.store import Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 
 SMALL = ("run", "--task", "logicnlg", "--preset", "small", "--limit", "16", "--decode", "greedy", "--json",
          "--set", "trainer.steps=2", "trainer.batch_size=4", "backbone.width=16", "backbone.layers=1",
@@ -19,7 +18,7 @@ def remarks(results: Path) -> dict[str, object]:
     return {record["config"]["method"]: record.get("remarks") for record in records}
 
 
-def test_a_remark_is_in_the_record_and_in_a_warning(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_a_remark_is_in_the_record_and_in_a_warning(bench: Bench, tmp_path: Path) -> None:
     """Loss truncation needs 1,000 rows before its first cut: two steps of four have eight, unless it is set to four."""
     short = bench(*SMALL, "--method", "mle,entmax,loss_truncation", "--results", str(tmp_path / "short"))
     long = bench(*SMALL, "method.size=4", "method.min_count=4", "--method", "loss_truncation",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from bench.cells.search import Search, Tried, best, learning_rates, read_trials,
 from bench.errors import UsageError
 from bench.leaderboards.statistics.constants import TIE
 from bench.store.store import CellFolder, Store
-from tests.conftest import TINY, Ended, penalised_method
+from tests.conftest import TINY, Bench, penalised_method
 
-Bench = Callable[..., Ended]
 RATES = "1e-5,1e-1,1e-3"
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.tasks.fetch.hub_copies import HUB, HubCopy
-from tests.conftest import Ended
+from tests.conftest import Bench
 
 LINE = '{{"text": "{} went up the hill to fetch a pail of water and came down again {}"}}\n'
 
@@ -30,14 +29,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OPTIONS = ("--set", "task.words=20", "task.prompt_words=4")
 
 
-def data_of(bench: Callable[..., Ended], task: str, *words: str) -> dict[str, Any]:
+def data_of(bench: Bench, task: str, *words: str) -> dict[str, Any]:
     ended = bench("list", "--data", task, "--json", *words)
     assert ended.code == 0, ended.err
     found: dict[str, Any] = json.loads(ended.out)[task]
     return found
 
 
-def test_one_task_says_status_rows_and_a_row(bench: Callable[..., Ended], folder: Path) -> None:
+def test_one_task_says_status_rows_and_a_row(bench: Bench, folder: Path) -> None:
     found = data_of(bench, "text", "--data-dir", str(folder), *OPTIONS)
     splits = found["splits"]
     assert {name: (split["status"], split["rows"]) for name, split in splits.items()} == {
@@ -50,7 +49,7 @@ def test_one_task_says_status_rows_and_a_row(bench: Callable[..., Ended], folder
     assert "target test went up the hill" in shown
 
 
-def test_a_split_that_is_not_there_is_missing(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_a_split_that_is_not_there_is_missing(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "cnndm").mkdir()
     row = {"article": "A text of some words.", "highlights": "A text."}
     (tmp_path / "cnndm" / "test.jsonl").write_text(json.dumps(row) + "\n")
@@ -61,9 +60,7 @@ def test_a_split_that_is_not_there_is_missing(bench: Callable[..., Ended], tmp_p
 
 
 @pytest.mark.parametrize("task", ["xsum", "cnndm", "gigaword", "writingprompts", "wikibio"])
-def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(
-    task: str, bench: Callable[..., Ended], tmp_path: Path
-) -> None:
+def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(task: str, bench: Bench, tmp_path: Path) -> None:
     (tmp_path / task).mkdir()
     (tmp_path / task / "test.jsonl").write_text("")
     ended = bench("list", "--data", task, "--data-dir", str(tmp_path))
@@ -73,7 +70,7 @@ def test_an_empty_file_is_refused_and_not_a_split_of_no_rows(
     assert len(ended.complaints) == 1
 
 
-def test_a_sample_says_how_it_differs_and_how_to_get_the_rows(bench: Callable[..., Ended]) -> None:
+def test_a_sample_says_how_it_differs_and_how_to_get_the_rows(bench: Bench) -> None:
     found = data_of(bench, "logicnlg")
     assert found["splits"]["train"]["differences"] == ["has 300 rows, published are 28,450 (-28,150)"]
     assert found["get"].startswith(
@@ -83,23 +80,21 @@ def test_a_sample_says_how_it_differs_and_how_to_get_the_rows(bench: Callable[..
 
 
 def test_other_rows_of_the_published_number_are_told(
-    bench: Callable[..., Ended], folder: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bench.tasks.core.manifest.known_rows", lambda task, split: ["f" * 64])
     splits = data_of(bench, "text", "--data-dir", str(folder), *OPTIONS)["splits"]
     assert splits["test"]["differences"][0].startswith("has as many rows as published, but others: their SHA-256 is ")
 
 
-def test_fetching_without_the_hub_says_at_once_where_to_get_the_rows(bench: Callable[..., Ended]) -> None:
+def test_fetching_without_the_hub_says_at_once_where_to_get_the_rows(bench: Bench) -> None:
     ended = bench("list", "--data", "logicnlg", "--fetch")
     assert ended.code == 3
     assert "get it from https://github.com/wenhuchen/LogicNLG and put its files into a folder 'logicnlg'" in ended.err
     assert len(ended.complaints) == 1
 
 
-def test_fetching_brings_the_rows_into_the_cache(
-    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetching_brings_the_rows_into_the_cache(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the hub gives is tested in tests/tasks/fetch; here it is a file of two rows."""
 
     def fetch(copy: HubCopy, folder: Path) -> str:
@@ -118,7 +113,7 @@ def test_fetching_brings_the_rows_into_the_cache(
     assert data_of(bench, "xsum")["from"] == f"cache: {tmp_path / 'cache' / 'xsum'}"
 
 
-def test_a_broken_file_is_named(bench: Callable[..., Ended], folder: Path) -> None:
+def test_a_broken_file_is_named(bench: Bench, folder: Path) -> None:
     (folder / "text" / "train.jsonl.gz").write_bytes(gzip.compress(b'{"text": 3}\n' + LINE.format("x", 0).encode()))
     ended = bench("list", "--data", "text", "--data-dir", str(folder), *OPTIONS)
     assert ended.code == 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from bench.cells import search
 from bench.store.export import export
 from bench.store.joining import join
 from bench.store.store import CellFolder, Store
-from tests.conftest import TINY, Ended
+from tests.conftest import TINY, Bench
 
-Bench = Callable[..., Ended]
 SEARCH = (*TINY, "--trials", "3", "steps=1/2", "rows=8", "--seeds", "0,1")
 RATES = [0.000978, 0.00131, 0.00283]
 ALL_ALIKE = 99.0

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.tasks.fetch.hub_copies import HUB
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.tasks.fake_hub import parquet
 
 COMMIT = "c" * 40
@@ -32,7 +31,7 @@ def copy(sample_data: None, tmp_path: Path) -> Path:
     return folder
 
 
-def test_lists_say_it(bench: Callable[..., Ended]) -> None:
+def test_lists_say_it(bench: Bench) -> None:
     listed = json.loads(bench("list", "tasks", "--json").out)["tasks"]
     assert {name for name, task in listed.items() if task.get("revision") == "unpinned"} == UNPINNED
     assert {name for name in listed if "hub" in listed[name]} == set(HUB)
@@ -45,7 +44,7 @@ def test_lists_say_it(bench: Callable[..., Ended]) -> None:
     assert bench("list", "--data").out.count(" (unpinned)") == len(UNPINNED)
 
 
-def test_results_say_it_and_keys_stay(bench: Callable[..., Ended], copy: Path, tmp_path: Path) -> None:
+def test_results_say_it_and_keys_stay(bench: Bench, copy: Path, tmp_path: Path) -> None:
     """In the record, under every form of the table, and in what `bench list --data` prints."""
     results = ("--results", str(tmp_path / "results"))
     ended = bench("run", "--task", "gigaword", "--method", "mle", "--preset", "small", *results, *SHORT)

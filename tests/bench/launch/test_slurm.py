@@ -6,7 +6,6 @@ What the jobs do is shown by tests/e2e/test_slurm.py, on a real Slurm.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,9 @@ from bench.cells.plan import Plan, make_plan
 from bench.config.arguments import RunArguments
 from bench.errors import UsageError
 from bench.launch.slurm import Part, SlurmOptions, parts_of, reason_in, runs_of
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import stores
 
-Bench = Callable[..., Ended]
 TASK = "ambiguous_template"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import torch
 from bench.cells import work
 from bench.store.store import Store
 from bench.training.execution import Execution
-from tests.conftest import TINY, Ended
+from tests.conftest import TINY, Bench
 
 
 def test_what_is_recorded() -> None:
@@ -23,7 +22,7 @@ def test_what_is_recorded() -> None:
 
 
 def test_deterministic_mode_is_on_for_the_work_only(
-    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In training and in evaluation, and off afterwards; the record says so, and the numbers are the same here."""
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)

@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,11 @@ from bench.config.config import TrainerConfig
 from bench.models.core.objective import Objective
 from bench.training.execution import Execution
 from bench.training.training import train
-from tests.conftest import Ended
+from tests.conftest import Bench, Ended
 from tests.e2e import stores
 from tests.e2e.methods import Nan, NanGradient, Raises
 from tests.e2e.tiny import SHORT, fed, small
 
-Bench = Callable[..., Ended]
 OURS = "tests.e2e.methods"
 
 

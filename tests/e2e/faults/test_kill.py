@@ -7,9 +7,7 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Callable
 from functools import partial
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,9 +17,7 @@ from bench.base.files import DAY_S, signature
 from bench.cells.run import clean
 from bench.store.store import CellFolder
 from tests.e2e import children, stores
-
-Start = Callable[..., BaseProcess]
-Run = Callable[..., int]
+from tests.e2e.children import Run, Start
 
 
 def test_kills_at_random_moments(start: Start, run: Run, matrix: Path, tmp_path: Path) -> None:

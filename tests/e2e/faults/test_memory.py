@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ from bench.cells.work import with_less_memory
 from bench.errors import BenchError
 from bench.store.state_files import STATE
 from bench.training.execution import Execution
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import children, stores
-
-Bench = Callable[..., Ended]
-Run = Callable[..., int]
+from tests.e2e.children import Run
 
 LARGE = "tests.e2e.methods:Large"
 NOTE = "out of memory; it is trained with"

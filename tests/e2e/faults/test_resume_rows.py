@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,8 @@ import pytest
 from bench.cells.evaluation import evaluate
 from bench.store.store import cells_below
 from bench.tasks.encode.batches import evaluation_batches
-from tests.conftest import Ended, call, forget_data
+from tests.conftest import Bench, call, forget_data
 from tests.e2e import stores
-
-Bench = Callable[..., Ended]
 
 DECODINGS = ("greedy", "topk=3", "nucleus=0.95", "beam=4")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -19,15 +18,11 @@ from bench.launch.signals import EXIT_CODES, TOGETHER_S
 from bench.models.mle import MLE
 from bench.training.events import Events
 from bench.training.training import train
-from tests.conftest import Ended
 from tests.e2e import children, stores
+from tests.e2e.children import Run, Start
 from tests.e2e.stores import sleepers
 from tests.e2e.tiny import SHORT, fed, small
 from tests.waiting import wait_until
-
-Bench = Callable[..., Ended]
-Start = Callable[..., BaseProcess]
-Run = Callable[..., int]
 
 OURS = "tests.e2e.methods"
 AGAIN = "; run the same command again to go on\n"

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from bench.base import files
 from bench.store.partial_rows import PARTIAL
 from bench.store.state_files import STATE
 from tests.bench import logicnlg_folder
-from tests.conftest import TINY, Ended
+from tests.conftest import TINY, Bench, Ended
 from tests.e2e import stores
 
-Bench = Callable[..., Ended]
 HOUR_S = 3600
 READ_ONLY = "/sys"  # refuses new files to everybody, root too
 

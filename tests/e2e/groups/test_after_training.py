@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import children, stores
+from tests.e2e.children import Run
 
 pytestmark = pytest.mark.ddp
 
-Bench = Callable[..., Ended]
-Run = Callable[..., int]
 
 READS = "tests.e2e.methods:ReadsSlowly"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +21,14 @@ from bench.launch.lock import LOCK
 from bench.store.checkpoints import save_checkpoint
 from bench.store.state_files import StateFiles
 from bench.store.store import Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import children, stores
+from tests.e2e.children import Run, Start
 from tests.e2e.tiny import Training, left
 from tests.waiting import free_port, wait_until
 
 pytestmark = pytest.mark.ddp
 
-Bench = Callable[..., Ended]
-Start = Callable[..., BaseProcess]
-Run = Callable[..., int]
 
 # Curves are stored with six decimals, of losses that processes sum in float32. A key's bias shifts all scores of a
 # softmax alike, so that its true gradient is zero and AdamW scales rounding noise up to its learning rate; in float64
@@ -282,7 +278,7 @@ def rows_of(results: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.slow
-def test_two_processes_make_the_rows_of_one_of_running_text(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_two_processes_make_the_rows_of_one_of_running_text(bench: Bench, tmp_path: Path) -> None:
     """Rows that the tokenizer cuts are the same ones, each once."""
     made: dict[str, Any] = {}
     for devices in ("1", "2"):

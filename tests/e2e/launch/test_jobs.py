@@ -8,20 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e import children, stores
+from tests.e2e.children import Run, Start
 from tests.e2e.faults.test_signals import asleep
 from tests.e2e.stores import sleepers
 from tests.waiting import is_gone, wait_until
-
-Start = Callable[..., BaseProcess]
-Run = Callable[..., int]
 
 OURS = "tests.e2e.methods"
 SLOW = pytest.mark.slow
