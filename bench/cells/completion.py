@@ -55,11 +55,8 @@ def _has_numbers(cell: Cell, key: str, scores: Sequence[Mapping[str, Any]], metr
     """Return whether every required family of an evaluation has its numbers, of the current version."""
     kind = cell.evaluations[key].kind
     families = [family for family in required_families(cell, metrics) if family.value.kind == kind]
-    known = [content for content in scores if content["rows"] == key]
-    return bool(families) and all(any(_is_of(content, family) for content in known) for family in families)
-
-
-def _is_of(content: Mapping[str, Any], family: Resolved) -> bool:
-    """Return whether stored numbers are those of a family as it is now."""
-    is_same = (content["family"], content.get("version", 0)) == (family.name, family.value.version)
-    return is_same and dict(content.get("code", {})) == dict(family.code)
+    required = [(family.name, family.value.version, dict(family.code)) for family in families]
+    known = [
+        (each["family"], each.get("version", 0), dict(each.get("code", {}))) for each in scores if each["rows"] == key
+    ]
+    return bool(required) and all(each in known for each in required)
