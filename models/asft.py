@@ -22,8 +22,9 @@ class ASFT(Objective):
     comment says KL(p || q), but it computes KL(q || p), with q of the frozen model; so does this class. The body of
     the paper was not read. Other libraries take the other direction, and their alpha is not comparable.
 
-    With alpha = 0 it is `tailr.dft`, which is a control. Training starts from `mle`, and the frozen model is that of
-    `mle` too. Under `bench.attach` the frozen model is the argument `reference`.
+    With alpha = 0 it is `tailr.dft`, which is a control. Training starts from the pretrained weights of the backbone,
+    which are also those of the frozen model; if it has none, from `mle`, and the frozen model is that of `mle` too.
+    Under `bench.attach` the frozen model is the argument `reference`.
 
     Args:
         backbone: any.
@@ -37,6 +38,7 @@ class ASFT(Objective):
     )
     version = 1
     parent = "mle"
+    starts_pretrained = True
     reference = "mle"
 
     def __init__(self, backbone: Backbone, *, alpha: Amount = 0.1) -> None:

@@ -35,7 +35,7 @@ class EMO(Objective):
     nothing: only the gradient differs. With orthogonal embeddings d = 1 - p_y.
 
     The embedding is a frozen copy of the softmax weight of the model that training starts from. On a random model the
-    distances would be noise, so the method is fine-tuned from maximum likelihood or runs on a pretrained backbone.
+    distances would be noise, so the method starts from `mle` there, and on a pretrained backbone from its weights.
     Where the head is no matrix product, the input embedding is copied.
 
     Variants: `paper` divides by d; `released` by d + 1e-10, so that the second half has no weight where the model is
@@ -58,6 +58,7 @@ class EMO(Objective):
     )
     version = 1
     parent = "mle"
+    starts_pretrained = True
 
     directions: Tensor  # [V, D] embedding of each token at length 1; stored in checkpoints, never trained
 

@@ -46,7 +46,8 @@ class TaiLr(Objective):
     The script for Gigaword also smooths labels by 0.1, which is not here. The value of `power` is no likelihood, and
     those of the other forms fall as p falls to 0: a loss curve says little.
 
-    Gradients vanish where p is small, so it starts from `mle`. Control: `mle.continued`, the same steps at likelihood.
+    Gradients vanish where p is small, so a model from scratch starts from `mle`, with the control `mle.continued`, the
+    same steps at likelihood. A pretrained backbone takes its steps in place of those of `mle`, as DFT's paper does.
     Its numbers trade likelihood for something else, so they cannot be picked by likelihood.
 
     Args:
@@ -71,6 +72,7 @@ class TaiLr(Objective):
     )
     version = 1
     parent = "mle"
+    starts_pretrained = True
 
     def __init__(
         self,

@@ -175,6 +175,7 @@ class PlanBuilder:
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one run and, where they are missing, those it is fine-tuned from; return why not, or None."""
+        method = method.on(backbone_of(kind, method, self.arguments.backbone, self.preset))
         if self.preset == PAPER and (reason := why_unpublished(kind, method)):
             return reason
         if method.own_backbone and self.preset == "mid":

@@ -23,7 +23,7 @@ from bench.config.decoding import parse
 from bench.decodings.core.decoding import Decoding
 from bench.errors import UsageError, did_you_mean
 from bench.models import ALIASES, GROUPS, METHODS, MethodEntry
-from bench.models.backbones import find_backbone
+from bench.models.backbones import find_backbone, is_pretrained
 from bench.models.backbones.backbone import Backbone
 from bench.models.core.objective import Objective
 from bench.tasks.core.task import Task
@@ -57,6 +57,7 @@ class Method:
         settings: what the class and the variant set, `section.name` to value.
         code: what makes its code this code: class and version, or class and the hash of its source.
         parent: the method it is fine-tuned from, or nothing.
+        reference: the method whose frozen model it reads, or nothing.
         evaluation_variant: how it evaluates another method's run differently, if nothing is trained for it.
         spec: what to type after --method to get it again.
         defaults: settings for where the task's recipe says nothing.
@@ -70,6 +71,7 @@ class Method:
     evaluation_variant: EvaluationVariant = EvaluationVariant()
     spec: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    reference: str = ""
 
     @property
     def base(self) -> str:
@@ -136,6 +138,17 @@ class Method:
         """Return the settings of one section."""
         return _section(self.settings, section)
 
+    def on(self, backbone: str) -> Method:
+        """Return the method as it runs on a backbone: the parent `mle` may give way to pretrained weights.
+
+        A method whose paper fine-tunes a pretrained model has the parent `mle` only because a model from scratch must
+        first learn to write. With weights that can write, it takes the steps of `mle` in place of `mle`, not after it.
+        """
+        replaces = getattr(self.kind, "starts_pretrained", False) and self.parent == "mle" and is_pretrained(backbone)
+        if not replaces:
+            return self
+        return replace(self, parent="", reference="mle.untrained" if self.reference else "")
+
 
 def find_method(name: str) -> Method:
     """Return a method: built in (`histalign`, `histalign.released`), or a user's class.
@@ -146,10 +159,13 @@ def find_method(name: str) -> Method:
     """
     loaded = find(name, METHODS, "method", check=check_method)
     kind = loaded.value
+    reference = str(getattr(kind, "reference", ""))
     defaults = dict(getattr(kind, "defaults", {}))
     if loaded.code:
         settings, parent = dict(getattr(kind, "settings", {})), str(getattr(kind, "parent", ""))
-        return Method(loaded.name, kind, settings, loaded.code, parent, spec=loaded.spec, defaults=defaults)
+        return Method(
+            loaded.name, kind, settings, loaded.code, parent, spec=loaded.spec, defaults=defaults, reference=reference
+        )
     base, _, variant = name.partition(".")
     given: dict[str, Any] = {}
     if variant:
@@ -169,6 +185,7 @@ def find_method(name: str) -> Method:
         evaluation_variant,
         name,
         defaults,
+        reference,
     )
 
 
@@ -375,14 +392,13 @@ def reference_of(method: Method) -> Method | None:
     Raises:
         UsageError: it is no method that is trained from scratch and alone.
     """
-    name = str(getattr(method.kind, "reference", ""))
-    if not name:
+    if not method.reference:
         return None
-    reference = find_method(name)
-    if reference.is_baseline or reference.only_reads or reference.parent or getattr(reference.kind, "reference", ""):
+    reference = find_method(method.reference)
+    if reference.is_baseline or reference.only_reads or reference.parent or reference.reference:
         raise UsageError(
             f"`reference` of method '{method.name}' should name a method that is trained from scratch and needs no "
-            f"other model; '{name}' is none, choose another, e.g. mle"
+            f"other model; '{method.reference}' is none, choose another, e.g. mle"
         )
     return reference
 

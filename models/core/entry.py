@@ -80,6 +80,7 @@ class Recipe:
     parent: ClassVar[str] = ""  # the method whose run of the same task, backbone and seed it is fine-tuned from
     training_free: ClassVar[bool] = False  # takes the weights of its parent as they are and trains no step
     reference: ClassVar[str] = ""  # the method whose trained model of the same task and seed it reads, frozen
+    starts_pretrained: ClassVar[bool] = False  # a pretrained backbone replaces the parent `mle`, and the reference
     own_backbone: ClassVar[str] = ""  # overrides the backbone of the run
     own_decoding: ClassVar[str] = ""  # overrides the decodings of the run, e.g. `sample`; keeps their max_new_tokens
 

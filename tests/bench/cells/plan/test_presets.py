@@ -110,6 +110,17 @@ def test_every_method_is_planned_on_the_pretrained_model(task, method, monkeypat
     assert not found.skips
 
 
+@pytest.mark.parametrize(("method", "reference"), [("tailr.dft", None), ("emo", None), ("asft", "mle.untrained")])
+def test_what_fine_tunes_a_pretrained_model_starts_from_its_weights(method, reference):
+    """A model from scratch is trained by `mle` first; 100 steps after 100 of `mle` would be compared with 100."""
+    cell = plan("gigaword", methods=(method,), preset="mid", limit=4).cells[-1]
+    assert cell.parent is None
+    assert (cell.reference and cell.reference.method.name) == reference
+    cell = plan("gigaword", methods=(method,), preset="small", limit=4).cells[-1]
+    assert cell.parent.method.name == "mle"
+    assert (cell.reference and cell.reference.method.name) == ("mle" if reference else None)
+
+
 def test_the_preset_names_the_models_that_metrics_read():
     (cell,) = plan("wikitext103", methods=("mle.untrained",), preset="mid", limit=4).cells
     metric = {family.name.partition("[")[0]: family for family in required_families(cell)}["mauve"]
