@@ -27,8 +27,6 @@ from bench.store.reading import is_imported
 from bench.store.store import CellFolder, check_checkpoint
 from bench.tasks import find_task
 
-__all__ = ["Verification", "trained_keys", "verify"]
-
 Record = Mapping[str, Any]
 
 IN_NO_KEY = ("status", "split_sha256", "whole_split", "truncated", "broken", "trained")

@@ -22,7 +22,6 @@ from bench.tasks import KNOWN_TEXTS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Group", "column_name", "comparable", "decoding_name", "frame_of", "values_of"]
 
 COLUMNS = (
     "table", "row", "seed", "sampling_seed", "metric", "signature", "value", "higher_is_better", "reason", "sums",

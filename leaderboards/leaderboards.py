@@ -13,8 +13,6 @@ from bench.leaderboards.statistics.constants import ROUNDS
 from bench.leaderboards.table import LeftOut, Table, metric_name, tables
 from bench.store.store import Store
 
-__all__ = ["Leaderboards", "leaderboards_of", "with_statistics"]
-
 NAMED = 5
 """Damaged files that a note names."""
 HIDDEN = "rows of other methods are not shown; the correction for several tests counts them"

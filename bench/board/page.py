@@ -21,8 +21,6 @@ from bench.store.files import StoredRows
 from bench.store.store import CellFolder, Store
 from bench.tasks.core.task import Task
 
-__all__ = ["NAME", "among", "page_of", "samples_of"]
-
 NAME = "leaderboard.html"
 SAMPLES, LONGEST = 4, 400
 """Samples of a table at most, and the characters of a text, and of a prompt's end."""

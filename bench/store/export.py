@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from bench.store.sums_file import SumsFile
 
-__all__ = ["WITHOUT_SUMS", "add_run", "export", "write_snapshot"]
 
 RECORDS = ("trained.json", "scores-*.json", "grid-*.json")
 """Names of the records that are exported."""

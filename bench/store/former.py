@@ -16,8 +16,6 @@ from typing import Any
 
 from bench.models import METHODS
 
-__all__ = ["former_folder", "former_method", "present_columns", "present_predictions", "present_record"]
-
 Content = Mapping[str, Any]
 
 FOLDERS = {"histalign.mean": "histalign"}

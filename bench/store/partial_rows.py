@@ -11,8 +11,6 @@ from typing import Any
 
 from bench.base.keys import canonical, sha256
 
-__all__ = ["AFTER_S", "PARTIAL", "PartialRows", "forget"]
-
 PARTIAL = "partial"
 """Folder of a run with unfinished evaluations; each is removed when its predictions are stored."""
 

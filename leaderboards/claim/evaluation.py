@@ -19,8 +19,6 @@ from bench.leaderboards.statistics.intervals import holm
 from bench.leaderboards.table import Table, task_title
 from bench.models.backbones import is_pretrained
 
-__all__ = ["WORDS", "Paper", "Scale", "Verdict", "Word", "evaluate", "ranged", "scale_of"]
-
 Word = Literal["seen here", "reversed here", "open", "not run", "not testable here"]
 WORDS: Mapping[str, str] = {
     "seen here": "every comparison has the claimed direction, with p at most 0.05 after Holm's correction, or with "

@@ -17,8 +17,6 @@ from bench.leaderboards.statistics.constants import MIN_SEEDS
 from bench.leaderboards.statistics.intervals import SeedMean, paired_difference, seed_mean, welch_interval
 from bench.leaderboards.table import Table, metric_name
 
-__all__ = ["ControlEffect", "PartEvidence", "Precondition", "effects", "gather", "printed_effect"]
-
 BySeed = Mapping[int, float]
 TRIVIAL = {
     "lead": "the first words of the source",

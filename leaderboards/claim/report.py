@@ -15,8 +15,6 @@ from bench.leaderboards.render.text_table import markdown_table
 from bench.leaderboards.statistics.constants import ALPHA
 from bench.leaderboards.statistics.intervals import SeedMean
 
-__all__ = ["SHARED", "content", "evidence_lines", "markdown", "paper_text", "verdict_text"]
-
 LISTED = 4  # comparisons of a cell; of more it has the range
 CONTROLS = {
     "mle.decoupled": "an MLE model with the same classes and decoding (mle.decoupled)",

@@ -16,8 +16,6 @@ from bench.leaderboards.render.text_table import signed
 from bench.leaderboards.statistics.baseline import BASELINE
 from bench.leaderboards.table import metric_name
 
-__all__ = ["charts"]
-
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 480, 340, 44, 110, 28, 46
 LETTER, LINE, RADIUS = 6.5, 12, 4
 """The width of a letter, the height of a line, and the radius of a point."""

@@ -21,8 +21,6 @@ from bench.leaderboards.table import Table, metric_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LONG", "ROW", "contents", "latex", "lines_of", "long_frame", "markdown", "render", "terminal", "wide_frame"]
-
 
 def render(leaderboards: Leaderboards, form: str) -> str:
     """Render leaderboards in one of `FORMATS`."""

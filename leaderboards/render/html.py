@@ -24,7 +24,6 @@ from bench.leaderboards.statistics.constants import MIN_SEEDS
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["page", "static_table", "write_page"]
 
 GROUPS = {"pretrained": "Pretrained models", "tasks": "Tables by task", "systems": "Published systems"}
 """The groups of tables, in the order of the page. The first is of the preset `mid`, the last of imported texts."""

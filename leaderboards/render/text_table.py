@@ -19,8 +19,6 @@ from rich.text import Text
 
 from bench.base.redaction import one_line
 
-__all__ = ["TextTable", "aligned", "console_of", "escaped", "markdown_table", "number", "signed"]
-
 NARROWEST = 60
 """Characters that a table is laid out for at least."""
 WIDE = 200

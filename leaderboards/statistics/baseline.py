@@ -5,8 +5,6 @@ from __future__ import annotations
 from bench.leaderboards.row import TableRow
 from bench.leaderboards.table import Table
 
-__all__ = ["BASELINE", "baseline_of"]
-
 BASELINE = "mle"
 """The method that all others are compared with."""
 

@@ -1,7 +1,5 @@
 """Outputs of other systems: every form gives the same texts, and anything but exactly the split is refused by row."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bench store verify`: an honest store is right; a flipped value, a changed setting and other weights are found."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

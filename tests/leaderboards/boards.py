@@ -1,7 +1,5 @@
 """Boards made by hand, of any size, with texts that try to be markup or code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.leaderboards.render.text_table import number

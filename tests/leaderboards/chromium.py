@@ -1,7 +1,5 @@
 """A headless Chromium for tests, driven over its debugging protocol through two pipes."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

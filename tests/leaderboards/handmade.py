@@ -1,7 +1,5 @@
 """Stored cells made by hand: what a run would have left, without a run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

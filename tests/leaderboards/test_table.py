@@ -319,23 +319,6 @@ def test_a_failed_cell_is_counted_with_its_task(tmp_path):
     assert Leaderboards(*tables(Store(tmp_path), ["logicnlg"])).notes == ["1 runs failed and have no number"]
 
 
-def test_damage_costs_what_it_is_of_and_is_told(tmp_path):
-    ready(tmp_path)
-    ready(tmp_path, "trime")
-    path = next((tmp_path / "logicnlg" / "mle").rglob("scores-*"))
-    path.write_text(path.read_text().replace("0.0", "1.0"))
-    store = Store(tmp_path)
-    ((table,), _) = tables(store)
-    assert [str(error.path) for error in store.damaged.values()] == [str(path)]
-    assert "does not have the hash" in str(store.damaged[path])
-    assert {row.method: len(row.values) for row in table.rows} == {"trime": 3, "mle": 3 - n_values(path)}
-
-
-def n_values(path):
-    """How many columns a scores file has."""
-    return path.read_text().count('"signature"')
-
-
 # Watermarks, order and published rows -----------------------------------------------------------------------------
 
 

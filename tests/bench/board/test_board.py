@@ -1,7 +1,5 @@
 """Boards from Python: the numbers of the report, filters that change none, frames, comparisons, plots and pages."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

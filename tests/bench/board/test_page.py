@@ -1,7 +1,5 @@
 """Texts on the page: the same rows for all methods, of the row that they are shown under."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

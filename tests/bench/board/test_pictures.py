@@ -1,7 +1,5 @@
 """Pictures of a board: the numbers that are drawn, whose they are said to be, and the same bytes each time."""
 
-from __future__ import annotations
-
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bench.run`: the cells of the command, as a board; failures are raised or kept, and what has no source is refused."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

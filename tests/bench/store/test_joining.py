@@ -1,7 +1,5 @@
 """Joining: what the other store lacks is copied whole, what differs is named, and nothing is overwritten."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -87,25 +85,16 @@ def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Callable[..
     assert held(second) == before
 
 
-def test_nothing_is_copied_of_a_run_with_other_predictions(tmp_path: Path) -> None:
+def test_nothing_is_copied_of_a_run_with_another_file_of_a_kind_or_a_folder_in_place_of_one(tmp_path: Path) -> None:
     first, second = filled(tmp_path / "a", 0), filled(tmp_path / "b", 0, bleu=31.0)
-    before = held(second)
-    joined = join(first, second)
-    assert [name.rpartition("/")[2] for name in joined.conflicts] == ["rows-aa.jsonl.gz"]
-    assert (joined.copied, held(second)) == ([], before)
-
-
-def test_nothing_is_copied_of_a_run_with_another_tokenizer_or_a_folder_in_place_of_a_record(tmp_path: Path) -> None:
-    first, second = filled(tmp_path / "a", 0), filled(tmp_path / "b", 0)
     for root in (first, second):
         (cell,) = Store(root).cells()
         (cell.path / TOKENIZER).write_text(json.dumps({"of": root.name}))
-    record = next(cell.path.glob("scores-*"))
-    record.unlink()
-    record.mkdir()
+    folder = cell.path / next(first.rglob("scores-*")).name
+    folder.mkdir()
     before = held(second)
     joined = join(first, second)
-    assert [name.rpartition("/")[2] for name in joined.conflicts] == [TOKENIZER, record.name]
+    assert [name.rpartition("/")[2] for name in joined.conflicts] == [TOKENIZER, "rows-aa.jsonl.gz", folder.name]
     assert (joined.copied, held(second)) == ([], before)
 
 

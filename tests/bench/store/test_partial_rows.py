@@ -1,7 +1,5 @@
 """Finished batches of an evaluation: what was written whole is there again, nothing else is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reading a whole store: what is damaged, foreign or of a later version costs its own row, and is told."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

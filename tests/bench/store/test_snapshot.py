@@ -1,7 +1,5 @@
 """Snapshots: they read as the store they were made of, are never written, and no damage passes."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

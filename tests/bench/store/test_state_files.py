@@ -1,7 +1,5 @@
 """States of a training: whole or not taken, the last two kept."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`bench store status`: whether each run is complete, unfinished, failed or in progress."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

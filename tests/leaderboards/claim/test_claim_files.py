@@ -1,7 +1,5 @@
 """The claim files: what they compare is printed as claimed, every name is there, and every run makes its rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Verdicts on rows made by hand: every word, what stops a claim, conjunctions, controls and preconditions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers that texts of claim files and of pages state are those of committed rows and of papers' tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

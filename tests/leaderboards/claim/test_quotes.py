@@ -1,7 +1,5 @@
 """Quotes of claims against the papers' own text, letter by letter. Only where BENCH_PAPERS has the texts."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """`bench claims` in every form: six lines first, every claim counted, and the same words everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

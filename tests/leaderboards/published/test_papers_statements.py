@@ -1,7 +1,5 @@
 """Where the papers' texts contradict their own tables: the numbers of the notes are computed from the tables again."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

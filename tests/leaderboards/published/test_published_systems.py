@@ -1,7 +1,5 @@
 """The kept rows of other authors' systems have the figures that came with the published texts."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

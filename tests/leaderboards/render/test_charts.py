@@ -1,7 +1,5 @@
 """Charts of the page: which tables have one, where its points are, and what it says."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Footnotes: what a reader must know of the numbers of a table stands under it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Text tables: what a terminal shows of the snapshots has every label and every digit at every width."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from typing import Any

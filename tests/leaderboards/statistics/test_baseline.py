@@ -1,7 +1,5 @@
 """leaderboards/statistics/baseline.py: which row of `mle` a row is compared with, where there are several."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
