@@ -1,10 +1,9 @@
 """Text-generation tasks, one LightningDataModule per file. Reading TASKS answers: what is there?"""
 
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
-from bench.base.registry import Entry, Resolved, find, load
+from bench.base.registry import Entry, Resolved, find
 from bench.errors import UsageError
 
 
@@ -177,26 +176,23 @@ def find_task(name: str) -> Resolved:
         UsageError: there is none of this name, or the class is no task.
         MissingError: its module or file is not there.
     """
-    return find(name, TASKS, "task", check=check_task)
+    return find(name, TASKS, "task", parents=["bench.tasks.core.task:Task"], check=check_task)
 
 
 def check_task(name: str, value: Any) -> None:
-    """Refuse what is no task, or is incomplete.
+    """Refuse a task that is incomplete.
 
     Raises:
-        UsageError: it is no subclass of Task, or lacks what every task has.
+        UsageError: it lacks what every task has.
     """
-    if not (inspect.isclass(value) and issubclass(value, load("bench.tasks.core.task:Task"))):
-        raise UsageError(f"'{name}' is not a subclass of bench.tasks.core.task.Task")
-    kind: Any = value
-    if missing := sorted(kind.__abstractmethods__):
+    if missing := sorted(value.__abstractmethods__):
         raise UsageError(f"'{name}' should define {' and '.join(missing)}; see tasks/README.md")
     for attribute in ("info", "recipes"):
-        if not hasattr(kind, attribute):
+        if not hasattr(value, attribute):
             raise UsageError(f"'{name}' should have a class attribute `{attribute}`; see tasks/README.md")
-    if "small" not in kind.recipes:
-        raise UsageError(f"'{name}' should have a recipe 'small'; its recipes are: {', '.join(kind.recipes)}")
-    info = kind.info
+    if "small" not in value.recipes:
+        raise UsageError(f"'{name}' should have a recipe 'small'; its recipes are: {', '.join(value.recipes)}")
+    info = value.info
     if info.primary and info.primary not in info.columns:
         raise UsageError(f"'{name}' has the primary column '{info.primary}', which is not among its columns")
 

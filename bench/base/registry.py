@@ -67,14 +67,23 @@ class Resolved:
     code: Mapping[str, str]
 
 
-def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | None = None, also: str = "") -> Resolved:
+def find(
+    name: str,
+    table: Mapping[str, Entry],
+    kind: str,
+    *,
+    parents: Sequence[str] = (),
+    check: Check | None = None,
+    also: str = "",
+) -> Resolved:
     """Return the class or function that a name stands for, the same way for every table.
 
     Args:
         name: of the table, with its variant; `module:Name`; or `file.py:Name`.
         table: the built-in names.
         kind: `method`, `task`, `metric`, `backbone`, `decoding` or `format`.
-        check: refuses a plug-in that is not of this kind.
+        parents: `module:Class` of the classes of this kind; a plug-in has to be derived from one of them.
+        check: refuses a plug-in that is not of this kind, or incomplete.
         also: other spellings that work, for the message.
 
     Raises:
@@ -84,13 +93,15 @@ def find(name: str, table: Mapping[str, Entry], kind: str, *, check: Check | Non
     if name in all_names(table):
         return Resolved(name, table[name if name in table else name.partition(".")[0]].load(), name, {})
     if ":" in name:
-        return _plugin(name, table, kind, check)
+        return _plugin(name, table, kind, parents, check)
     raise unknown(name, all_names(table), kind, also)
 
 
-def _plugin(spec: str, table: Mapping[str, Entry], kind: str, check: Check | None) -> Resolved:
+def _plugin(spec: str, table: Mapping[str, Entry], kind: str, parents: Sequence[str], check: Check | None) -> Resolved:
     """Return the plug-in `module:Name` or `file.py:Name`."""
     value = load(spec)
+    if parents and not (inspect.isclass(value) and issubclass(value, tuple(map(load, parents)))):
+        raise UsageError(f"'{spec}' is not a subclass of {' or '.join(parents).replace(':', '.')}")
     if check is not None:
         check(spec, value)
     place, _, typed = spec.rpartition(":")

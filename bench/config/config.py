@@ -139,10 +139,6 @@ class EvaluationConfig:
         """Return the seeds that sampled texts are written with, given the seed of the training."""
         return [int(text) for text in self.sampling_seeds.split(",")] if self.sampling_seeds else [seed]
 
-    def content(self) -> dict[str, Any]:
-        """Return plain content for records."""
-        return omit_defaults(EvaluationConfig, asdict(self))
-
 
 @dataclass(frozen=True)
 class ExecutionConfig:
@@ -199,7 +195,8 @@ class CellConfig:
         """Return plain content, for keys and records."""
         content = asdict(replace(self, plugins={}))
         del content["plugins"]
-        content |= {"trainer": self.trainer.content(), "evaluation": self.evaluation.content()}
+        content["trainer"] = self.trainer.content()
+        content["evaluation"] = omit_defaults(EvaluationConfig, content["evaluation"])
         content["decodings"] = [decoding.text for decoding in self.decodings]
         return content
 
@@ -212,14 +209,6 @@ class Override:
     section: str
     name: str
     value: Any
-
-    @property
-    def text(self) -> str:
-        """As typed."""
-        key = f"{self.section}.{self.name}"
-        if self.scope:
-            return f"{self.scope}:{key}"
-        return key
 
 
 def override(key: str, value: Any) -> Override:

@@ -10,7 +10,6 @@ name of one (`model`, `posterior`, `decoupled`, `f2_released`), or if `rest` is 
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from bench.base.registry import find
@@ -97,18 +96,8 @@ def _found(target: str) -> tuple[type[Decoding], Own | None]:
         return DECODINGS[target].load(), None
     if ":" not in target:
         raise UsageError(f"there is no decoding '{target}'{did_you_mean(target, DECODINGS)}")
-    loaded = find(target, DECODINGS, "decoding", check=check_decoding)
+    loaded = find(target, DECODINGS, "decoding", parents=["bench.decodings.core.decoding:Decoding"])
     spec, place = loaded.spec, loaded.spec.rpartition(":")[0]
     if any(sign in place for sign in SIGNS):  # a folder above the file has one: workers start in the same place
         spec = target
     return loaded.value, Own(spec, loaded.code["class"], loaded.code["source_sha256"])
-
-
-def check_decoding(spec: str, value: Any) -> None:
-    """Refuse a plug-in that is no decoding.
-
-    Raises:
-        UsageError: it is no subclass of Decoding.
-    """
-    if not (inspect.isclass(value) and issubclass(value, Decoding)):
-        raise UsageError(f"'{spec}' is not a subclass of bench.decodings.core.decoding.Decoding")

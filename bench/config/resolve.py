@@ -150,6 +150,9 @@ class Method:
         return replace(self, parent="", reference="mle.untrained" if self.reference else "")
 
 
+METHOD_CLASSES = ("bench.models.core.objective:Objective", "bench.models.baselines:Baseline")
+
+
 def find_method(name: str) -> Method:
     """Return a method: built in (`histalign`, `histalign.released`), or a user's class.
 
@@ -157,7 +160,7 @@ def find_method(name: str) -> Method:
         UsageError: when there is none of this name, or the class is no method.
         MissingError: its module or file is not there.
     """
-    loaded = find(name, METHODS, "method", check=check_method)
+    loaded = find(name, METHODS, "method", parents=METHOD_CLASSES)
     kind = loaded.value
     reference = str(getattr(kind, "reference", ""))
     defaults = dict(getattr(kind, "defaults", {}))
@@ -187,20 +190,6 @@ def find_method(name: str) -> Method:
         defaults,
         reference,
     )
-
-
-def check_method(spec: str, value: Any) -> None:
-    """Refuse a plug-in that is no method.
-
-    Raises:
-        UsageError: it is neither a subclass of Objective nor of Baseline.
-    """
-    from bench.models.baselines import Baseline
-
-    if not (inspect.isclass(value) and issubclass(value, (Objective, Baseline))):
-        raise UsageError(
-            f"'{spec}' is not a subclass of bench.models.core.objective.Objective or bench.models.baselines.Baseline"
-        )
 
 
 def _section(settings: Mapping[str, Any], section: str) -> dict[str, Any]:
@@ -368,7 +357,8 @@ def check_overrides(
     for item in given:
         if item.scope is not None and item.scope not in scopes:
             raise UsageError(
-                f"'{item.text}' is for '{item.scope}', which is not in this run{did_you_mean(item.scope, scopes)}"
+                f"'{item.scope}:{item.section}.{item.name}' is for '{item.scope}', which is not in this run"
+                f"{did_you_mean(item.scope, scopes)}"
             )
         if item.section not in owners:
             continue  # trainer and evaluation are checked when they are built

@@ -55,18 +55,10 @@ class Trainable(LightningModule):
     if TYPE_CHECKING:
         name: ClassVar[str]
         reference: ClassVar[str]
-
-        def loss(self, states: States) -> LossSum:
-            """Sum the loss over all target tokens of a batch."""
-
-        def step_loss(self, batch: Batch) -> LossSum:
-            """Loss of one micro-batch."""
-
-        def nll(self, states: States) -> Iterator[tuple[TokenSlice, Tensor]]:
-            """Yield slices with the negative log-likelihood of their targets in nats, [n]."""
-
-        def end_of_step(self, reduce: Callable[[Tensor], Tensor]) -> None:
-            """Called on every rank before each step of the optimiser."""
+        loss: Callable[[States], LossSum]  # these are hooks of `Objective`
+        step_loss: Callable[[Batch], LossSum]
+        nll: Callable[[States], Iterator[tuple[TokenSlice, Tensor]]]
+        end_of_step: Callable[[Callable[[Tensor], Tensor]], None]
 
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()

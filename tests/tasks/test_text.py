@@ -135,7 +135,6 @@ def test_splits_without_a_file_take_their_share_of_the_training_text(corpus: Pat
     ("options", "says"),
     [
         ({"words": 31}, "task.words is at least 8 more than task.prompt_words, not 31 and 24"),
-        ({"prompt_words": 0}, "task 'text' option 'prompt_words' is at least 1, not 0"),
         ({"test_path": "a.txt"}, "need task.path"),
     ],
 )
@@ -214,18 +213,10 @@ PACKED = gzip.compress(
 )
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (PACKED[: len(PACKED) // 2], r"line \d{3}: the packed file is damaged or cut"),
-        (PACKED[:-4] + b"oops", "the packed file is damaged or cut"),
-        (PACKED + b"tail", "the packed file is damaged or cut"),
-    ],
-)
-def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes, says: str) -> None:
-    with pytest.raises(DataError, match=rf"x\.txt.*{says}") as found:
+@pytest.mark.parametrize("content", [PACKED[: len(PACKED) // 2], PACKED[:-4] + b"oops", PACKED + b"tail"])
+def test_a_damaged_text_is_named_with_its_line(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match=r"^[^\n]*x\.txt, line \d{3,4}: the packed file is damaged or cut[^\n]*$"):
         read(tmp_path / "x.txt", content)
-    assert "\n" not in str(found.value)
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:

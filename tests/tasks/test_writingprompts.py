@@ -66,13 +66,8 @@ def test_options_keep_tags_and_line_ends_and_move_the_rule(tmp_path: Path) -> No
     task = loaded(WritingPrompts, folder(tmp_path, "jsonl"), tag=True, newlines=True, more_than=0, fewer_than=6)
     assert contents(task, "test") == [("test/0", "", "[WP] Run!\nHe won't run.")]
     assert contents(task, "train")[0][2] == "[WP] Run!\nHe won't run."
-    for options, says in (
-        ({"prompt_tokens": 0}, "option 'prompt_tokens' is at least 1, not 0"),
-        ({"more_than": 5, "fewer_than": 6}, r"task\.more_than is at least 2 below task\.fewer_than, not 5 and 6"),
-        ({"more_than": -1}, "option 'more_than' is at least 0, not -1"),
-    ):
-        with pytest.raises(UsageError, match=says):
-            WritingPrompts(**options)
+    with pytest.raises(UsageError, match=r"task\.more_than is at least 2 below task\.fewer_than, not 5 and 6"):
+        WritingPrompts(more_than=5, fewer_than=6)
 
 
 @pytest.mark.parametrize(
