@@ -25,8 +25,7 @@ from typing import Any
 
 from bench.base.files import hash_of
 from bench.errors import DataError, MissingError, UsageError
-from bench.models.backbones import BACKBONES
-from bench.models.backbones.pretrained import tensors_sha256
+from bench.models.backbones.pretrained import check_tensors
 from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
 from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing, one_at_a_time
 
@@ -182,7 +181,7 @@ def _unpacked(model: PretrainedModel, folder: Path, staged: Path, say: Say) -> P
         return made
     say(f"{model.name}: the quantised weights are converted to float32")
     _convert(made, staged / "converted")
-    _check_tensors(model.name, staged / "converted" / "model.safetensors")
+    check_tensors(model.name, staged / "converted" / "model.safetensors")
     return staged / "converted"
 
 
@@ -284,17 +283,6 @@ def _check_hash(model: PretrainedModel, path: Path) -> None:
             f"{model.name}: the sha256 of '{path.name}' is {found[:12]}..., and {expected[:12]}... was expected: it is "
             f"damaged or another file; nothing of it is used. Remove '{path}' if it is still there, and run the same "
             "command again"
-        )
-
-
-def _check_tensors(name: str, file: Path) -> None:
-    """Refuse a conversion that differs from the pinned one: results of two machines would not be comparable."""
-    pinned = BACKBONES[name].tensors_sha256 if name in BACKBONES else ""
-    found = tensors_sha256(file)
-    if pinned and found != pinned:
-        raise DataError(
-            f"{name}: the converted tensors have the hash {found[:12]}, expected {pinned[:12]}; the versions of "
-            f"transformers or gguf here convert the file differently from those that it was pinned with"
         )
 
 

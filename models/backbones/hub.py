@@ -17,7 +17,7 @@ from bench.errors import DataError, MissingError
 from bench.models.backbones import BACKBONES, find_backbone
 from bench.models.backbones.backbone import Backbone, TextSource
 from bench.models.backbones.lora import Lora, adapt, check_lora
-from bench.models.backbones.pretrained import ANSWER_S, Pretrained, resolved, tensors_sha256
+from bench.models.backbones.pretrained import ANSWER_S, Pretrained, check_tensors, resolved
 from bench.models.backbones.scratch import PUBLISHED, adapter_of, auto_class, published_config
 
 MAIN = "main"
@@ -98,12 +98,7 @@ def _check_converted(name: str) -> None:
     file = Path(location(name)) / "model.safetensors"
     if not file.is_file():
         raise MissingError(f"backbone '{name}' is not on this machine; get it with: bench models get {name}")
-    found, pinned = tensors_sha256(file), BACKBONES[name].tensors_sha256
-    if found != pinned:
-        raise DataError(
-            f"the tensors of '{file}' have the hash {found[:12]}, expected {pinned[:12]}; remove the folder and run "
-            f"bench models get {name} again"
-        )
+    check_tensors(name, file)
 
 
 def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:

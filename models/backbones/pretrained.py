@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.base.network import hub_reachable, is_commit, within
+from bench.errors import DataError
+from bench.models.backbones import BACKBONES
 
 ANSWER_S = 12.0
 """Seconds in which the hub must answer for the commit of a branch or a configuration; after them the cache is read."""
@@ -98,3 +100,19 @@ def tensors_sha256(file: Path) -> str:
             digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
             digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def check_tensors(name: str, file: Path) -> None:
+    """Refuse converted weights that are not the pinned ones: results of two machines would not be comparable.
+
+    Raises:
+        DataError: naming both hashes.
+    """
+    pinned = BACKBONES[name].tensors_sha256 if name in BACKBONES else ""
+    found = tensors_sha256(file)
+    if pinned and found != pinned:
+        raise DataError(
+            f"{name}: the converted tensors have the hash {found[:12]}, expected {pinned[:12]}; remove the folder of "
+            f"the model and run bench models get {name} again, with the versions of transformers and gguf that "
+            f"constraints.txt names"
+        )

@@ -20,7 +20,7 @@ import torch
 from bench.base.files import hash_of
 from bench.errors import DataError, MissingError, UsageError
 from bench.metrics.requirements import Checkpoint
-from bench.models.backbones import BackboneEntry
+from bench.models.backbones import BACKBONES, BackboneEntry
 from bench.models.backbones.pretrained import resolved
 from bench.pretrained import get as getting
 from bench.pretrained.catalogue import PretrainedModel, catalogue
@@ -306,9 +306,7 @@ def test_what_is_not_the_known_model_is_refused_and_nothing_is_kept(
     model: PretrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = names_in(model)
-    monkeypatch.setitem(
-        getting.BACKBONES, "tiny", BackboneEntry("m:f", "tiny", converted=True, tensors_sha256="0" * 64)
-    )
+    monkeypatch.setitem(BACKBONES, "tiny", BackboneEntry("m:f", "tiny", converted=True, tensors_sha256="0" * 64))
     with pytest.raises(DataError, match="tiny: the converted tensors have the hash .*, expected 000000000000"):
         got(model, accept_terms=True)
     wheel = folder_of(model) / "tiny_2-1.whl"
