@@ -89,13 +89,6 @@ def wandb_logger(key: str, label: str, group: str) -> Logger:
     return WandbLogger(project=project, experiment=begun)
 
 
-def check_loggers(names: Sequence[str]) -> None:
-    """Refuse unknown loggers before anything is run; W&B is not imported. Errors as in `find_logger`."""
-    for name in names:
-        if name != WANDB:
-            find_logger(name)
-
-
 class Logs:
     """The loggers of one `bench run`.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.base.registry import Resolved, expand, split_names
 from bench.cells.cell import Cell, is_validated, make_cell
 from bench.cells.forgetting import MISSING, general_text
-from bench.cells.loggers import check_loggers
+from bench.cells.loggers import find_logger
 from bench.cells.required import can_forget, decodings_of
 from bench.cells.validation import check_validation
 from bench.config.arguments import RunArguments
@@ -135,7 +135,8 @@ class PlanBuilder:
         self.plan, self.store = Plan(self.preset), Store(arguments.results_folder)
         self.tasks: dict[str, Task] = {}
         self.without_data: dict[str, str] = {}
-        check_loggers(arguments.loggers)
+        for name in arguments.loggers:
+            find_logger(name)  # an unknown one is refused before anything is run
         tasks = [find_task(name) for name in expand(arguments.tasks, TASKS, "task", plugins=True)]
         with_recipe = [task for task in tasks if self.preset in task.value.recipes]
         for task in tasks:

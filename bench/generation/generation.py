@@ -8,7 +8,8 @@ for each beam, ask the device after each token whether all texts have ended, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 
 import torch
 from torch import Tensor
@@ -72,7 +73,7 @@ def generate(
                 if texts.finished:
                     break
             written = texts.new.tolist()
-    return [_until_end(row, texts.ends) for row in written]
+    return [list(takewhile(lambda token: token not in texts.ends, row)) for row in written]
 
 
 class SeededSampler:
@@ -126,11 +127,3 @@ def _check(backbone: Backbone, mask: Tensor, new: int) -> None:
         )
     if not config.is_encoder_decoder and not bool((mask[:, -1] > 0).all()):
         raise UsageError("prompts of decoder-only backbones end at the last column: pad them on the left")
-
-
-def _until_end(tokens: list[int], ends: Collection[int]) -> list[int]:
-    """Cut a row at its first end token; what comes after it means nothing."""
-    for at, token in enumerate(tokens):
-        if token in ends:
-            return tokens[:at]
-    return tokens

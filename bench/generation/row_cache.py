@@ -89,7 +89,7 @@ class RowCache(DynamicCache):
     is in named tensors. The library asks how long a cache is before the first step only, when either kind is empty.
     """
 
-    is_croppable = False
+    is_croppable = False  # named tensors need not be one step per token, so the library refuses assisted decoding
     layers: list[Any]
 
     def __init__(self, config: Any) -> None:
@@ -122,10 +122,6 @@ class RowCache(DynamicCache):
         """Repeat each row; inherited, this would forget the named tensors."""
         super().batch_repeat_interleave(repeats)
         self.rows = {name: rows.repeat_interleave(repeats, dim=0) for name, rows in self.rows.items()}
-
-    def crop(self, tokens_to_remove: int) -> None:
-        """Refuse: named tensors need not be one step per token."""
-        raise NotImplementedError("a RowCache cannot be cropped, so assisted decoding is not available")
 
 
 class SharedByBeams(DynamicCache):
