@@ -198,12 +198,14 @@ class Tasks:
         task = self._configured(record, cell, split, there) or self.named(record)
         here = task.manifest(split).sha256
         if here != there:
+            places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
+            options = ["--data-dir DIR", *places]
             known = record.get("data", {}).get("train", {}).get("commit", "")
             if known:
                 known = f"; it was {known}"
             raise DataError(
                 f"{config['task']}: rows were made from a {split} split {there[:12]}, here is {here[:12]} "
-                f"({task.source.why}); name the data as the run did, with {_naming(task)}{known}"
+                f"({task.source.why}); name the data as the run did, with {' or '.join(options)}{known}"
             )
         return task
 
@@ -262,9 +264,3 @@ class Tasks:
         except BenchError as error:
             raise MissingError(f"the task '{name}' is not here; its rows cannot be scored: {error}") from error
         raise MissingError(f"'{name}' is a plug-in ({code['class']}), whose code is not imported here")
-
-
-def _naming(task: Task) -> str:
-    """Return the options that say where the data of a task is."""
-    places = [f"--set {task.name}:task.{name}=..." for name in ("path", "hub") if name in task.places]
-    return " or ".join(["--data-dir DIR", *places])

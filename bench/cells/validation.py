@@ -14,7 +14,7 @@ from bench.cells.cell import Cell
 from bench.cells.required import Evaluation, evaluation_content, kinds_of, required_evaluations
 from bench.config.config import VALIDATED, TrainerConfig
 from bench.config.resolve import Method
-from bench.errors import UsageError, did_you_mean, nearest
+from bench.errors import UsageError, did_you_mean
 from bench.metrics import find_metric
 from bench.metrics.columns import direction_of, expand
 from bench.models.core.objective import Objective
@@ -60,11 +60,9 @@ def is_lower_better(trainer: TrainerConfig, task: Task) -> bool:
         higher_is_better = direction_of(column, patterns)
     except KeyError:
         known = [*VALIDATED, *(name for pattern in patterns for name in expand(pattern[1:]))]
-        near = nearest(column, known)
-        advice = f"did you mean '{near}'?" if near else "trainer.watch names metric families with more columns"
+        near = did_you_mean(column, known)
         raise UsageError(
-            f"trainer.select names '{column}', which this validation does not measure; it measures "
-            f"{', '.join(known)}; {advice}"
+            f"trainer.select names '{column}', which this validation does not measure{near}; trainer.watch adds columns"
         ) from None
     if higher_is_better is None:
         raise UsageError(f"trainer.select names '{column}', of which neither more nor less is better")

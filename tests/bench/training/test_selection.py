@@ -143,7 +143,10 @@ def test_the_record_says_what_was_measured_and_kept(tmp_path: Path) -> None:
     ("options", "says"),
     [
         ({"watch": "tabel_bleu"}, "did you mean 'table_bleu'"),
-        ({"select": "bleu-1"}, "'bleu-1', which this validation does not measure; it measures nll, ppl, loss; "),
+        (
+            {"select": "bleu-1"},
+            "'bleu-1', which this validation does not measure; there are: loss, nll, ppl; trainer.watch adds",
+        ),
         ({"watch": "table_bleu", "select": "rouge-1"}, "sentence-bleu"),
         ({"validate": 0.0, "select": "loss"}, "need trainer.validate"),
     ],

@@ -144,7 +144,7 @@ BILSTM = {"backbone": "bilstm", "task": TABLES}
         ({"sets": ("trainer.select=loss",)}, "need trainer.validate"),
         ({"sets": ("trainer.patience=2",)}, "need trainer.validate"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.select=bleu-1")},
-         "it measures nll, ppl, loss; trainer.watch names metric families with more columns"),
+         "there are: loss, nll, ppl; trainer.watch adds columns"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=table_bleu", "trainer.select=Bleu-2")},
          "; did you mean 'bleu-2'?"),
         ({"task": TABLES, "sets": ("trainer.validate=1", "trainer.watch=rouge")}, "which scores no texts of logicnlg"),
