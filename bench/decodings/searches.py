@@ -67,7 +67,6 @@ class Beam(Decoding):
 
     name: ClassVar[str] = "beam"
     paper: ClassVar[str] = "Wu et al. 2016"
-    own_loop: ClassVar[bool] = True
 
     beams: int = whole(least=2, value=True, example="beam=4")
     length_penalty: float = number(1.0)
@@ -83,11 +82,6 @@ class Beam(Decoding):
     def class_cut(self) -> Mapping[str, Any]:
         """The most probable class, as in greedy search."""
         return {"greedy": True}
-
-    @property
-    def width(self) -> int:
-        """One text a beam."""
-        return self.beams
 
     def length(self, tokens: int) -> float:
         """What the log-probability of a text of so many tokens is divided by."""
@@ -201,7 +195,6 @@ class ContrastiveSearch(Decoding):
 
     name: ClassVar[str] = "contrastive_search"
     paper: ClassVar[str] = "Su et al. 2022"
-    own_loop: ClassVar[bool] = True
     looks_ahead: ClassVar[bool] = True
 
     k: int = whole(least=1, value=True, example="contrastive_search=5")

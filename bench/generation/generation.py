@@ -64,9 +64,8 @@ def generate(
         )
     with torch.no_grad(), without_dropout(objective):
         texts = Continuation(objective, decoding, batch)
-        if decoding.own_loop:
-            written = decoding.write(texts, limit)
-        else:
+        written = decoding.write(texts, limit)
+        if written is None:
             for _ in range(limit):
                 scores = texts.log_probs()
                 texts.append(scores.argmax(1) if sampler is None else sampler(scores))

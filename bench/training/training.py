@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -44,7 +44,6 @@ def train(
     of_texts: Callable[[], dict[str, float]] | None = None,
     lower_is_better: bool = True,
     states: StateFiles | None = None,
-    callbacks: Sequence[Callback] = (),
 ) -> dict[str, Any]:
     """Train an objective on a task's training split, from the newest state there is.
 
@@ -58,7 +57,6 @@ def train(
             values by column; None to generate none.
         lower_is_better: whether a lower value of the column is better that the kept step is chosen by.
         states: where the state of the training is kept; None to keep none.
-        callbacks: of the caller; they see every step before a state is kept.
 
     Returns:
         `status` (`ok` or `diverged`), `diverged_at`, `steps`, `tokens`, `rows`, `truncated`, `curve` [[step, loss]];
@@ -85,7 +83,7 @@ def train(
             float32_products(config.float32_products),
             recomputed(objective.backbone, execution.activation_checkpointing),
         ):
-            trainer = trainer_of(config, execution, steps, interval, [recorder, *callbacks, selection, keeper])
+            trainer = trainer_of(config, execution, steps, interval, [recorder, selection, keeper])
             state = None if states is None else states.newest_whole()
             trainer.fit(objective, datamodule=task, ckpt_path=state, weights_only=True)
     finally:

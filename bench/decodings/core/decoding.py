@@ -3,7 +3,7 @@
 A decoding is a frozen dataclass. Its fields are its settings, and what it does with a distribution is one method:
 
 - a sampler says which tokens may be drawn (`bench.decodings.core.sampler`);
-- a decoding with a loop of its own chooses the tokens itself (`own_loop`, `write`);
+- a decoding with a loop of its own chooses the tokens itself (`write`);
 - any other takes the most probable token, again and again.
 
 Shapes: B rows, R texts that grow at once (several of a row in a search), T tokens, V vocabulary, D width of a state.
@@ -107,7 +107,6 @@ class Decoding:
     name: ClassVar[str]  # what a user types
     paper: ClassVar[str] = ""
     samples: ClassVar[bool] = False  # whether tokens are drawn at random, so that seeds are needed
-    own_loop: ClassVar[bool] = False  # whether `write` chooses the tokens
     looks_ahead: ClassVar[bool] = False  # whether the model reads the last token too
 
     no_repeat_ngram: int = whole(0, least=0, place=1)
@@ -150,14 +149,9 @@ class Decoding:
         """Return how tokens are cut within a class, for `decoupled_log_probs`; None where that means nothing."""
         return None
 
-    def write(self, texts: Texts, limit: int) -> list[list[int]]:
-        """Return the new tokens of each row, at most `limit`; tokens after an end token are ignored."""
-        raise NotImplementedError(f"{type(self).__name__} has own_loop and no write(texts, limit)")
-
-    @property
-    def width(self) -> int:
-        """How many texts of a row the model continues at once."""
-        return 1
+    def write(self, texts: Texts, limit: int) -> list[list[int]] | None:
+        """Return the new tokens of each row, at most `limit`, or None; tokens after an end token are ignored."""
+        return None
 
     # Texts and keys ---------------------------------------------------------------------------------------------
 

@@ -64,7 +64,8 @@ def next_token(objective: Objective, source: list[int], read: list[int]) -> Next
 def worst_step(model: BiLSTM, decoding: str, kind: type[Objective] = MLE) -> float:
     """The largest difference, over all steps and rows, between decoding and full passes."""
     objective, full = kind(model), kind(model)
-    check = Stepwise(lambda row, text: next_token(full, SOURCES[row], READ[row])(text), 1, one(decoding).width)
+    beams = getattr(one(decoding), "beams", 1)
+    check = Stepwise(lambda row, text: next_token(full, SOURCES[row], READ[row])(text), 1, beams)
     with compared(objective, check):
         run(objective, SOURCES, READ, decoding, 5, seeds=range(len(SOURCES)))
     assert check.compared > 5 * len(SOURCES) / 2

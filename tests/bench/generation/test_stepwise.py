@@ -75,7 +75,9 @@ def worst_step(objective: Objective, given: list[list[int]], decoding: str, limi
     full.setup_run(objective.run_context)
     start = max(map(len, given)) if objective.backbone.architecture == "decoder-only" else 1
     settings = one(decoding)
-    check = Stepwise(lambda row, text: next_token(full, given[row], settings)(text), start, settings.width)
+    check = Stepwise(
+        lambda row, text: next_token(full, given[row], settings)(text), start, getattr(settings, "beams", 1)
+    )
     with compared(objective, check):
         run(objective, given, decoding, limit, seeds=range(len(given)))
     assert check.compared > limit * len(given) / 2

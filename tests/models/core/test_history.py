@@ -98,7 +98,7 @@ def test_generation_is_told_what_it_has_written(kind: str, decoding: str) -> Non
     settings = Greedy() if decoding == "greedy" else Beam(beams=3)
     texts = generate(objective, prompts, settings, 5)
     told = objective.told
-    beams = settings.width
+    beams = getattr(settings, "beams", 1)
     before = [[[]] * beams for _ in SOURCES]
     for step, rows in enumerate(told):
         now = [[written for written, _ in rows[at * beams : (at + 1) * beams]] for at in range(len(SOURCES))]
