@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bench.base.registry import Entry
 
-__all__ = ["DECODINGS"]
-
 DECODINGS = {
     "greedy": Entry("bench.decodings.searches:Greedy", "the most probable token, again and again"),
     "beam": Entry(

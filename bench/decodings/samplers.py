@@ -20,8 +20,6 @@ from bench.errors import UsageError
 if TYPE_CHECKING:  # `bench list` reads this file, without torch
     from torch import Tensor
 
-__all__ = ["MinP", "Nucleus", "Sample", "TopK", "Typical"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(Sampler):

@@ -19,8 +19,6 @@ from bench.errors import UsageError
 if TYPE_CHECKING:  # `bench list` reads this file, without torch
     from torch import Tensor
 
-__all__ = ["Beam", "ContrastiveSearch", "Greedy", "repeats"]
-
 Grown = tuple[float, int, int]
 """A text with one more token: its log-probability, the place of the text that it continues, and the token."""
 

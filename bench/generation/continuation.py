@@ -23,8 +23,6 @@ from bench.models.core.continuations import special_tokens
 from bench.models.core.objective import Objective
 from bench.models.core.states import History, TokenSlice
 
-__all__ = ["Continuation"]
-
 CHECK_EVERY = {"cpu": 1}
 """Tokens between two checks whether all texts have ended, by device; 16 on all others, which have to be waited for."""
 

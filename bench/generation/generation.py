@@ -24,8 +24,6 @@ from bench.models.backbones.backbone import Backbone, Batch
 from bench.models.core.continuations import without_dropout
 from bench.models.core.objective import Objective
 
-__all__ = ["SeededSampler", "generate"]
-
 
 def generate(
     objective: Objective,

@@ -15,8 +15,6 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache
 from transformers.cache_utils import DynamicLayer
 
-__all__ = ["Growing", "RowCache", "SharedByBeams", "new_cache"]
-
 ROOM = 64
 """Tokens that a buffer has room for at least, beyond those it is made for."""
 

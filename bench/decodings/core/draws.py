@@ -11,8 +11,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-__all__ = ["PREFILTER", "inverse_cdf", "lowest_ids", "nucleus_candidates", "nucleus_draw", "uniforms"]
-
 PREFILTER = 1024
 """Most probable tokens among which a nucleus is looked for before the whole vocabulary is sorted."""
 

@@ -28,8 +28,6 @@ from torch import Tensor
 
 from bench.decodings.core.draws import inverse_cdf
 
-__all__ = ["class_weights", "draw_as_released"]
-
 CLASS_NUCLEUS = 0.9
 FLOOR = 1e-6
 """What is added to the weight of every class before classes are drawn."""
