@@ -24,6 +24,7 @@ from bench.store.store import Store
 from tests.conftest import Bench
 from tests.e2e import children, stores
 from tests.e2e.children import Run, Start
+from tests.e2e.faults.test_signals import asleep
 from tests.e2e.tiny import Training, left
 from tests.waiting import free_port, wait_until
 
@@ -236,29 +237,21 @@ class TestDeath:
         """The others wait for it as long as the timeout of the group says."""
         trouble = children.together(children.fork_workers, partial(children.hurry, 2, timeout=3.0))
         child = start(self.arguments(tmp_path / "results"), trouble, SLEEPS=str(rank), BED=str(tmp_path))
-        bed = tmp_path / f"asleep.{rank}"
-        assert wait_until(lambda: children.read(bed) != "", 60)
-        os.kill(int(bed.read_text()), signal.SIGSTOP)
+        os.kill(asleep(tmp_path, str(rank))[rank], signal.SIGSTOP)
         assert children.ended(child, 60)
         assert child.exitcode == 1, children.read(log)
         assert f"; process {rank} did not answer any more and was ended" in children.read(log)
         assert children.users(tmp_path) == []
 
-    def test_of_the_parent(self, start: Start, tmp_path: Path) -> None:
-        """Killed alone, it takes its ranks along."""
-        child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
-        assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
-        assert len(children.users(tmp_path)) >= 3
-        children.send(child, signal.SIGKILL)
-        child.join()
-        assert wait_until(lambda: children.users(tmp_path) == [], 10)
-
     @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="Linux ends processes with their parent")
-    def test_of_the_parent_of_a_rank_that_is_stopped(self, start: Start, tmp_path: Path) -> None:
-        """It cannot see that the parent is gone."""
+    @pytest.mark.parametrize("is_stopped", [False, True])
+    def test_of_the_parent(self, start: Start, tmp_path: Path, is_stopped: bool) -> None:
+        """Killed alone, it takes its ranks along, also one that is stopped and cannot see that the parent is gone."""
         child = start(self.arguments(tmp_path / "results"), children.fork_workers, SLEEPS="0,1", BED=str(tmp_path))
-        assert wait_until(lambda: len(list(tmp_path.glob("asleep.*"))) == 2, 60)
-        os.kill(int((tmp_path / "asleep.1").read_text()), signal.SIGSTOP)
+        ranks = asleep(tmp_path, "0,1")
+        assert len(children.users(tmp_path)) >= 3
+        if is_stopped:
+            os.kill(ranks[1], signal.SIGSTOP)
         children.send(child, signal.SIGKILL)
         child.join()
         assert wait_until(lambda: children.users(tmp_path) == [], 10)
