@@ -221,17 +221,12 @@ def enter(environment: Mapping[str, str], log: str) -> None:
     """
     os.setsid()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.EXIT_CODES)
-    redirect(Path(log))
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(output, stream)
     os.environ.pop("BENCH_DATA", None)
     os.environ.update(environment)
     torch.set_num_threads(1)
-
-
-def redirect(log: Path) -> None:
-    """Print to a file from now on."""
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
 
 
 def start(target: Callable[..., None], *arguments: Any) -> BaseProcess:

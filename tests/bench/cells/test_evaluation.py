@@ -110,15 +110,11 @@ def test_anything_else_is_refused(parts: Any, says: str) -> None:
         merge(parts, IDS, "cell, probe")
 
 
-def stored_rows(n: int) -> StoredRows:
-    """Rows of texts, as they are stored."""
-    return StoredRows("key", {"split": "test"}, [{"id": str(i), "text": "a b"} for i in range(n)], "0" * 64)
-
-
 def test_nothing_is_loaded_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BENCH_TAPEX", raising=False)
     entry = replace(METRICS["tapex"], target="no.such.module:family")
-    values, sums = computed(entry, stored_rows(3), {})
+    texts = [{"id": str(i), "text": "a b"} for i in range(3)]
+    values, sums = computed(entry, StoredRows("key", {"split": "test"}, texts, "0" * 64), {})
     [value] = values["values"]
     assert (value["name"], value["value"], value["n"], value["higher_is_better"]) == ("tapex-acc", None, 3, True)
     assert "|not applicable: needs microsoft/tapex-large-finetuned-tabfact in the hub cache, or" in value["signature"]

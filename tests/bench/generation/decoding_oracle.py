@@ -34,16 +34,11 @@ def next_token(objective: Objective, given: list[int], decoding: Decoding) -> Ne
     return log_probs
 
 
-def read_tokens(objective: Objective, given: list[int]) -> list[int]:
-    """What n-gram blocking sees before the first new token."""
-    if objective.backbone.architecture == "decoder-only":
-        return given
-    return [objective.backbone.model.config.decoder_start_token_id]
-
-
 def decode(objective: Objective, given: list[int], decoding: Decoding, limit: int, end: int) -> list[int]:
     """Greedy or beam search; the new tokens before the end token."""
-    predict, read = next_token(objective, given, decoding), read_tokens(objective, given)
+    predict, read = next_token(objective, given, decoding), given  # what n-gram blocking sees before the first token
+    if objective.backbone.architecture == "encoder-decoder":
+        read = [objective.backbone.model.config.decoder_start_token_id]
 
     def blocked(new: list[int]) -> Tensor:
         return block(predict(new), read + new, decoding.no_repeat_ngram)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.cells.plan import Plan, make_plan
+from bench.cells.plan import make_plan
 from bench.config.arguments import RunArguments
 from bench.errors import UsageError
 from bench.launch.slurm import Part, SlurmOptions, parts_of, reason_in, runs_of
@@ -18,10 +18,6 @@ from tests.conftest import Bench
 from tests.e2e import stores
 
 TASK = "ambiguous_template"
-
-
-def plan_of(*methods: str) -> Plan:
-    return make_plan(RunArguments((TASK,), methods, (0, 1), limit=8))
 
 
 def test_options_are_those_of_sbatch() -> None:
@@ -61,7 +57,7 @@ def test_parts_that_others_start_from_come_first() -> None:
 
 
 def test_an_element_has_the_runs_of_its_part_and_what_they_need() -> None:
-    plan = plan_of("trime", "mle.continued")
+    plan = make_plan(RunArguments((TASK,), ("trime", "mle.continued"), (0, 1), limit=8))
     part = runs_of(plan, Part(TASK, "mle.continued"))
     assert [(cell.method.name, cell.config.seed) for cell in part.cells] == [
         ("mle", 0), ("mle.continued", 0), ("mle", 1), ("mle.continued", 1),
