@@ -97,12 +97,7 @@ def trained_key_of(
     parent_key: str = "",
     reference_key: str = "",
 ) -> str:
-    """Return the hash of everything that decides the trained weights.
-
-    Args:
-        parent_key: of the run it is fine-tuned from; empty for none.
-        reference_key: of the run of its reference model; empty for none.
-    """
+    """Return the hash of everything that decides the trained weights; the keys are those of runs that it needs."""
     weights = {}
     if "backbone" not in config.plugins:  # the key of a plug-in has the hash of its code
         weights = pretrained_weights(config.backbone, config.backbone_options)

@@ -128,12 +128,7 @@ class Logs:
 
 
 class OpenRun(Events):
-    """One run on all loggers that have not failed; it passes every event on to the progress line.
-
-    Args:
-        logs: the loggers of the command.
-        events: receives every event.
-    """
+    """One run on all loggers of a command that have not failed; it passes every event on to the progress line."""
 
     def __init__(self, logs: Logs, events: Events) -> None:
         self.logs, self.events = logs, events

@@ -117,11 +117,7 @@ def make_plan(
 class PlanBuilder:
     """Adds runs to a plan one by one, each after the run it is fine-tuned from; tasks are read once.
 
-    Args:
-        arguments: of the run.
-        say: prints where data comes from.
-        on_rows: shows how far work on rows is.
-        costs_only: as `make_plan` takes it.
+    Its arguments are those of `make_plan`.
 
     Raises:
         UsageError: a name is unknown, or an option that no task, method or backbone of the run takes.

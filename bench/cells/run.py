@@ -70,11 +70,7 @@ class Outcome:
 
 
 class Schedule:
-    """The runs that are left, by their position in a plan.
-
-    Args:
-        cells: the runs, parents before their children.
-    """
+    """The runs of a plan that are left, by their position in it; parents stand before their children."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.cells = cells
@@ -301,15 +297,9 @@ def fail(cell: Cell, error: BaseException, outcome: Outcome, progress: Progress)
 def drop_checkpoints(
     arguments: RunArguments, cells: Sequence[Cell], outcome: Outcome, say: Callable[[str], None]
 ) -> None:
-    """Remove the checkpoints that `--keep-checkpoints` does not keep.
+    """Remove the checkpoints of finished runs of a plan that `--keep-checkpoints` does not keep, and say which.
 
     A run that is not finished keeps its checkpoint, and so do the runs that it starts from or refers to.
-
-    Args:
-        arguments: `keep_checkpoints` is `all` or `none`.
-        cells: the runs of the plan.
-        outcome: how they have ended so far.
-        say: prints what was removed.
 
     Raises:
         StoreError: a checkpoint cannot be removed.

@@ -271,12 +271,6 @@ def run_search(
     One combination is picked for all seeds of a method, by the mean over the seeds it was tried on (see `best`). The
     test split is not read before that.
 
-    Args:
-        search: what is tried.
-        arguments: of the run.
-        progress: shows what happens.
-        launcher_of: gives the call that executes a plan, as `bench.launch.jobs.launcher_of`.
-
     Returns:
         The plan of what was picked, and the outcome of all runs.
     """

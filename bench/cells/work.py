@@ -194,15 +194,9 @@ def store_rows(cell: Cell, key: str, parts: list[list[dict[str, Any]]], started:
 
 
 def execution_of(cell: Cell, arguments: RunArguments, rank: int = 0, world: int = 1) -> Execution:
-    """Return how a run is executed, with the number of micro-batches that each process begins with.
+    """Return how a process executes a run, with the number of micro-batches that it begins with.
 
-    The rows of a step, and the result up to rounding, do not depend on it.
-
-    Args:
-        cell: the run.
-        arguments: with `--micro-batch`; without, all rows of a step are one micro-batch.
-        rank: of this process.
-        world: number of processes.
+    It is one, all rows of a step, unless `--micro-batch` is given. The result does not depend on it, up to rounding.
     """
     rows, micro_batch = cell.config.trainer.batch_size, arguments.micro_batch
     accumulate = 1

@@ -33,13 +33,7 @@ LOOK_S = 0.05
 
 
 class GroupError(BenchError):
-    """A process of a group failed in its part of a run, so that the group cannot go on.
-
-    Args:
-        label: of the run.
-        process: which one of how many.
-        reason: why it failed.
-    """
+    """A process, "process 1 of 2", failed in its part of a run, so that the group cannot go on."""
 
     def __init__(self, label: str, process: str, reason: str) -> None:
         super().__init__(one_line(f"failed: {label}: {process}: {reason}"))
@@ -47,12 +41,7 @@ class GroupError(BenchError):
 
 
 class Group:
-    """The processes that share each run, as one of them sees them.
-
-    Args:
-        rank: of this process.
-        world: number of processes.
-    """
+    """The processes that share each run, as one of them sees them."""
 
     def __init__(self, rank: int, world: int) -> None:
         self.rank, self.world = rank, world
@@ -85,13 +74,7 @@ class Group:
         return 0
 
     def share(self, cell: Cell, arguments: RunArguments, rows_keys: Sequence[str], events: Events) -> None:
-        """Execute a run together with the other processes, and store the predictions that all have made.
-
-        Args:
-            cell: the run.
-            arguments: of the command.
-            rows_keys: evaluations whose predictions are missing.
-            events: receives what happens in this process.
+        """Execute a run with the other processes, and store the predictions of some evaluations that all have made.
 
         Raises:
             GroupError: this process failed, as it also does when another one is gone.

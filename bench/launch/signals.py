@@ -28,11 +28,7 @@ TOGETHER = "BENCH_SIGNALS_S"
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal came. It is a KeyboardInterrupt, so whatever lets Ctrl-C through lets it through too.
-
-    Args:
-        number: of the signal.
-    """
+    """A signal came. It is a KeyboardInterrupt, so whatever lets Ctrl-C through lets it through too."""
 
     def __init__(self, number: int = signal.SIGTERM) -> None:
         self.signal = signal.Signals(number)

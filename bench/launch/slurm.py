@@ -92,12 +92,7 @@ class SlurmOptions:
 
 @dataclass(frozen=True)
 class Part:
-    """The runs of a plan that an element executes.
-
-    Args:
-        task: its name.
-        method: its name.
-    """
+    """The runs of a plan that an element executes: those of a task and a method, by their names."""
 
     task: str
     method: str
@@ -109,11 +104,7 @@ class Part:
 
 
 def parts_of(cells: Sequence[Cell]) -> tuple[list[Part], list[Part]]:
-    """Return the parts of some runs: those that other parts start from or read, and the rest.
-
-    Args:
-        cells: the unfinished runs, in the order of their plan.
-    """
+    """Return the parts of some runs of a plan: those that other parts start from or read, and the rest."""
     parts = dict.fromkeys(map(Part.of, cells))
     trained_by: dict[Path, Part] = {}
     for cell in cells:
@@ -150,12 +141,7 @@ def runs_of(plan: Plan, part: Part) -> Plan:
 
 @dataclass(frozen=True)
 class Element:
-    """The function that submitit calls for an element: the command again, in a process of its own.
-
-    Args:
-        words: of the command, after `bench`.
-        part: the runs that it executes.
-    """
+    """The function that submitit calls for an element: the same words after `bench` again, in a process of its own."""
 
     words: tuple[str, ...]
     part: Part
@@ -196,13 +182,6 @@ def run_on_slurm(
     plan: Plan, arguments: RunArguments, options: SlurmOptions, words: Sequence[str], progress: Progress
 ) -> Outcome:
     """Submit the unfinished runs of a plan, or find those that were submitted; wait until they have ended.
-
-    Args:
-        plan: of the command.
-        arguments: of the command.
-        options: the resources of an element.
-        words: of the command, after `bench`.
-        progress: shows what happens.
 
     Raises:
         MissingError: there is no submitit, or no Slurm.
