@@ -72,20 +72,13 @@ class Case:
             sets |= {"backbone.dropout": self.dropout, "backbone.layers": 1, "backbone.heads": 2}
         if self.validate:
             sets |= {"trainer.validate": self.validate, "trainer.select": "loss"}
-        self.train_parents(results, sets)
         texts = set_texts_of(sets)
-        return cell_of(RunArguments(("logicnlg",), (self.method,), sets=texts, limit=30, results=str(results)))
-
-    def train_parents(self, results: Path, sets: dict[str, Any]) -> None:
-        """Train what the method is fine-tuned from."""
-        texts = tuple(f"{name}={value}" for name, value in sets.items())
-        arguments = RunArguments(
-            ("logicnlg",), (self.method,), preset="small", sets=texts, limit=30, results=str(results)
-        )
+        arguments = RunArguments(("logicnlg",), (self.method,), sets=texts, limit=30, results=str(results))
         plan = make_plan(arguments)
         plan.cells = plan.cells[:-1]
         with Progress(True) as progress:
             assert execute(plan, arguments, progress).exit_code == 0
+        return cell_of(arguments)
 
     def train(self, cell: Cell, states: StateFiles | None = None) -> tuple[bytes, dict[str, Any]]:
         """Train it, from its state if there is one; return weights and what is said of the training."""
