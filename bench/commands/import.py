@@ -40,12 +40,18 @@ def run(given: argparse.Namespace) -> int:
     from bench.imported import Import, store_import
     from bench.tasks.fetch.sources import resolve
 
+    system = given.system
+    if not NAME.fullmatch(system):
+        raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
+    if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
+        other = f"{system.replace('.', '-')}-published"
+        raise UsageError(f"'{system}' is a method of this program; give the system another name, e.g. {other}")
     store, kind = Store(Path(given.results)), find_task(given.task)
     overrides = section_values(parse_sets(set_texts(given)), "task", [kind.name])
     task_options = read_options(kind.value, overrides, f"task '{kind.name}'")
     task = kind.value(**task_options)
     task.load(resolve(kind.name, data_dir_of(given), kind.value.info.folders))
-    texts = Import(checked_name(given.system), Path(given.file), kind, task, task_options, given.rows)
+    texts = Import(system, Path(given.file), kind, task, task_options, given.rows)
     store.files.check_writable()
     folder, stored = store_import(store, texts)
     values: dict[str, float | None] = {}
@@ -53,20 +59,6 @@ def run(given: argparse.Namespace) -> int:
         values |= {value["name"]: value["value"] for value in content["values"]}
     print(text_of(texts, len(stored.rows), values, str(folder.path)))
     return 0
-
-
-def checked_name(system: str) -> str:
-    """Return the name of a system.
-
-    Raises:
-        UsageError: it is no name, or a method has it.
-    """
-    if not NAME.fullmatch(system):
-        raise UsageError(f"--system is a name of lower-case letters, digits, '.', '_' and '-', not '{system}'")
-    if {system, system.partition(".")[0]} & {*METHODS, *ALIASES}:
-        other = f"{system.replace('.', '-')}-published"
-        raise UsageError(f"'{system}' is a method of this program; give the system another name, e.g. {other}")
-    return system
 
 
 def text_of(texts: Import, n: int, values: dict[str, float | None], folder: str) -> str:

@@ -64,8 +64,11 @@ def hub(
         UsageError: for options it cannot have.
     """
     place = path or location(name)
-    if not path:
-        _check_converted(name)
+    if not path and name in BACKBONES and BACKBONES[name].converted:
+        file = Path(place) / "model.safetensors"
+        if not file.is_file():
+            raise MissingError(f"backbone '{name}' is not on this machine; get it with: bench models get {name}")
+        check_tensors(name, file)
     weights = resolved(place, revision_of(name, revision))
     try:
         model, tokenizer = _loaded(place, weights)
@@ -84,21 +87,6 @@ def hub(
     if freeze_embeddings:
         backbone.freeze_embeddings()
     return backbone
-
-
-def _check_converted(name: str) -> None:
-    """Refuse a converted model that is not on this machine, or whose tensors are not the pinned ones.
-
-    Raises:
-        MissingError: it is not here.
-        DataError: its tensors differ.
-    """
-    if name not in BACKBONES or not BACKBONES[name].converted:
-        return
-    file = Path(location(name)) / "model.safetensors"
-    if not file.is_file():
-        raise MissingError(f"backbone '{name}' is not on this machine; get it with: bench models get {name}")
-    check_tensors(name, file)
 
 
 def _loaded(place: str, weights: Pretrained) -> tuple[Any, Any]:

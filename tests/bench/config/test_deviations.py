@@ -20,7 +20,6 @@ from bench.tasks.core.published_settings import Deviation, PublishedSetting, as_
 from tests.shipped import ROOT
 
 STATED_TASKS = sorted({task for statement in published_settings() for task in statement.tasks})
-FACTS = {"backbone", "decode", "trainer.length", "optimizer.name", "optimizer.decays", "data.unit"}
 
 
 def configured(task: str, method: str, *sets: str, backbone: str | None = None, preset: str = "paper") -> Any:
