@@ -147,7 +147,7 @@ def sample_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def bench(sample_data: None) -> Callable[..., Ended]:
+def bench(sample_data: None) -> Bench:
     """The command line in this process, on the built-in samples."""
     return call
 

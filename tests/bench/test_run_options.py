@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import stores
 
-Bench = Callable[..., Ended]
 SLURM = ("--slurm", "time=60")
 KEPT = "--keep-checkpoints does not go with"
 

@@ -12,7 +12,7 @@ from bench.base.keys import canonical, sha256
 from bench.metrics.sums import Sums, mean
 from bench.store.store import Store
 from bench.verify import Verification
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.leaderboards.handmade import scored, trained
 
 Content = dict[str, Any]
@@ -29,19 +29,19 @@ def edit_record(path: Path, change: Callable[[Content], object]) -> None:
     path.write_text(json.dumps(record), encoding="utf-8")
 
 
-def verified(bench: Callable[..., Ended], *words: str) -> tuple[int, dict[str, Any]]:
+def verified(bench: Bench, *words: str) -> tuple[int, dict[str, Any]]:
     ended = bench("store", "verify", *words, "--json")
     found: dict[str, Any] = json.loads(ended.out)
     return ended.code, found
 
 
-def test_an_honest_store_is_right(bench: Callable[..., Ended], tiny_store: Path) -> None:
+def test_an_honest_store_is_right(bench: Bench, tiny_store: Path) -> None:
     code, found = verified(bench, str(tiny_store))
     assert (code, found["differences"], found["not_checked"]) == (0, [], [])
     assert (found["equal"] > 10, found["keys"]) == (True, 1)
 
 
-def test_a_flipped_value_is_found(bench: Callable[..., Ended], store_copy: Path) -> None:
+def test_a_flipped_value_is_found(bench: Bench, store_copy: Path) -> None:
     path = next(path for path in store_copy.rglob("scores-*") if "ppl/token" in path.read_text())
     edit_record(path, lambda content: content["values"][0].update(value=1.5))
     code, found = verified(bench, str(store_copy))
@@ -50,9 +50,7 @@ def test_a_flipped_value_is_found(bench: Callable[..., Ended], store_copy: Path)
     assert "value stored 1.5, its statistics give" in line
 
 
-def test_predictions_that_scores_were_not_computed_from_are_found(
-    bench: Callable[..., Ended], store_copy: Path
-) -> None:
+def test_predictions_that_scores_were_not_computed_from_are_found(bench: Bench, store_copy: Path) -> None:
     path = next(store_copy.rglob("scores-*"))
     edit_record(path, lambda content: content.update(rows_sha256="0" * 64))
     code, found = verified(bench, str(store_copy))
@@ -70,9 +68,7 @@ def test_predictions_that_scores_were_not_computed_from_are_found(
         lambda content: content["config"]["backbone_options"].update(width=32),
     ],
 )
-def test_a_changed_setting_has_another_key(
-    bench: Callable[..., Ended], store_copy: Path, change: Callable[[Content], object]
-) -> None:
+def test_a_changed_setting_has_another_key(bench: Bench, store_copy: Path, change: Callable[[Content], object]) -> None:
     (path,) = store_copy.rglob("trained.json")
     edit_record(path, change)
     code, found = verified(bench, str(store_copy))
@@ -81,7 +77,7 @@ def test_a_changed_setting_has_another_key(
     assert any(f"but it is stored under {path.parent.name}" in line for line in found["differences"])
 
 
-def test_changed_settings_of_predictions_have_another_key(bench: Callable[..., Ended], store_copy: Path) -> None:
+def test_changed_settings_of_predictions_have_another_key(bench: Bench, store_copy: Path) -> None:
     """The header is that of the scores: predictions may be gone."""
     (cell,) = Store(store_copy).cells()
     name = cell.names("scores-*")[0]
@@ -92,9 +88,7 @@ def test_changed_settings_of_predictions_have_another_key(bench: Callable[..., E
     assert any(f"the settings of the predictions {rows} have the key" in line for line in found["differences"])
 
 
-def test_a_run_in_another_folder_and_a_damaged_checkpoint_are_found(
-    bench: Callable[..., Ended], store_copy: Path
-) -> None:
+def test_a_run_in_another_folder_and_a_damaged_checkpoint_are_found(bench: Bench, store_copy: Path) -> None:
     (cell,) = Store(store_copy).cells()
     other = cell.path.with_name("0" * 16)
     shutil.copytree(cell.path, other)

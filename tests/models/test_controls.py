@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ from bench.models.mle import MLE
 from bench.models.mle_controls import TEMPERATURES, MLECalibrated, MLETempered
 from bench.models.mle_decoded import Decoded, MLEMinP, MLETypical, true_continuation
 from bench.models.ngrams import BUCKETS, bigram_log_probs, bucket_of, last_token, unigram_log_probs
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.models import still
 from tests.models.test_objectives import batch_of, codec, made, rows
 
@@ -179,7 +179,7 @@ def test_a_checkpoint_alone_is_enough(tmp_path: Path) -> None:
     assert torch.equal(again.keys, objective.keys.half())
 
 
-def test_cells_take_the_weights_of_mle_as_they_are(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_cells_take_the_weights_of_mle_as_they_are(bench: Bench, tmp_path: Path) -> None:
     """Whatever number of steps a run asks for; the record says what was chosen."""
     small = ("trainer.steps=3", "backbone.width=16", "backbone.layers=1", "trainer.batch_size=4", "method.keys=50")
     ended = bench("run", "--task", "logicnlg", "--method", ",".join(("mle", *METHODS)), "--limit", "12", "--quiet",
@@ -221,7 +221,7 @@ def test_tokens_that_the_sampler_cuts_away_are_ruled_out(name: str, sampler: Min
     torch.testing.assert_close(cut, whole.masked_fill(~kept, -torch.inf).log_softmax(1))
 
 
-def test_the_key_of_a_penalty_has_the_decoding_it_is_chosen_under(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_the_key_of_a_penalty_has_the_decoding_it_is_chosen_under(bench: Bench, tmp_path: Path) -> None:
     asked = ("run", "--task", "text", "--method", "mle.penalty", "--limit", "12", "--results", str(tmp_path),
              "--dry-run", "--json", "--decode", "topk=3")  # fmt: skip
     keys = set()
@@ -279,7 +279,7 @@ def test_texts_with_a_source_are_not_drawn(kind: type[MLEMinP]) -> None:
     assert "rows with a source" in str(kind.why_not(Compatibility("decoder-only")))
 
 
-def test_cells_decode_with_what_was_chosen(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_cells_decode_with_what_was_chosen(bench: Bench, tmp_path: Path) -> None:
     """Samplers draw, whatever the run decodes with, as many tokens as it says; a penalty keeps the run's decoding."""
     small = ("trainer.steps=3", "backbone.width=16", "backbone.layers=1", "trainer.batch_size=4",
              "trainer.max_target=24")  # fmt: skip

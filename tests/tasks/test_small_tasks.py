@@ -14,7 +14,7 @@ import pytest
 from bench.metrics.columns import is_named
 from bench.tasks import TASKS
 from bench.tasks.samples import sample_rows
-from tests.conftest import Ended, call, forget_data
+from tests.conftest import Bench, call, forget_data
 
 TINY = ("--method", "mle", "--preset", "small", "--limit", "24", "--quiet", "--set", "trainer.steps=1",
         "backbone.width=16", "backbone.vocabulary=400", "trainer.batch_size=4", "evaluation.batch_size=24")  # fmt: skip
@@ -75,7 +75,7 @@ def test_a_sample_trains_writes_and_is_scored(cell: Cell, task: str) -> None:
     assert {name for name in METRICS[task] if isinstance(found.get(name), float)} == METRICS[task], found
 
 
-def test_each_news_task_is_scored_in_every_column(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_each_news_task_is_scored_in_every_column(bench: Bench, tmp_path: Path) -> None:
     ended = bench("run", "--task", ",".join(NEWS), "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
                   "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.max_target=8",
                   "--results", str(tmp_path / "results"))  # fmt: skip

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from bench.tasks.core.task import Task
 from bench.tasks.fetch.hub import library
 from bench.tasks.fetch.sources import Source
 from tests.bench.own import Own
-from tests.conftest import Ended, call
+from tests.conftest import Bench, call
 from tests.shipped import ROOT
 from tools.site.pages import page
 
@@ -31,7 +31,7 @@ def commands() -> Iterator[str]:
 
 
 def test_the_saved_data_set_is_read_as_the_page_says(
-    bench: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "save_to_disk" in block)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.bench.board.test_samples import three, written
 from tests.bench.commands.test_human import export, store
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.leaderboards.handmade import ready
 
 FORMATS = ("terminal", "csv", "json", "html")
@@ -41,7 +40,7 @@ def everything(root: Path) -> dict[Path, tuple[int, bytes]]:
 
 @pytest.mark.parametrize("pattern", ["scores-*", "trained.json"])
 @pytest.mark.parametrize("form", FORMATS)
-def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path, form: str, pattern: str) -> None:
+def test_report_goes_on(bench: Bench, root: Path, tmp_path: Path, form: str, pattern: str) -> None:
     path = damage(root, pattern)
     ended = bench("report", "--results", str(root), "--format", form, "--output", str(tmp_path / "out"))
     assert ended.code == 1
@@ -57,7 +56,7 @@ def test_report_goes_on(bench: Callable[..., Ended], root: Path, tmp_path: Path,
     assert str(root) not in text
 
 
-def test_compare_goes_on(bench: Callable[..., Ended], root: Path) -> None:
+def test_compare_goes_on(bench: Bench, root: Path) -> None:
     first, second = (min((root / "logicnlg" / method).iterdir()) for method in ("mle", "trime"))
     words = ("compare", str(first), str(second), "--results", str(root))
     whole = bench(*words)
@@ -69,7 +68,7 @@ def test_compare_goes_on(bench: Callable[..., Ended], root: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["scores-*", "trained.json", "rows-*"])
-def test_samples_go_on(bench: Callable[..., Ended], tmp_path: Path, pattern: str) -> None:
+def test_samples_go_on(bench: Bench, tmp_path: Path, pattern: str) -> None:
     three(tmp_path)
     cell = written(tmp_path, "face", {"r1": "x", "r2": "y", "r3": "z"})
     path = damage(cell.path, pattern)
@@ -80,9 +79,7 @@ def test_samples_go_on(bench: Callable[..., Ended], tmp_path: Path, pattern: str
 
 
 @pytest.mark.parametrize(("pattern", "code"), [("trained.json", 1), ("rows-*", 0)])
-def test_a_study_goes_on_with_the_other_cells(
-    bench: Callable[..., Ended], tmp_path: Path, pattern: str, code: int
-) -> None:
+def test_a_study_goes_on_with_the_other_cells(bench: Bench, tmp_path: Path, pattern: str, code: int) -> None:
     """Predictions of other methods are not read."""
     root = tmp_path / "results"
     for method in ("histalign", "trime", "mle"):
@@ -97,9 +94,7 @@ def test_a_study_goes_on_with_the_other_cells(
 
 
 @pytest.mark.parametrize("command", [("store", "verify"), ("score",)])
-def test_verify_and_score_go_on_with_the_next_cell(
-    bench: Callable[..., Ended], store_copy: Path, command: tuple[str, ...]
-) -> None:
+def test_verify_and_score_go_on_with_the_next_cell(bench: Bench, store_copy: Path, command: tuple[str, ...]) -> None:
     cell = next(store_copy.glob("*/*/*"))
     shutil.copytree(cell, cell.with_name("0000"))
     path = damage(cell.with_name("0000"), "rows-*")
@@ -111,9 +106,7 @@ def test_verify_and_score_go_on_with_the_next_cell(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_store_that_is_only_read_can_be_reported(
-    bench: Callable[..., Ended], root: Path, tmp_path: Path, form: str
-) -> None:
+def test_a_store_that_is_only_read_can_be_reported(bench: Bench, root: Path, tmp_path: Path, form: str) -> None:
     before = everything(root)
     assert bench("store", "status", "--results", str(root)).code == 0
     ended = bench("report", "--results", str(root), "--format", form, "--output", str(tmp_path / "out"))

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,10 @@ from bench.leaderboards.table import tables
 from bench.store.reading import is_imported
 from bench.store.store import CellFolder, Store
 from bench.tasks.xsum import XSum
-from tests.conftest import Ended, call
+from tests.conftest import Bench, call
 from tests.leaderboards.published.test_published_systems import SENTENCE_BLEU
 from tests.metrics.rouge_cases import needs_forms
 
-Bench = Callable[..., Ended]
 ROWS = "20"
 XSUM = ("import", "--task", "xsum")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Ended
+from tests.conftest import Bench
 
-Bench = Callable[..., Ended]
 AGAIN = "name the data as the run did, with --data-dir DIR or --set pairs:task.path=..."
 COLUMNS = ("task.source=question", "task.target=answer")
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.store.store import Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 
-Bench = Callable[..., Ended]
 RUN = ("run", "--task", "logicnlg", "--preset", "small", "--quiet", "--set", "trainer.steps=2", "backbone.width=16",
        "trainer.batch_size=4", "evaluation.rows=4")  # fmt: skip
 

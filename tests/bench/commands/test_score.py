@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,14 @@ from bench.metrics.score import Score
 from bench.store.files import StoredRows
 from bench.store.store import Store
 from bench.tasks.pairs import Pairs
-from tests.conftest import Ended
+from tests.conftest import Bench
 
 
 def scores_of(root: Path) -> list[Path]:
     return sorted(root.rglob("scores-*.json"))
 
 
-def test_scores_are_made_again_from_rows_without_a_model(bench: Callable[..., Ended], store_copy: Path) -> None:
+def test_scores_are_made_again_from_rows_without_a_model(bench: Bench, store_copy: Path) -> None:
     before = {path: json.loads(path.read_text())["content"] for path in scores_of(store_copy)}
     for path in [*before, *store_copy.rglob("model-*.safetensors")]:
         path.unlink()
@@ -33,7 +32,7 @@ def test_scores_are_made_again_from_rows_without_a_model(bench: Callable[..., En
     assert bench("score", str(store_copy)).out == f"0 scores made, {len(before)} were there\n"
 
 
-def test_chosen_families_only(bench: Callable[..., Ended], store_copy: Path) -> None:
+def test_chosen_families_only(bench: Bench, store_copy: Path) -> None:
     for path in scores_of(store_copy):
         path.unlink()
     assert bench("score", str(store_copy), "--metrics", "perplexity").code == 0
@@ -53,7 +52,7 @@ def test_mauve_of_one_clustering_stays_a_column(store_copy: Path) -> None:
 
 
 def test_other_data_than_the_rows_were_made_from_is_refused(
-    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in scores_of(store_copy):
         path.unlink()
@@ -82,7 +81,7 @@ def test_the_data_of_one_task_is_not_that_of_another(sets: list[str], path: str,
 
 
 @pytest.fixture
-def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def two_tasks(bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store whose first task has other rows here than its cells were evaluated on."""
     run = ("run", "--task", "xsum", "--method", "lead", "--quiet", "--set", "evaluation.rows=4")
     assert bench(*run, "--results", str(store_copy)).code == 0
@@ -90,7 +89,7 @@ def two_tasks(bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest
     return store_copy
 
 
-def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[..., Ended], two_tasks: Path) -> None:
+def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Bench, two_tasks: Path) -> None:
     scores = scores_of(two_tasks)
     for path in scores:
         path.unlink()
@@ -101,7 +100,7 @@ def test_score_goes_on_where_the_data_of_one_task_is_missing(bench: Callable[...
 
 
 def test_missing_data_beside_damage_is_a_failure(
-    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """3 says that nothing is wrong but what is not there."""
     damaged = min(store_copy.rglob("rows-*"))
@@ -114,7 +113,7 @@ def test_missing_data_beside_damage_is_a_failure(
 
 
 def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
-    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[float | None] = [None]
     calls: list[int] = []
@@ -137,7 +136,7 @@ def test_a_score_that_lacked_its_model_is_made_when_the_model_is_there(
 
 
 def test_a_later_version_of_a_family_takes_the_place_of_an_older(
-    bench: Callable[..., Ended], store_copy: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, store_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def of(version: int, value: float) -> None:
         monkeypatch.setitem(METRICS, "checker", MetricEntry("tests:none", "", kind="likelihood", version=version))

@@ -1,7 +1,6 @@
 """Joining: what the other store lacks is copied whole, what differs is named, and nothing is overwritten."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from bench.store.export import export
 from bench.store.joining import join
 from bench.store.snapshot import MANIFEST
 from bench.store.store import TOKENIZER, CellFolder, Store
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.leaderboards.handmade import scored, trained
 
 WEIGHTS = sha256(b"weights")
@@ -40,7 +39,7 @@ def stores(tmp_path: Path) -> tuple[Path, Path]:
     return filled(tmp_path / "a", 0, 1), filled(tmp_path / "b", 1, 2)
 
 
-def test_what_is_lacking_is_copied_byte_for_byte(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+def test_what_is_lacking_is_copied_byte_for_byte(bench: Bench, stores: tuple[Path, Path]) -> None:
     first, second = stores
     ours, theirs = held(first), held(second)
     ended = bench("store", "join", str(first), str(second))
@@ -52,9 +51,7 @@ def test_what_is_lacking_is_copied_byte_for_byte(bench: Callable[..., Ended], st
     assert join(first, second).copied == []
 
 
-def test_several_stores_and_a_snapshot_become_one(
-    bench: Callable[..., Ended], stores: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_several_stores_and_a_snapshot_become_one(bench: Bench, stores: tuple[Path, Path], tmp_path: Path) -> None:
     third = filled(tmp_path / "c", 3)
     export(third, tmp_path / "kept")
     ended = bench("store", "join", *map(str, stores), str(tmp_path / "kept"), str(tmp_path / "all"))
@@ -72,7 +69,7 @@ def test_other_circumstances_are_no_conflict(tmp_path: Path) -> None:
     assert held(second) == before
 
 
-def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_another_training_is_a_conflict_and_its_rows_stay_out(bench: Bench, tmp_path: Path) -> None:
     first, second = filled(tmp_path / "a", 0), tmp_path / "b"
     (cell,) = Store(first).cells()
     other = CellFolder(second / cell.path.relative_to(first))
@@ -98,7 +95,7 @@ def test_nothing_is_copied_of_a_run_with_another_file_of_a_kind_or_a_folder_in_p
     assert (joined.copied, held(second)) == ([], before)
 
 
-def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+def test_damaged_files_are_not_copied(bench: Bench, stores: tuple[Path, Path]) -> None:
     first, second = stores
     damaged = next(path for path in first.rglob("scores-*") if path.parent.name not in str(held(second)))
     damaged.write_text("{")
@@ -109,13 +106,13 @@ def test_damaged_files_are_not_copied(bench: Callable[..., Ended], stores: tuple
     assert Store(second).damaged == {}
 
 
-def test_a_snapshot_is_not_written_to(bench: Callable[..., Ended], stores: tuple[Path, Path]) -> None:
+def test_a_snapshot_is_not_written_to(bench: Bench, stores: tuple[Path, Path]) -> None:
     first, _ = stores
     export(first, first.with_name("board"))
     assert bench("store", "join", str(first), str(first.with_name("board"))).code == 2
 
 
-def test_records_and_sums_of_a_snapshot_are_copied(bench: Callable[..., Ended], tmp_path: Path) -> None:
+def test_records_and_sums_of_a_snapshot_are_copied(bench: Bench, tmp_path: Path) -> None:
     first, board, second = filled(tmp_path / "a", 0, 1), tmp_path / "kept", tmp_path / "b"
     export(first, board)
     ended = bench("store", "join", str(board), str(second))

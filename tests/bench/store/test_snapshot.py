@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +17,7 @@ from bench.store.joining import join
 from bench.store.snapshot import MANIFEST, SCORES, STATISTICS, Snapshot, is_snapshot
 from bench.store.store import Store, cell_at, cells_below
 from tests.bench.example_cells import KEY, OF, PROVENANCE, ROWS, TRAINED
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.leaderboards.handmade import scored, trained
 
 METHODS = ("mle", "trime")
@@ -218,7 +217,7 @@ def test_junk_is_refused(board: Path, junk: bytes) -> None:
         Snapshot(board)
 
 
-def test_a_snapshot_of_a_later_version_is_refused(bench: Callable[..., Ended], board: Path) -> None:
+def test_a_snapshot_of_a_later_version_is_refused(bench: Bench, board: Path) -> None:
     manifest = json.loads((board / MANIFEST).read_bytes())
     (board / MANIFEST).write_text(json.dumps({**manifest, "schema": 2}))
     ended = bench("report", "--results", str(board))
@@ -257,15 +256,13 @@ REPORTS = [("report", "--format", form) for form in ("terminal", "markdown", "cs
 @pytest.mark.parametrize(
     "command", [*REPORTS, ("claims",), ("reproduce", "histalign/table2", "--no-run")], ids=" ".join
 )
-def test_commands_read_it_as_a_folder(
-    bench: Callable[..., Ended], scored_kept: tuple[str, str], command: tuple[str, ...]
-) -> None:
+def test_commands_read_it_as_a_folder(bench: Bench, scored_kept: tuple[str, str], command: tuple[str, ...]) -> None:
     folder, board = (bench(*command, "--results", results) for results in scored_kept)
     assert (folder.code, folder.err) == (board.code, board.err) == (0, "")
     assert folder.out == board.out != ""
 
 
-def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+def test_commands_that_write_or_need_rows_say_what_to_do(bench: Bench, kept: tuple[str, str]) -> None:
     _, board = kept
     before = {path.name: path.read_bytes() for path in Path(board).iterdir()}
     small = ("--limit", "8", "--quiet")
@@ -283,7 +280,7 @@ def test_commands_that_write_or_need_rows_say_what_to_do(bench: Callable[..., En
 
 
 def test_submitted_rows_are_marked_and_never_mixed_with_others(
-    bench: Callable[..., Ended], scored_kept: tuple[str, str], tmp_path: Path
+    bench: Bench, scored_kept: tuple[str, str], tmp_path: Path
 ) -> None:
     ours, _ = scored_kept
     theirs, again = tmp_path / "theirs", tmp_path / "again"
@@ -304,7 +301,7 @@ def test_submitted_rows_are_marked_and_never_mixed_with_others(
     assert len({row["id"] for row in table["methods"]}) == 4
 
 
-def test_verify_computes_its_values_from_sums(bench: Callable[..., Ended], kept: tuple[str, str]) -> None:
+def test_verify_computes_its_values_from_sums(bench: Bench, kept: tuple[str, str]) -> None:
     folder, board = kept
     ended = bench("store", "verify", board)
     assert (ended.code, ended.err) == (0, "")

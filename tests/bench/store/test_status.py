@@ -1,14 +1,13 @@
 """`bench store status`: whether each run is complete, unfinished, failed or in progress."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bench.launch.lock import locked
 from bench.store.store import CellFolder
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.leaderboards.handmade import config, scored, trained
 
 
@@ -23,12 +22,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def states(bench: Callable[..., Ended], root: Path) -> list[dict[str, str]]:
+def states(bench: Bench, root: Path) -> list[dict[str, str]]:
     found: list[dict[str, str]] = json.loads(bench("store", "status", "--results", str(root), "--json").out)
     return found
 
 
-def test_a_run_in_progress_is_said_to_be(bench: Callable[..., Ended], root: Path) -> None:
+def test_a_run_in_progress_is_said_to_be(bench: Bench, root: Path) -> None:
     (state,) = root.rglob("step-000000002.ckpt")
     with locked(state.parent.parent):
         (run,) = [run for run in states(bench, root) if run["key"] == "unfinished"]
@@ -36,7 +35,7 @@ def test_a_run_in_progress_is_said_to_be(bench: Callable[..., Ended], root: Path
         assert run["error"].startswith("it is locked by process ")
 
 
-def test_status_tells_what_is_complete_missing_and_failed(bench: Callable[..., Ended], root: Path) -> None:
+def test_status_tells_what_is_complete_missing_and_failed(bench: Bench, root: Path) -> None:
     """The run of the fixture has predictions and scores; the other one has begun."""
     unscored = trained(root, "face")
     unscored.write_rows("aa", {"kind": "generation"}, [], {})

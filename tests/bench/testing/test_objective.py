@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -20,9 +20,7 @@ from bench.testing.subject import Subject
 from tests.bench import mutations
 from tests.bench.own import FOCAL, Own
 from tests.bench.ranks import Forked
-from tests.conftest import Ended
-
-Bench = Callable[..., Ended]
+from tests.conftest import Bench
 
 OBJECTIVES = [name for name, entry in METHODS.items() if not entry.baseline]
 VARIANTS = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from bench.models.backbones.hub import hub
 from bench.models.histalign import HistAlign
 from bench.store.checkpoints import load_checkpoint, save_checkpoint
 from bench.tasks.ambiguous_template import AmbiguousTemplate
-from tests.conftest import Ended
+from tests.conftest import Bench
 from tests.e2e import stores
 from tests.models.backbones.folders import Texts, save_model
 from tests.models.backbones.test_hub import WORDS
@@ -140,7 +139,7 @@ def test_options_are_in_a_key_only_where_they_are_used() -> None:
 
 
 def test_a_run_stores_adapters_and_a_child_starts_from_them(
-    bench: Callable[..., Ended], folders: dict[str, Path], tmp_path: Path
+    bench: Bench, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     pytest.importorskip("peft")
     results = tmp_path / "results"
@@ -164,7 +163,7 @@ def test_a_run_stores_adapters_and_a_child_starts_from_them(
     "method", ["trime.released,histalign.released,f2softmax,mtp", pytest.param("all", marks=pytest.mark.slow)]
 )
 def test_what_is_frozen_stays_under_every_method(
-    bench: Callable[..., Ended], folders: dict[str, Path], tmp_path: Path, method: str, setting: str
+    bench: Bench, folders: dict[str, Path], tmp_path: Path, method: str, setting: str
 ) -> None:
     """On LogicNLG, whose targets are long enough for all methods."""
     pytest.importorskip("peft")
