@@ -46,7 +46,6 @@ class Settings(Record):
         backbone: ours.
         decoding: as our runs name it.
         signature: what is known of the metric's definition.
-        spread_kind: the kind of a spread, such as a confidence interval.
         why_not: why a number is not comparable with ours; empty if it is.
         shown: whether leaderboards show the number below ours; by default if it is comparable.
     """
@@ -56,7 +55,6 @@ class Settings(Record):
     backbone: str = ""
     decoding: str = ""
     signature: str = ""
-    spread_kind: str = ""
     why_not: str = ""
     shown: bool = True
 

@@ -17,10 +17,6 @@ from bench.models import METHODS
 from bench.tasks import TASKS
 
 FILES = [read(name) for name in names()]
-NOT_AS_CLAIMED = {
-    ("HistAlign", "mean of acc@2/full, acc@5/full, acc@10/full, acc@25/full"): "holds in the mean, not at k = 2 and 5",
-}
-"""Where the paper's own cells differ from a part of its sentence."""
 
 
 def sides(claim: Claim, part: Part) -> list[Side]:
