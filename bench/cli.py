@@ -107,13 +107,12 @@ def main(argv: Sequence[str] | None = None, *, own_process: bool = False) -> int
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        place = "" if error.filename is None else f" '{error.filename}'"
         what = error.strerror or str(error) or type(error).__name__
-        print(
-            f"bench: the system refuses{place}: {what}; give a place that can be read and written (--results, "
-            f"BENCH_CACHE, HOME); what was stored before is as it was",
-            file=sys.stderr,
-        )
+        if error.filename is not None:
+            what = (
+                f"'{error.filename}': {what}; give a place that can be read and written (--results, BENCH_CACHE, HOME)"
+            )
+        print(f"bench: the system refuses: {what}; what was stored before is as it was", file=sys.stderr)
         return BenchError.exit_code
 
 

@@ -41,8 +41,8 @@ class EMO(Objective):
     Variants: `paper` divides by d; `released` by d + 1e-10, so that the second half has no weight where the model is
     certain. The 1e-15 by which the released code smooths the one-hot target is below float32 and left out.
 
-    Controls: `mle.continued`, the same steps of maximum likelihood, and `emo.shuffled`, where each token has the
-    embedding of another one: a gain that remains there is not due to the meaning of tokens.
+    Controls: `mle.continued`, the same steps of maximum likelihood after `mle`, and `emo.shuffled`, where each token
+    has the embedding of another one: a gain that remains there is not due to the meaning of tokens.
 
     Args:
         backbone: any.

@@ -82,7 +82,9 @@ def scaled(task: str, methods: str, scale: float) -> list[str]:
     """Return settings for a share of the recipe's steps."""
     recipe = find_task(task).value.recipes["paper"]
     sets = [f"trainer.epochs={recipe['trainer.epochs'] * scale}"]
-    if "finetuned:trainer.steps" in recipe and any(find_method(name).parent for name in methods.split(",")):
+    if "finetuned:trainer.steps" in recipe and any(
+        find_method(name).on(recipe["backbone"]).parent for name in methods.split(",")
+    ):
         sets.append(f"finetuned:trainer.steps={max(1, round(recipe['finetuned:trainer.steps'] * scale))}")
     return sets
 

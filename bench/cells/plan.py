@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -108,7 +108,7 @@ def make_plan(
         raise UsageError("nothing to run")
     if not builder.plan.cells and builder.without_data:
         raise MissingError(f"--preset {PAPER} {'; '.join(builder.without_data.values())}")
-    builder.count_validation()
+    builder.count_validation(cell for cell in builder.plan.cells if is_validated(cell.config, cell.method))
     if not general_text() and any(can_forget(cell.config) for cell in builder.plan.cells):
         say(MISSING)
     return builder.plan
@@ -147,14 +147,19 @@ class PlanBuilder:
 
     def check_overrides(self) -> None:
         """Refuse settings that no task, method or backbone of the run takes."""
-        concerned = [relative for method in self.methods for relative in (method, *ancestors(method))]
-        pairs = [(method, self.arguments.backbone) for method in concerned]
-        for method in tuple(concerned):
-            if reference := reference_of(method):
-                pairs.append((reference, self.arguments.backbone))
-                concerned.append(reference)
-        backbones = [backbone_of(kind, method, name, self.preset) for kind in self.kinds for method, name in pairs]
-        check_overrides(self.arguments.overrides, self.kinds, concerned, list(dict.fromkeys(backbones)))
+        concerned: list[Method] = []
+        backbones: dict[str, None] = {}
+        for kind, method in itertools.product(self.kinds, self.methods):
+            method = self.as_run(kind, method)
+            line = [method, *ancestors(method)]
+            line += filter(None, map(reference_of, line))
+            concerned += line
+            backbones |= {backbone_of(kind, relative, self.arguments.backbone, self.preset): None for relative in line}
+        check_overrides(self.arguments.overrides, self.kinds, concerned, list(backbones))
+
+    def as_run(self, kind: type[Task], method: Method) -> Method:
+        """Return a method as it runs on the backbone that it has for a task."""
+        return method.on(backbone_of(kind, method, self.arguments.backbone, self.preset))
 
     def again(self, arguments: RunArguments) -> PlanBuilder:
         """Return a builder of another plan over the same tasks, whose data is not read again."""
@@ -172,7 +177,7 @@ class PlanBuilder:
 
     def add(self, kind: type[Task], method: Method, seed: int) -> str | None:
         """Add one run and, where they are missing, those it is fine-tuned from; return why not, or None."""
-        method = method.on(backbone_of(kind, method, self.arguments.backbone, self.preset))
+        method = self.as_run(kind, method)
         if self.preset == PAPER and (reason := why_unpublished(kind, method)):
             return reason
         if method.own_backbone and self.preset == "mid":
@@ -281,12 +286,11 @@ class PlanBuilder:
         self.tasks[name] = task
         return task
 
-    def count_validation(self) -> None:
-        """Add the validation rows of every task that has runs which choose something by them."""
-        validated = [cell for cell in self.plan.cells if is_validated(cell.config, cell.method)]
-        for cell in {cell.task.name: cell for cell in validated}.values():
-            split = cell.task.split("valid")
-            line = f"{cell.task.name}: valid {len(split.examples):,} ({split.status}), to choose what is kept"
+    def count_validation(self, cells: Iterable[Cell]) -> None:
+        """Name the validation rows of the tasks of runs that choose something by them, or that are chosen by them."""
+        for task in {cell.task.name: cell.task for cell in cells}.values():
+            split = task.split("valid")
+            line = f"{task.name}: valid {len(split.examples):,} ({split.status}), to choose what is kept"
             self.plan.data.append(line)
             self.say(line)
 

@@ -33,7 +33,7 @@ from bench.cells.run import Outcome
 from bench.cells.validation import is_lower_better
 from bench.config.arguments import RunArguments
 from bench.config.config import VALIDATED, CellConfig, override, parse_sets
-from bench.config.resolve import Method, ancestors, backbone_of, find_method, reference_of
+from bench.config.resolve import Method, ancestors, find_method, reference_of
 from bench.errors import UsageError, did_you_mean
 from bench.leaderboards.statistics.constants import TIE
 from bench.store.provenance import provenance
@@ -308,6 +308,7 @@ def plan_of_search(search: Search, arguments: RunArguments, progress: Progress) 
     for tuned in tuned_methods(builder).values():
         place_tried(plan, tuned, search, builder)
     plan.join(picked_plan(builder, {}, progress))
+    builder.count_validation(plan.cells)
     return plan
 
 
@@ -326,7 +327,7 @@ def tuned_methods(builder: PlanBuilder) -> dict[Name, Tuned]:
         for method in builder.methods:
             if method.is_baseline:
                 continue
-            method = method.on(backbone_of(kind, method, builder.arguments.backbone, builder.preset))
+            method = builder.as_run(kind, method)
             if method.only_reads:
                 found.setdefault((kind.name, method.trained_name), Tuned(kind, find_method(method.trained_name)))
             else:

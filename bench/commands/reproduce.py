@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from bench.leaderboards.published.papers import Key, Need, chosen, is_scored, ne
 
 if TYPE_CHECKING:
     from bench.cells.cell import Cell
+    from bench.cells.plan import Plan as PlannedRuns
     from bench.leaderboards.published.paper_files import PublishedCell
     from bench.leaderboards.published.reproduction import Plan
     from bench.leaderboards.row import TableRow
@@ -64,9 +65,9 @@ def run(given: argparse.Namespace) -> int:
     from bench.leaderboards.render.reproduction import content, terminal
     from bench.store.store import Store
 
-    tables, made = chosen(given.tables), Made(given)
-    all_needs = needs(tables, given.preset)
-    needed = of_methods(all_needs, split_names(given.method))
+    tables = chosen(given.tables)
+    needed = needs(tables, given.preset)
+    made = Made(given, methods_of(needed, split_names(given.method)))
     for need in needed:
         made.make(need)
     if given.dry_run:
@@ -75,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
         elif not needed:
             print("nothing to run: no number of these tables comes from a run")
         return 0
-    tasks, store = sorted({need.task for need in all_needs}), Store(Path(given.results))
+    tasks, store = sorted({need.task for need in needed}), Store(Path(given.results))
     stored = ours.tables(store, tasks, "all", made.limited)[0] if tasks else []
     code = max(made.code, say_damaged(store))
     found = [reproduce(table, stored, given.preset, made.plans) for table in tables]
@@ -86,8 +87,8 @@ def run(given: argparse.Namespace) -> int:
     return STRICT_EXIT if given.strict and any(one.short_of for one in found) else code
 
 
-def of_methods(needed: Sequence[Need], names: Sequence[str]) -> list[Need]:
-    """Return the needs of some methods; all of them where no name is given.
+def methods_of(needed: Sequence[Need], names: Sequence[str]) -> list[str]:
+    """Return the methods whose runs are made: those of some names, or all that are needed.
 
     Raises:
         UsageError: no run of the tables is of a named method.
@@ -96,8 +97,7 @@ def of_methods(needed: Sequence[Need], names: Sequence[str]) -> list[Need]:
     for name in names:
         if name not in known:
             raise UsageError(f"these tables need no run of '{name}'; they need {', '.join(known) or 'no run'}")
-    parts = [replace(need, methods=tuple(m for m in need.methods if m in (names or known))) for need in needed]
-    return [need for need in parts if need.methods]
+    return list(names) or known
 
 
 @dataclass
@@ -106,6 +106,7 @@ class Made:
 
     Args:
         given: the command line.
+        methods: whose runs are made; those of other methods are planned, so that what is stored of them is known.
         plans: what is known of the runs behind published numbers.
         contents: of the plans, for `--dry-run --json`.
         limited: whether runs are limited to some rows.
@@ -113,6 +114,7 @@ class Made:
     """
 
     given: argparse.Namespace
+    methods: Collection[str]
     plans: dict[Key, Plan] = field(default_factory=dict)
     contents: list[dict[str, Any]] = field(default_factory=list)
     limited: bool = False
@@ -149,8 +151,9 @@ class Made:
                     print(f"bench: {need.task} · {', '.join(need.methods)}: {error}", file=sys.stderr)
                     self.code = max(self.code, MissingError.exit_code)
                 return
-            if running and plan.cells:
-                outcome = execute(plan, arguments, progress)
+            wanted = self.wanted(plan)
+            if running and wanted.cells:
+                outcome = execute(wanted, arguments, progress)
                 for label, why in outcome.failed.items():
                     print(f"bench: failed: {label}: {why.splitlines()[0]}", file=sys.stderr)
                 self.code = max(self.code, outcome.exit_code)
@@ -162,10 +165,24 @@ class Made:
             known.options, known.deviations = cell.config.method_options, deviations_from(cell)
             known.keys = {cell.key, *(known.keys or ())}
             known.reason = why_none(cell) or known.reason
-        if given.dry_run:
-            costs = costs_of_plan(plan)
-            text = "\n".join([*(f"data of {line}" for line in plan.data), plan_text(plan, costs)])
-            self.show(need, {"data": plan.data, **plan_content(plan, costs)}, text)
+        need = replace(need, methods=tuple(method for method in need.methods if method in self.methods))
+        if given.dry_run and need.methods:
+            costs = costs_of_plan(wanted)
+            text = "\n".join([*(f"data of {line}" for line in plan.data), plan_text(wanted, costs)])
+            self.show(need, {"data": plan.data, **plan_content(wanted, costs)}, text)
+
+    def wanted(self, plan: PlannedRuns) -> PlannedRuns:
+        """Return the part of a plan that is made: the runs of the chosen methods, with those that they start from."""
+        chosen = [cell for cell in plan.cells if cell.method.name in self.methods]
+        older = [relative for cell in chosen for first in cell.needed for relative in (*first.needed, first)]
+        started = {cell.folder.path for cell in older}
+        cells = []
+        for cell in plan.cells:
+            if cell in chosen:
+                cells.append(cell)
+            elif cell.folder.path in started:
+                cells.append(replace(cell, evaluations={}))
+        return replace(plan, cells=cells, skips=[skip for skip in plan.skips if skip.method in self.methods])
 
     def show(self, need: Need, content: Mapping[str, Any], text: str) -> None:
         """Print the plan of a need, or keep it for JSON."""

@@ -62,8 +62,9 @@ def generate(
         )
     with torch.no_grad(), without_dropout(objective):
         texts = Continuation(objective, decoding, batch)
-        written = decoding.write(texts, limit)
-        if written is None:
+        if type(decoding).write is not Decoding.write:
+            written = decoding.write(texts, limit)
+        else:
             for _ in range(limit):
                 scores = texts.log_probs()
                 texts.append(scores.argmax(1) if sampler is None else sampler(scores))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -217,6 +218,15 @@ def check_schema(schema: object) -> None:
 
 def run_folders(root: Path, tasks: Collection[str] | None = None) -> Iterator[Path]:
     """Yield every folder at the depth of runs, finished or not, in name order; names of tasks begin with a-z or 0-9."""
-    for folder in sorted(root.glob("[a-z0-9]*/*/*/")):
-        if tasks is None or folder.parts[-3] in tasks:
-            yield folder
+    for task in _folders(root):
+        if re.match("[a-z0-9]", task.name) and (tasks is None or task.name in tasks):
+            for method in _folders(task):
+                yield from _folders(method)
+
+
+def _folders(place: Path) -> list[Path]:
+    """Return the folders in a place, in name order; none if it was removed in the meantime."""
+    try:
+        return sorted(path for path in place.iterdir() if path.is_dir())
+    except OSError:
+        return []

@@ -72,11 +72,14 @@ def _without_value(table: Table) -> Iterator[str]:
 
 def _controls(rows: Sequence[TableRow]) -> Iterator[str]:
     """Yield which rows are controls of which others; of methods, those that have a row here."""
-    there = {row.method.partition(".")[0] for row in rows if not row.controls}
+    others = [row for row in rows if not row.controls]
+    there = {row.method.partition(".")[0] for row in others}
+    after_mle = {row.method.partition(".")[0] for row in others if row.config.get("start")}
     controls: dict[str, str] = {}
     of_others: dict[str, None] = {}
     for row in rows:
-        if controlled := [method for method in row.controls if method in there]:
+        compared = after_mle if row.method == "mle.continued" else there  # others do not start from a run of `mle`
+        if controlled := [method for method in row.controls if method in compared]:
             controls[row.method] = f"{row.method} for {', '.join(controlled)}"
         elif row.controls:
             of_others[row.method] = None

@@ -112,7 +112,7 @@ def check_tensors(name: str, file: Path) -> None:
     found = tensors_sha256(file)
     if pinned and found != pinned:
         raise DataError(
-            f"{name}: the converted tensors have the hash {found[:12]}, expected {pinned[:12]}; remove the folder of "
-            f"the model and run bench models get {name} again, with the versions of transformers and gguf that "
-            f"constraints.txt names"
+            f"{name}: the converted tensors in '{file}' have the hash {found[:12]}, expected {pinned[:12]}; remove "
+            f"their folder if it is there, and run bench models get {name} again, with other versions of transformers "
+            f"and gguf"
         )

@@ -201,7 +201,11 @@ def _split_folders(folder: Path, named: Mapping[str, str]) -> dict[str, tuple[Pa
 
 def _is_folder(path: Path, forms: Sequence[str]) -> bool:
     """Return whether a path is a folder; one that is neither folder nor file is an error."""
-    if not path.is_dir() and not path.is_file():
+    try:
+        is_there = path.is_dir() or path.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise MissingError(f"{path} cannot be opened: {error.strerror}") from None
+    if not is_there:
         raise MissingError(f"{path} is not there: expected a file, or a folder with {_names(forms)}")
     return path.is_dir()
 
@@ -228,7 +232,10 @@ def _by_split(folder: Path, forms: Sequence[str]) -> dict[str, tuple[Path, ...]]
 
 def _files_in(folder: Path, forms: Sequence[str]) -> list[Path]:
     ending = _ending(forms)
-    named = [file for file in folder.iterdir() if not file.name.startswith(".") and ending.search(file.name, 1)]
+    try:
+        named = [file for file in folder.iterdir() if not file.name.startswith(".") and ending.search(file.name, 1)]
+    except OSError as error:
+        raise MissingError(f"{folder} cannot be opened: {error.strerror}") from None
     files = sorted(file for file in named if file.is_file())
     if not files:
         raise MissingError(f"{folder}: expected {_names(forms)}, found none")

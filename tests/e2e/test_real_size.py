@@ -49,7 +49,7 @@ def measured(task: str, method: str, backbone: str, results: str) -> dict[str, A
     """Train and evaluate one run in this process, which should do nothing else."""
     sets = [f"trainer.steps={STEPS}", "trainer.epochs=0", f"trainer.batch_size={ROWS}", "trainer.warmup=0"]
     sets.append(f"evaluation.rows={ROWS}")
-    if find_method(method).parent:
+    if find_method(method).on(backbone).parent:
         sets.append(f"finetuned:trainer.steps={STEPS}")
     arguments = RunArguments(
         (task,), (method,), backbone=backbone, preset="paper", sets=tuple(sets), kinds=("likelihood", "probe"),

@@ -133,12 +133,13 @@ def class_text(kind: type[Any], level: str = "##") -> Iterator[str]:
     options = option_table(kind, meanings, "method")
     if options:
         yield from [f"{level} Options", "", *options, ""]
+    or_pretrained = ", or from pretrained weights" if getattr(kind, "starts_pretrained", False) else ""
     facts = {
         "class": code(f"{kind.__module__}:{kind.__name__}"),
         "version": str(kind.version),
         "fields of a row": ", ".join(map(code, sorted(kind.fields))),
         "architectures": ", ".join(getattr(kind, "architectures", ())),
-        "starts from a trained": code(kind.parent) if getattr(kind, "parent", "") else "",
+        "starts from a trained": code(kind.parent) + or_pretrained if getattr(kind, "parent", "") else "",
         "reads a frozen": code(kind.reference) if getattr(kind, "reference", "") else "",
         "decodes by": code(kind.own_decoding) if getattr(kind, "own_decoding", "") else "",
         "fixed settings": typed(getattr(kind, "settings", {})),

@@ -118,6 +118,8 @@ class Decoding:
     def __post_init__(self) -> None:
         for name, setting in self.settings().items():
             object.__setattr__(self, name, setting.checked(name, getattr(self, name)))
+        if self.distribution not in DISTRIBUTIONS:
+            raise UsageError(f"no distribution '{self.distribution}'; there are: {', '.join(DISTRIBUTIONS)}")
         if self.distribution in CLASS_CUTS:
             self._check_classes()
         self.check()
@@ -149,9 +151,12 @@ class Decoding:
         """Return how tokens are cut within a class, for `decoupled_log_probs`; None where that means nothing."""
         return None
 
-    def write(self, texts: Texts, limit: int) -> list[list[int]] | None:
-        """Return the new tokens of each row, at most `limit`, or None; tokens after an end token are ignored."""
-        return None
+    def write(self, texts: Texts, limit: int) -> list[list[int]]:
+        """Return the new tokens of each row, at most `limit`; tokens after an end token are ignored.
+
+        A decoding that does not override it chooses token by token.
+        """
+        raise NotImplementedError
 
     # Texts and keys ---------------------------------------------------------------------------------------------
 

@@ -61,6 +61,9 @@ def test_the_runs_of_some_methods_can_be_chosen(bench, tmp_path):
     assert [cell["config"]["method"] for cell in plan["cells"]] == ["mle", "trime.released"]
     ended = bench(*words, "face")
     assert ended.code == 2
+    rows = ("reproduce", "histalign/table1", "--no-run", "--json", "--results", "leaderboards/runs/grid")
+    (whole,), (part,) = (json.loads(bench(*rows, *more).out)["tables"] for more in ((), ("--method", "mle")))
+    assert [row["cells"] for row in whole["rows"]] == [row["cells"] for row in part["rows"]]
     assert "need no run of 'face'; they need mle, trime.released, histalign.released, trime, histalign" in ended.err
 
 

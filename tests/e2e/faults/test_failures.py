@@ -166,7 +166,9 @@ def test_a_damaged_file_fails_its_cell_only(bench: Bench, matrix: Path, copied: 
     damage(path, how)
     before = path.read_bytes() if path.exists() else None
     arguments = stores.arguments(copied, task="ambiguous_template", method="mle,trime")
-    found = outcome(bench(*arguments))
+    ended = bench(*arguments)
+    assert ended.code == 1
+    found = outcome(ended)
     assert (short(found["failed"]), short(found["ok"] + found["stored"])) == (["mle"], ["trime"])
     assert str(path) in next(iter(found["failed"].values()))
     assert (path.read_bytes() if path.exists() else None) == before

@@ -4,8 +4,10 @@ import pytest
 
 from bench.cells.completion import required_families
 from bench.cells.plan import make_plan, why_unpublished
+from bench.cells.record import config_yaml
 from bench.cells.work import train_and_evaluate
-from bench.config.arguments import RunArguments
+from bench.cli import parser
+from bench.config.arguments import RunArguments, collect
 from bench.config.resolve import find_method
 from bench.errors import MissingError, UsageError
 from bench.leaderboards.published.papers import papers
@@ -111,11 +113,17 @@ def test_every_method_is_planned_on_the_pretrained_model(task, method, monkeypat
 
 
 @pytest.mark.parametrize(("method", "reference"), [("tailr.dft", None), ("emo", None), ("asft", "mle.untrained")])
-def test_what_fine_tunes_a_pretrained_model_starts_from_its_weights(method, reference):
+def test_what_fine_tunes_a_pretrained_model_starts_from_its_weights(method, reference, tmp_path):
     """A model from scratch is trained by `mle` first; 100 steps after 100 of `mle` would be compared with 100."""
     cell = plan("gigaword", methods=(method,), preset="mid", limit=4).cells[-1]
     assert cell.parent is None
     assert (cell.reference and cell.reference.method.name) == reference
+    path = tmp_path / "config.yaml"
+    path.write_text(config_yaml(cell))
+    again = make_plan(collect(parser().parse_args(["run", "--config", str(path)]))).cells[-1]
+    assert again.key == cell.key
+    with pytest.raises(UsageError, match="is for 'finetuned', which is not in this run"):
+        plan("gigaword", methods=(method,), preset="mid", limit=4, sets=("finetuned:trainer.steps=7",))
     cell = plan("gigaword", methods=(method,), preset="small", limit=4).cells[-1]
     assert cell.parent.method.name == "mle"
     assert (cell.reference and cell.reference.method.name) == ("mle" if reference else None)
