@@ -37,8 +37,6 @@ from bench.tasks.encode.codec import byte_count
 from bench.tasks.encode.tokenizers import word_tokenizer
 from bench.training.events import Events
 
-__all__ = ["Cost", "cost_content", "cost_text", "costs_of_plan"]
-
 TIMED_STEPS = 3
 BYTES_PER_TOKEN = 4
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["direction_of", "expand", "is_named", "matching"]
-
 SIGNS = {"+": True, "-": False, "=": None}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["example_rows"]
-
 TEXTS = (
     ("Ada Lund led the team to the cup in Vale.", "Ada Lund won the cup in Vale in 1998."),
     ("The river rose by two feet after the rain.", "After the rain the river rose by nearly two feet."),

@@ -10,18 +10,6 @@ from pathlib import Path
 
 from bench.base.machine import cache_root
 
-__all__ = [
-    "SPACY",
-    "Checkpoint",
-    "NamedModel",
-    "Package",
-    "Requirement",
-    "describe",
-    "missing",
-    "model_folder",
-]
-
-
 SPACY_SIZES = ("_sm", "_md", "_lg", "_trf")
 """How the names of spaCy's own models end."""
 

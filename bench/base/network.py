@@ -10,8 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TypeVar
 
-__all__ = ["hub_reachable", "is_commit", "within"]
-
 ANSWER_S = 3.0
 """Seconds the hub has for a first answer."""
 REMEMBERED_S = 60.0

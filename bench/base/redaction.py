@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["BLANK", "guard_process", "guarded", "one_line", "printable", "redacted", "secret_in"]
-
 BLANK = "***"
 SHORTEST = 8
 """Characters of a value that counts; a shorter one, a word and a path would blank ordinary text."""

@@ -18,8 +18,6 @@ from bench.decodings.core.decoding import DISTRIBUTIONS, Decoding, Distribution,
 from bench.decodings.core.settings import REQUIRED
 from bench.errors import UsageError, did_you_mean
 
-__all__ = ["parse"]
-
 SIGNS = ",+=:"
 """What parts decodings, options and values, and so is in the path of no file."""
 

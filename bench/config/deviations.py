@@ -15,8 +15,6 @@ from bench.models.core.objective import Objective
 from bench.tasks import find_task
 from bench.tasks.core.published_settings import Deviation, as_text, published_settings
 
-__all__ = ["deviations_of", "settings_in_effect"]
-
 OFFICIAL = "official"
 """Status of a split that has the published rows."""
 ROW_LENGTHS = ("trainer.max_source", "trainer.max_target")

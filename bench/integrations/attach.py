@@ -43,8 +43,6 @@ from bench.models.core.run_context import RunContext
 from bench.models.core.states import IGNORED, States, slices
 from bench.models.mle import MLE
 
-__all__ = ["attach", "attached_objective", "detach"]
-
 KEY = "_bench_attached"
 STATE = "objective_state"
 """Submodule of a model that holds the objective's own parameters and buffers, so that checkpoints have them."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bench.store.store import CellFolder
     from bench.tasks.encode.codec import Codec
 
-__all__ = ["evaluate", "export_model", "place_of"]
-
 
 def export_model(run: CellFolder, into: Path) -> str:
     """Write the model of a trained run as a folder that `AutoModelForCausalLM` and `AutoTokenizer` load.

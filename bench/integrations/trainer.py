@@ -9,8 +9,6 @@ from bench.errors import UsageError
 from bench.integrations.attach import attach, inner_model
 from bench.models.core.objective import Objective
 
-__all__ = ["trainer_for"]
-
 
 def trainer_for(kind: type[Any], method: str | type[Objective], **options: Any) -> type[Any]:
     """Return a subclass of a trainer that attaches an objective to its model and trains it by the model's own loss.

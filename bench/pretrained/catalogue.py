@@ -15,8 +15,6 @@ from bench.errors import UsageError, did_you_mean
 from bench.metrics.requirements import model_folder
 from bench.models.backbones import BACKBONES
 
-__all__ = ["UNKNOWN", "PretrainedModel", "catalogue", "chosen_models"]
-
 UNKNOWN = "unknown"
 """The value of a fact that no reference states."""
 WEIGHTS = ("*.safetensors", "*.bin")

@@ -30,8 +30,6 @@ from bench.models.backbones.pretrained import check_tensors
 from bench.pretrained.catalogue import UNKNOWN, PretrainedModel
 from bench.tasks.fetch.hub import RemoteFile, Repository, download, listing, one_at_a_time
 
-__all__ = ["get"]
-
 MAIN = "main"
 """The branch that the program loads."""
 SMALL_FILES = ("*.json", "*.txt", "*.jinja", "tokenizer.model")

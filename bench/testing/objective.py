@@ -49,8 +49,6 @@ from bench.testing.subject import SLICE, Subject
 from bench.training.execution import Execution
 from bench.training.training import train
 
-__all__ = ["BACKBONES", "CHECKS", "check_objective"]
-
 BACKBONES = ("small-causal", "small-encdec")
 """Backbones that a method is checked on, unless it always has the same one."""
 NEW_TOKENS = 5

@@ -21,8 +21,6 @@ from bench.metrics.diversity.ngrams import Integers
 from bench.metrics.score import NO_SOURCE, Counts, Family, Gold, Row, Score, explained, score_of_sums, sources_of
 from bench.metrics.sums import ratio
 
-__all__ = ["copied", "copying_scores", "matches", "words_of"]
-
 MAX_N = 4
 ORDERS = range(1, MAX_N + 1)
 WORD = re.compile(r"\w+")

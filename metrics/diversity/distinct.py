@@ -25,8 +25,6 @@ from bench.metrics.diversity.token_rows import TOO_SHORT, column_name
 from bench.metrics.score import Score, explained, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["DEFINITIONS", "Definition", "distinct_column", "distinct_columns", "seq_rep_column"]
-
 Definition = Literal["f2_code", "per_text", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "per_text", "original")
 MAX_N = 3

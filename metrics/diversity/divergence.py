@@ -7,8 +7,6 @@ import math
 from bench.metrics.diversity.ngrams import Integers, NgramCounts
 from bench.metrics.score import Score
 
-__all__ = ["divergence_columns", "jsd", "kld", "uniq_column"]
-
 MISSING = 1e-10
 """Frequency of a token that one side lacks; the other frequencies are not scaled down for it."""
 

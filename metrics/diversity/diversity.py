@@ -15,8 +15,6 @@ from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
 from bench.metrics.diversity.token_rows import NO_REFERENCES, TOO_SHORT, token_rows
 from bench.metrics.score import Gold, Row, Score, explained
 
-__all__ = ["diversity_scores"]
-
 MAX_N = 4
 
 

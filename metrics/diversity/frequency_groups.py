@@ -17,8 +17,6 @@ from bench.metrics.diversity.ngrams import Integers
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, field_of_all, score_of_sums
 from bench.metrics.sums import ratio
 
-__all__ = ["GROUPS", "frequency_group_scores", "group_of_tokens"]
-
 GROUPS = ("frequent", "medium", "rare", "very_rare")
 TENTHS = (4, 7, 9)
 """Tenths of the training text where the first three groups end at the latest."""

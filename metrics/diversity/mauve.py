@@ -35,8 +35,6 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable, find, label_of
 from bench.metrics.faithfulness.embedder import Embedder, embed, load
 from bench.metrics.score import Gold, Row, Score, Scorer, explained, field_of_all, ordered
 
-__all__ = ["Features", "clusterings", "features_of", "load_reader", "mauve_by", "mauve_scores"]
-
 READERS = ("openai-community/gpt2-large", "gpt2-large")
 VARIABLE = "BENCH_MAUVE"
 SETTINGS = {"buckets": "n/10", "pca": 0.9, "redo": 5, "iterations": 500, "scaling": 5, "seeds": "25-29", "points": 25}

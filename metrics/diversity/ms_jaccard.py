@@ -25,8 +25,6 @@ from bench.metrics.diversity.ngrams import NgramCounts, Texts, count_ngrams, fla
 from bench.metrics.diversity.token_rows import column_name
 from bench.metrics.score import Score
 
-__all__ = ["ms_jaccard", "ms_jaccard_columns", "ms_jaccard_f2"]
-
 MAX_N = 3
 MISSING = 1e-10
 RELATIVE_TO = {"original": "per text", "f2_code": f"share, padded, missing {MISSING:g}"}

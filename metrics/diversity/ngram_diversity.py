@@ -28,8 +28,6 @@ from bench.metrics.diversity.token_rows import column_name, tokenisation
 from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score, explained, field_of_all, ordered, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["Definition", "ngram_diversity_column", "ngram_diversity_scores", "simctg_diversity", "whitespace_ids"]
-
 Definition = Literal["released", "paper"]
 RULES: dict[Definition, str] = {"released": ", last n-gram left out, rounded", "paper": ""}
 """Definitions of SimCTG's product, with what the signature says of them."""

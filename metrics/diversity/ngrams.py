@@ -15,8 +15,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Integers", "NgramCounts", "Texts", "count_ngrams", "flatten", "lengths_of", "n_grams"]
-
 Integers = NDArray[np.int64]
 Texts = Sequence[Sequence[int]]
 

@@ -15,8 +15,6 @@ from bench.metrics.diversity.token_rows import TOO_SHORT
 from bench.metrics.score import Score, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["ends_in_a_loop", "repetition_column"]
-
 MAX_PHRASE = 100
 MIN_PHRASE = 3
 MANY_REPEATS = 50

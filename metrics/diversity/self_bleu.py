@@ -25,8 +25,6 @@ from bench.metrics.diversity.ngrams import Integers, NgramCounts, n_grams
 from bench.metrics.diversity.token_rows import column_name
 from bench.metrics.score import Score
 
-__all__ = ["DEFINITIONS", "Definition", "self_bleu", "self_bleu_columns", "self_bleu_of_texts"]
-
 Definition = Literal["f2_code", "original"]
 DEFINITIONS: tuple[Definition, ...] = ("f2_code", "original")
 MAX_N = 4

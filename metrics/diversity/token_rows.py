@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from bench.metrics.diversity.ngrams import Texts, flatten
 from bench.metrics.score import Gold, Row, field_of_all, ordered
 
-__all__ = ["NO_REFERENCES", "TOO_SHORT", "TokenRows", "column_name", "token_rows", "tokenisation"]
-
 TOO_SHORT = "too few texts, or none with an n-gram"
 NO_REFERENCES = "rows without reference_ids"
 

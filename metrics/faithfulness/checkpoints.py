@@ -16,16 +16,6 @@ import torch
 
 from bench.metrics.requirements import model_folder, public_name
 
-__all__ = [
-    "NotApplicable",
-    "check_weights",
-    "device",
-    "find",
-    "label_of",
-    "loading",
-    "provenance",
-]
-
 
 class NotApplicable(Exception):
     """Rows cannot be scored, because the model or something in the rows is missing; tables show the message."""

@@ -20,8 +20,6 @@ from bench.metrics.faithfulness.embedder import Embedder, embed, load
 from bench.metrics.score import NO_SOURCE, Gold, Row, Score, Scorer, explained, ordered, score_of_sums, sources_of
 from bench.metrics.sums import mean
 
-__all__ = ["DEFAULT", "coherence_by", "coherence_scores", "cosines"]
-
 DEFAULT = "princeton-nlp/sup-simcse-bert-base-uncased"
 VARIABLE = "BENCH_SIMCSE"
 

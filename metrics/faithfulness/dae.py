@@ -31,8 +31,6 @@ from bench.metrics.faithfulness.verifiers import ModelInputs, Verifier
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["Arc", "Parsed", "arcs_of", "dae", "dae_scores", "encoded_arcs", "load_dae", "pieces_of", "read_arcs"]
-
 MAX_ARCS = 20
 MAX_LENGTH = 512
 SPARE = 2

@@ -22,8 +22,6 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.faithfulness.verifiers import TOKENS, batches
 from bench.metrics.requirements import public_name
 
-__all__ = ["Embedder", "Pooling", "embed", "load", "pooling_of"]
-
 Pooling = Literal["pooler", "cls", "mean", "last"]
 KNOWN_MODULES = {"Transformer", "Pooling", "Normalize"}
 """Parts of a sentence-transformers folder without further weights; a length of 1 changes no cosine."""

@@ -27,15 +27,6 @@ from bench.metrics.requirements import SPACY, NamedModel, missing
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import ratio
 
-__all__ = [
-    "TYPES",
-    "Level",
-    "entity_precision_by",
-    "entity_precision_scores",
-    "is_in_source",
-    "spacy_entities",
-]
-
 Level = Literal[0, 1, 2]
 AGGREGATES = ("mean", "pooled")
 TYPES = frozenset({"PERSON", "FAC", "GPE", "ORG", "NORP", "LOC", "EVENT"})

@@ -16,8 +16,6 @@ from bench.metrics.faithfulness import verifiers
 from bench.metrics.faithfulness.verifiers import Verifier
 from bench.metrics.score import Gold, Row
 
-__all__ = ["claims_of", "factcc", "factcc_scores", "load_factcc"]
-
 CHECKPOINT = "manueldeprada/FactCC"
 MAX_LENGTH = 512
 

@@ -24,8 +24,6 @@ from bench.metrics.faithfulness.verifiers import ModelInputs, Verifier
 from bench.metrics.requirements import public_name
 from bench.metrics.score import Gold, Row
 
-__all__ = ["Linked", "encoded_statements", "load_nli", "nli", "nli_logits", "nli_scores", "row_cells"]
-
 ENTAILED = 1
 MAX_LENGTH = 512
 MAX_ROWS = 40

@@ -15,8 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["NO_CELL", "PAD", "UNUSED", "NLIModel", "mask_of"]
-
 HEADS = 4
 LAYERS = 3
 UNUSED = ("gnn.", "embedding.", "BASE.pooler.", "BASE.embeddings.position_ids")

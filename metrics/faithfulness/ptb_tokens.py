@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-__all__ = ["ptb_tokens", "same_letters"]
-
 ABBREVIATIONS = """
 mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj adm sen rep gov pres vs v co corp inc ltd dept univ
 jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e a.m p.m u.s u.k u.n etc

@@ -10,8 +10,6 @@ from typing import Any
 
 from bench.metrics.requirements import model_folder
 
-__all__ = ["TAGGER", "TAGGER_VARIABLE", "load", "versioned"]
-
 TAGGER = "en_core_web_lg"
 """The model that finds named entities. Another one finds others, so none takes its place unless it is named."""
 TAGGER_VARIABLE = "BENCH_NER"

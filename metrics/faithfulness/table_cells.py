@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.score import Gold, Row
 
-__all__ = ["TableText", "table_text", "table_texts", "with_tables"]
-
 
 class TableText(NamedTuple):
     """Column names, and rows of cells."""

@@ -15,8 +15,6 @@ from bench.metrics.faithfulness.table_cells import TableText, table_texts, with_
 from bench.metrics.faithfulness.verifiers import Verifier
 from bench.metrics.score import Gold, Row
 
-__all__ = ["load_tapas", "tapas", "tapas_scores"]
-
 CHECKPOINT = "google/tapas-large-finetuned-tabfact"
 MAX_LENGTH = 512
 

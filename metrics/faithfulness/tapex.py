@@ -16,8 +16,6 @@ from bench.metrics.faithfulness.table_cells import TableText, table_texts, with_
 from bench.metrics.faithfulness.verifiers import Verifier
 from bench.metrics.score import Gold, Row
 
-__all__ = ["linear_table", "load_tapex", "tapex", "tapex_scores"]
-
 CHECKPOINT = "microsoft/tapex-large-finetuned-tabfact"
 MAX_LENGTH = 1024
 CELL_PIECES = 15

@@ -20,20 +20,6 @@ from bench.metrics.faithfulness.checkpoints import NotApplicable
 from bench.metrics.score import Counts, Family, Gold, Row, Score, explained, reason_of, score_of_sums
 from bench.metrics.sums import ratio
 
-__all__ = [
-    "Verifier",
-    "batches",
-    "label_of",
-    "load",
-    "loaded",
-    "logits_of",
-    "model_of",
-    "plain_text",
-    "source_texts",
-    "verdict_family",
-    "verdicts",
-]
-
 ModelInputs = Mapping[str, Sequence[Any]]
 """Input of a model for one claim, without padding: `input_ids` [T], others [N] or [N, K]."""
 

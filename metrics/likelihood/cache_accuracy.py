@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 from bench.metrics.sums import mean
 
-__all__ = ["KS", "MODES", "are_found", "cache_accuracy_scores", "signature"]
-
 KS = (1, 2, 5, 10, 25)
 MODES = ("head", "full", "cache")
 

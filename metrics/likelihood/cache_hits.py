@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 from bench.metrics.sums import ratio
 
-__all__ = ["cache_hit_scores"]
-
 
 def _signature(name: str) -> str:
     return f"{name}|most similar:dot product|ties:last|of:target tokens, pooled|scale:percent|version:1"

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from bench.metrics import sums
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 
-__all__ = ["forgetting_scores"]
-
 FIELDS = {"nll": ("nll_sum", "tuned"), "kl": ("kl_sum", "start to tuned")}
 """Part of a column's name -> field of the row, and what it is of."""
 

@@ -19,8 +19,6 @@ from torch import Tensor
 
 from bench.metrics.score import Gold, Row, Score
 
-__all__ = ["Precision", "matrix_rank_scores", "rank_of", "signature", "singular_values", "singular_values_of_product"]
-
 Precision = Literal["float32", "float64"]
 EPS = {"float32": torch.finfo(torch.float32).eps, "float64": torch.finfo(torch.float64).eps}
 

@@ -14,8 +14,6 @@ from typing import Literal
 from bench.metrics import sums
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums
 
-__all__ = ["UNITS", "Unit", "perplexity_scores"]
-
 Unit = Literal["token", "word", "byte"]
 UNITS: tuple[Unit, ...] = ("token", "word", "byte")
 

@@ -19,8 +19,6 @@ from typing import Any, Literal
 from bench.metrics.score import Gold, Row, Score, ordered, score_of_sums, texts_and_references
 from bench.metrics.sums import bleu
 
-__all__ = ["BleuTokenizer", "bleu_tokenizer", "overlap_scores", "statistics"]
-
 BleuTokenizer = Literal["13a", "char"]
 BLEU_ORDER = 4
 ASCII = re.compile(r"[\x00-\x7f]+")

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
 from bench.metrics.sums import mean
 
-__all__ = ["exact_match_scores", "final_answer"]
-
 MARK = "####"
 NUMBER = re.compile(r"([+-]?)[$€£]?([+-]?)((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?) ?[$€£%]?")
 """With a sign of currency or percent, and commas between thousands."""

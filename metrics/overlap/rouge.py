@@ -40,15 +40,6 @@ from numpy.typing import NDArray
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
 from bench.metrics.sums import mean
 
-__all__ = [
-    "RougeColumns",
-    "irregular_forms",
-    "rouge_155_scores",
-    "rouge_limited_scores",
-    "rouge_recall_scores",
-    "rouge_scores",
-]
-
 Floats = NDArray[np.float64]
 Measure = Literal["f1", "recall"]
 Several = Literal["max", "pooled", "jackknife"]

@@ -22,8 +22,6 @@ from importlib.metadata import version
 from bench.metrics.score import Counts, Family, Gold, Row, Score, score_of_sums, texts_and_references
 from bench.metrics.sums import bleu, mean, value_of
 
-__all__ = ["WEIGHTS", "bleu_counts", "table_bleu_scores"]
-
 ORDERS = (1, 2, 3)
 WEIGHTS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0), (0.33, 0.33, 0.33))
 FORMS = tuple(bleu(weights, "tiny") for weights in WEIGHTS)

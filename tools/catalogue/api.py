@@ -15,8 +15,6 @@ from bench.leaderboards.render.text_table import markdown_table
 from tests.shipped import MODULES
 from tools.catalogue.docstrings import cell, code, read_docstring
 
-__all__ = ["pages"]
-
 FOLDER = "docs/api"
 PUBLIC = (
     "bench.board.run",

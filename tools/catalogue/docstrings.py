@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-__all__ = ["Docstring", "cell", "code", "prose", "read_docstring", "sentence"]
-
 SECTIONS = ("Args:", "Returns:", "Yields:", "Raises:")
 ITEM = re.compile(r"(\*{0,2}\w[\w.]*(?:, \w+)*): (.*)")
 """The first line about one argument or error; several may share it."""

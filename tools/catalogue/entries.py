@@ -24,8 +24,6 @@ from bench.tasks import TASKS, TaskEntry
 from tools.catalogue.docstrings import Docstring, cell, code, prose, read_docstring, sentence
 from tools.catalogue.options import option_table
 
-__all__ = ["pages"]
-
 FOLDER = "docs/catalogue"
 GROUPS = {"papers": "Methods of the papers", "modern": "Other objectives"}
 SIGNS = {"+": "higher is better", "-": "lower is better", "=": "neither is better"}

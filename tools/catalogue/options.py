@@ -12,8 +12,6 @@ from bench.base.options import Range, options_of
 from bench.leaderboards.render.text_table import markdown_table
 from tools.catalogue.docstrings import cell, code
 
-__all__ = ["default_of", "option_table", "values_of"]
-
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 UNIONS = (Union, types.UnionType)
 HEADING = ["option", "values", "default", "what it is"]
