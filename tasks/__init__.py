@@ -85,7 +85,7 @@ TASKS: dict[str, TaskEntry] = {
         "bench.tasks.gigaword:Gigaword",
         "write the headline of a first sentence",
         "Rush et al. 2015; Peng et al. 2019 section 4.2",
-        columns=("rouge-1", "rouge-2", "rouge-l", "ppl/word", "ppl/token"),
+        columns=("rouge-1", "rouge-2", "rouge-l", "rep", "ppl/word", "ppl/token"),
         primary="rouge-l",
         title="Gigaword",
     ),

@@ -69,7 +69,8 @@ def board_picture() -> Picture:
 
 def draw_panel(ax: Axes, metric: str) -> None:
     """Draw a metric of every method: ours with its interval, and the paper's where its table has the metric."""
-    frame = bench.load(RUNS / "mid").to_pandas().set_index(["metric", "method"])
+    frame = bench.load(RUNS / "mid").to_pandas()
+    frame = frame[frame["task"] == "ambiguous_template"].set_index(["metric", "method"])
     places = range(len(METHODS))
     rows = [frame.loc[(metric, method)] for method in METHODS]
     halves = [row["half"] or 0.0 for row in rows]

@@ -78,7 +78,7 @@ def test_a_sample_trains_writes_and_is_scored(cell: Cell, task: str) -> None:
 def test_each_news_task_is_scored_in_every_column(bench: Bench, tmp_path: Path) -> None:
     ended = bench("run", "--task", ",".join(NEWS), "--method", "mle", "--preset", "small", "--limit", "16", "--quiet",
                   "--set", "trainer.steps=2", "backbone.width=16", "trainer.batch_size=4", "trainer.max_target=8",
-                  "--results", str(tmp_path / "results"))  # fmt: skip
+                  "--metrics", "diversity", "--results", str(tmp_path / "results"))  # fmt: skip
     assert ended.code == 0, ended.err
     for name in NEWS:
         found = [json.loads(path.read_bytes()) for path in (tmp_path / "results" / name).rglob("scores-*.json")]
