@@ -238,12 +238,11 @@ def _is_control(row: Mapping[str, Any]) -> bool:
 
 
 def about(row: Mapping[str, Any]) -> str:
-    """Return the tooltip of the name of a row: its decoding, how it was tuned, and its runs."""
+    """Return the tooltip of the name of a row: its decoding and its runs; the notes of the table say how rows were tuned."""
     lines = [
         f"decoding: {row['decoding']}" if row["decoding"] else "",
         f"diverged: {row['diverged']} of {len(row['seeds'])}, which are never numbers" if row["diverged"] else "",
         f"control: it would explain away a gain of {', '.join(row['controls'])}" if row["controls"] else "",
-        f"tuned: {row['picked']}" if row["picked"] else "",
         f"not tuned: {row['untuned']}" if row["untuned"] else "",
         row["remark"],
         f"runs: {', '.join(key[:KEY_LETTERS] for key in row['cells'])}",

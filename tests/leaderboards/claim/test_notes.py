@@ -69,6 +69,12 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      "With `histalign.mean`, which divides the ranking term by the number of pairs, it has one of {:.0f}.",
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("histalign", "histalign.released", "histalign.mean")]),
+    ("fine_tuning", "ROUGE-1 is {:.1f} before it, {:.1f} for `lead`, and between {:.1f} and {:.1f} after it",
+     [(GIGAWORD, method, {**FINE_TUNED, "metric": "rouge-1"}) for method in ("mle.untrained", "lead", "mle", "simctg")]),
+    ("fine_tuning", "higher perplexity than `mle`: {:.1f} against {:.1f} per token",
+     [(GIGAWORD, method, {**FINE_TUNED, "metric": "ppl/token"}) for method in ("simctg", "mle")]),
+    ("fine_tuning", "After `mle` only {:.1f} % of the headlines end in a loop",
+     [(GIGAWORD, "mle", {**FINE_TUNED, "metric": "rep", "decoding": "greedy"})]),
     *(("f2softmax", text, [
         (BIBLE, "mle.matched", {"steps": 300, "decoding": "topk=100+max_new_tokens=64", "metric": metric}),
         (BIBLE, "f2softmax", {"steps": 300, **TOPK, "metric": metric}),
