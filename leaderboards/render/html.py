@@ -238,7 +238,7 @@ def _is_control(row: Mapping[str, Any]) -> bool:
 
 
 def about(row: Mapping[str, Any]) -> str:
-    """Return the tooltip of the name of a row: its decoding and its runs; the notes of the table say how rows were tuned."""
+    """Return the tooltip of the name of a row: its decoding and its runs. Notes below the table have the tuning."""
     lines = [
         f"decoding: {row['decoding']}" if row["decoding"] else "",
         f"diverged: {row['diverged']} of {len(row['seeds'])}, which are never numbers" if row["diverged"] else "",

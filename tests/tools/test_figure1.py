@@ -18,9 +18,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of small models after two steps."""
     folder = tmp_path_factory.mktemp("figure1") / "results"
     command = ["run", "--task", "ambiguous_template", "--method", ",".join(figure1.METHODS), "--no-controls"]
-    few = ["trainer.steps=2", "trainer.batch_size=4", "evaluation.rows=4"]
+    few = ["trainer.steps=2", "trainer.batch_size=4", "evaluation.rows=4", "evaluation.spectrum_rows=4"]
     sets = [word for setting in few for word in ("--set", setting)]
-    assert bench([*command, *sets, "--results", str(folder), "--quiet"]) == 0
+    assert bench([*command, *sets, "--limit", "64", "--results", str(folder), "--quiet"]) == 0
     return folder
 
 

@@ -70,7 +70,8 @@ STATED: list[tuple[str, str, list[tuple[str, str, dict[str, Any]]]]] = [
      [(TEMPLATE, method, {**FINE_TUNED, "metric": "ppl/token"})
       for method in ("histalign", "histalign.released", "histalign.mean")]),
     ("fine_tuning", "ROUGE-1 is {:.1f} before it, {:.1f} for `lead`, and between {:.1f} and {:.1f} after it",
-     [(GIGAWORD, method, {**FINE_TUNED, "metric": "rouge-1"}) for method in ("mle.untrained", "lead", "mle", "simctg")]),
+     [(GIGAWORD, method, {**FINE_TUNED, "metric": "rouge-1"})
+      for method in ("mle.untrained", "lead", "mle", "simctg")]),
     ("fine_tuning", "higher perplexity than `mle`: {:.1f} against {:.1f} per token",
      [(GIGAWORD, method, {**FINE_TUNED, "metric": "ppl/token"}) for method in ("simctg", "mle")]),
     ("fine_tuning", "After `mle` only {:.1f} % of the headlines end in a loop",
