@@ -511,8 +511,8 @@ def best(tried: Sequence[Tried]) -> Tried | None:
 def validation_nll(cells: Sequence[Cell]) -> float | None:
     """Return the nats per target token of the validation split under the method's own distribution, a mean over seeds.
 
-    Runs that were merged from a snapshot have no predictions. For these it is what a stored search over the same runs
-    says, or else the logarithm of the stored perplexity, which may differ in its last digit.
+    Runs that were merged from a snapshot have no predictions. Their value is read from a stored search over the same
+    runs, or else it is the logarithm of the stored perplexity, which may differ in its last digit.
 
     Returns:
         None when a seed has none, as after a diverged training, or one that is not finite.

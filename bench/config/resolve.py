@@ -139,10 +139,10 @@ class Method:
         return _section(self.settings, section)
 
     def on(self, backbone: str) -> Method:
-        """Return the method as it runs on a backbone: the parent `mle` may give way to pretrained weights.
+        """Return the method as it runs on a backbone: pretrained weights may replace the parent `mle`.
 
-        A method whose paper fine-tunes a pretrained model has the parent `mle` only because a model from scratch must
-        first learn to write. With weights that can write, it takes the steps of `mle` in place of `mle`, not after it.
+        A loss for fine-tuning has this parent because a model from scratch must learn to write first. A pretrained
+        model can write already, so there the loss is trained in place of `mle` and not after it.
         """
         replaces = getattr(self.kind, "starts_pretrained", False) and self.parent == "mle" and is_pretrained(backbone)
         if not replaces:

@@ -49,7 +49,7 @@ class RunContext:
         token_counts: counts training targets; decoupled decoding needs it.
         continue_prompts: continues prompts; `predict` and losses on texts of the model itself need it.
         reference: the reference model of a method that names one; it is frozen.
-        made_of: says what the objective is made of, as plain content for a checkpoint.
+        made_of: describes the parts of the objective, as plain content for a checkpoint.
     """
 
     seed: int = 0
