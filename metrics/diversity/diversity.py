@@ -9,32 +9,37 @@ are cut to and with the set of texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, repetition, self_bleu
 from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
-from bench.metrics.diversity.token_rows import NO_REFERENCES, TOO_SHORT, token_rows
-from bench.metrics.score import Gold, Row, Score, explained
+from bench.metrics.diversity.token_rows import TOO_SHORT, tokenisation
+from bench.metrics.score import Gold, Row, Score, explained, field_of_all, ordered
 
 MAX_N = 4
+NO_REFERENCES = "rows without reference_ids"
+NO_TOKENS = "rows without token_ids"
 
 
 def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
     """Score generated texts alone and against the true continuations of all rows.
 
-    A value is None where it is undefined: one text, texts shorter than n, or, for a column that compares with them, no
-    true continuations (tasks that are not open-ended have none).
+    A value is None where it is undefined: one text, texts shorter than n, texts that no tokenizer made. A column that
+    compares with true continuations has none either where there are none (tasks that are not open-ended).
 
     Args:
-        rows: `{"id", "token_ids", "reference_ids"}`: the generated tokens and those of the true continuation.
+        rows: `{"id", "token_ids", "reference_ids"}`: the generated tokens and those of the true continuation; all rows
+            have a field, or none.
         gold: for its ids only.
 
     Raises:
-        ValueError: no rows, the ids are not those of `gold`, or `token_rows` refuses the rows.
+        ValueError: no rows, the ids are not those of `gold`, or a field is in some rows only.
     """
     if not rows:
         raise ValueError("a score of no texts is undefined; expected at least one row")
-    tokens = token_rows(rows, gold)
-    texts, references, signed = tokens.texts, tokens.references or [], tokens.tokens
+    rows = ordered(rows, gold)
+    token_ids, reference_ids = field_of_all(rows, "token_ids"), field_of_all(rows, "reference_ids")
+    texts, references, signed = token_ids or [], reference_ids or [], tokenisation(reference_ids)
     both = count_ngrams([*texts, *references], MAX_N)
     counts = [of_order.between(0, len(texts)) for of_order in both]
     lengths = lengths_of(texts)
@@ -49,5 +54,8 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         divergence.uniq_column(counts[0], signed),
         distinct.seq_rep_column(counts[3], lengths, 4, signed),
     ]
-    reason = NO_REFERENCES if tokens.references is None else TOO_SHORT
-    return [*(explained(score, reason) for score in compared), *(explained(score, TOO_SHORT) for score in alone)]
+    if token_ids is None:  # even the number of different tokens is not known
+        alone = [replace(score, value=None) for score in alone]
+    reason = TOO_SHORT if token_ids is not None else NO_TOKENS
+    not_compared = NO_REFERENCES if reference_ids is None else reason
+    return [*(explained(score, not_compared) for score in compared), *(explained(score, reason) for score in alone)]

@@ -89,10 +89,17 @@ def test_without_true_continuations_only_what_needs_none_is_defined(rows):
     assert all(alone[name] == whole[name] for name in COLUMNS[8:])
 
 
+def test_texts_without_tokens_have_no_value_and_a_reason():
+    found = score([{"id": name, "text": "a text of no tokenizer"} for name in "ab"])
+    assert set(found) == set(COLUMNS)
+    assert {column.value for column in found.values()} == {None}
+    assert found["rep"].signature.endswith("not applicable: rows without token_ids")
+    assert found["kld"].signature.endswith("not applicable: rows without reference_ids")
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([{"id": "a", "text": "x"}], "expected rows with token_ids, got 1 without"),
         (
             [{"id": "a", "token_ids": [1]}, {"id": "b"}],
             r"token_ids in all 2 rows or in none; 1 rows have none: \['b'\]",
