@@ -14,7 +14,7 @@ from dataclasses import replace
 from bench.metrics.diversity import distinct, divergence, ms_jaccard, repetition, self_bleu
 from bench.metrics.diversity.ngrams import count_ngrams, lengths_of
 from bench.metrics.diversity.token_rows import TOO_SHORT, tokenisation
-from bench.metrics.score import Gold, Row, Score, explained, field_of_all, ordered
+from bench.metrics.score import NOT_APPLICABLE, Gold, Row, Score, explained, field_of_all, ordered
 
 MAX_N = 4
 NO_REFERENCES = "rows without reference_ids"
@@ -54,8 +54,13 @@ def diversity_scores(rows: Sequence[Row], gold: Gold) -> list[Score]:
         divergence.uniq_column(counts[0], signed),
         distinct.seq_rep_column(counts[3], lengths, 4, signed),
     ]
-    if token_ids is None:  # even the number of different tokens is not known
-        alone = [replace(score, value=None) for score in alone]
-    reason = TOO_SHORT if token_ids is not None else NO_TOKENS
-    not_compared = NO_REFERENCES if reference_ids is None else reason
-    return [*(explained(score, not_compared) for score in compared), *(explained(score, reason) for score in alone)]
+    if token_ids is None:
+        return [unknown(score) for score in (*compared, *alone)]
+    reason = TOO_SHORT if reference_ids is not None else NO_REFERENCES
+    return [*(explained(score, reason) for score in compared), *(explained(score, TOO_SHORT) for score in alone)]
+
+
+def unknown(score: Score) -> Score:
+    """Return a score of texts without tokens, not even the number of which is known."""
+    signature = score.signature.partition(f"|{NOT_APPLICABLE}")[0]
+    return explained(replace(score, value=None, sums=None, signature=signature), NO_TOKENS)
