@@ -131,12 +131,6 @@ class TestGolden:
         found = still.stepped(objective, batch_of(text))
         torch.testing.assert_close(float(found.total.detach() / text.numel()), wanted, **EXACT)
 
-    @pytest.mark.parametrize("name", cases("ul_seq"))
-    def test_masks(self, name: str) -> None:
-        given, expected = load(name)
-        for key, last in (("code", False), ("paper", True)):
-            assert [list(map(int, repeated(given["tokens"][0], given["n"], last=last)))] == expected[f"mask_{key}"]
-
 
 class TestNothingRepeats:
     def test_rows_without_repetition_are_not_scored(self) -> None:

@@ -1,4 +1,4 @@
-"""models/core/head.py and functional/cache.py: two ways to see a head agree; a mixture with copies sums to one."""
+"""models/core/head.py: two ways to see a head agree. functional/cache.py: gradients of a mixture with copies."""
 
 from __future__ import annotations
 
@@ -149,19 +149,6 @@ class TestCopying:
 
     def weights(self, *shares: list[float]) -> Tensor:
         return torch.tensor(shares, dtype=torch.float64).log()
-
-    def test_is_the_mixture_of_both(self) -> None:
-        """Worked by hand: probabilities of copies are added where their token stands."""
-        logits = LOGITS[:2]
-        copying = self.weights([0.1, 0.2, 0.3, 0.4], [0.25, 0.0, 0.25, 0.5])
-        expected = logits.softmax(1) * copying[:, -1:].exp()
-        expected[0, 1] += 0.1 + 0.2
-        expected[0, 4] += 0.3
-        expected[1, 0] += 0.25
-        expected[1, 2] += 0.25
-        found = copy_log_probs(logits, copying, self.TOKENS)
-        torch.testing.assert_close(found.exp(), expected, rtol=1e-12, atol=1e-12)
-        torch.testing.assert_close(found.exp().sum(1), torch.ones(2, dtype=torch.float64), rtol=1e-12, atol=1e-12)
 
     def test_gradients_live_where_a_weight_is_nothing(self) -> None:
         """A masked source token has a weight of -inf or of a very negative number; neither may give nan."""

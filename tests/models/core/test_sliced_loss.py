@@ -19,9 +19,11 @@ from bench.models.core import sliced_loss as slices_module
 from bench.models.core.objective import Objective
 from bench.models.core.sliced_loss import summed
 from bench.models.core.states import IGNORED, States, TokenSlice, slice_indices, slice_of, slices
+from bench.models.ct import CT
 from bench.models.histalign import HistAlign
 from bench.models.mle import MLE
 from bench.models.trime import TRIME
+from bench.models.ul_token import ULToken
 from tests.bench.generation import tiny_decoders as tiny
 from tests.models import still
 
@@ -31,6 +33,8 @@ METHODS: dict[str, Callable[[Backbone], Objective]] = {
     "mle": MLE,
     "trime": TRIME,
     "histalign": HistAlign,
+    "ul_token": ULToken,
+    "ct": CT,
     "histalign.sum": lambda backbone: HistAlign(backbone, reduction="sum", rank_scope="sequence", base="trime"),
 }
 
@@ -185,45 +189,6 @@ class TestMemory:
                     pass
         assert objective.slice_size == 256
         assert seen.elements <= 256 * self.TOKENS < 6 * 256 * self.TOKENS
-
-
-class TestBlocks:
-    @pytest.mark.parametrize("limit", [1, 2, 3, 7, 512])
-    @pytest.mark.parametrize("counts", [[5, 1, 0, 9, 2], [0, 0], [1], [20], [0, 30, 0], [1] * 12])
-    def test_every_target_once(self, counts: list[int], limit: int) -> None:
-        """Slices hold each position with a target exactly once, in time order, and never more than the limit."""
-        generator = torch.Generator().manual_seed(sum(counts))
-        longest = max(counts) + 3
-        targets = torch.full((len(counts), longest), IGNORED)
-        for row, count in enumerate(counts):
-            places = torch.randperm(longest, generator=generator)[:count].sort().values
-            targets[row, places] = torch.randint(9, (count,), generator=generator)
-        seen = []
-        for index in slice_indices(States(*[targets] * 6), limit):
-            n_rows = index.batch.stop - index.batch.start
-            assert n_rows * index.width <= max(limit, 1)
-            assert index.kept.unique(return_counts=True)[1].tolist() == [1] * len(index)
-            assert torch.equal(index.kept // index.width, index.group)
-            assert torch.equal(index.targets, targets.flatten()[index.flat])
-            places = zip(index.group.tolist(), index.position.tolist(), strict=True)
-            seen += [(index.batch.start + group, place) for group, place in places]
-        assert len(seen) == len(set(seen))
-        assert sorted(seen) == [tuple(at) for at in (targets != IGNORED).nonzero().tolist()]
-
-    def test_slices_carry_what_belongs_to_them(self) -> None:
-        """Hidden state, target and memory of each position, against an index by hand."""
-        objective, batch = made("gpt2", "mle"), batch_of("gpt2", UNEVEN)
-        states = objective.backbone.states(batch)
-        for rows in slices(states, 3):
-            for at in range(len(rows)):
-                row, place = rows.start + int(rows.group[at]), int(rows.position[at])
-                assert torch.equal(rows.hidden[at], states.hidden[row, place])
-                assert rows.targets[at] == states.targets[row, place]
-                assert torch.equal(rows.readable[at], states.readable[row, place])
-                assert torch.equal(rows.memory_tokens[at], states.memory_tokens[row])
-                assert torch.equal(rows.labelled[at], states.labelled[row])
-                expected = states.memory[row] @ states.hidden[row, place] / tiny.WIDTH**0.5
-                torch.testing.assert_close(rows.similarity()[at], expected, rtol=1e-10, atol=1e-10)
 
 
 def test_the_buffer_of_logits_is_freed_with_its_loss(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from bench.models.functional.cache import cache_log_probs, scaled_similarity
 from bench.models.functional.interpolation import interpolated, nearest_keys, shares_of, spread
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "modern"
@@ -40,22 +39,6 @@ def test_a_continuous_cache(name: str) -> None:
         shares = shares_of(hidden @ hidden.T, readable, theta)
         mixed = spread(shares, tokens, logits.shape[1])
         found = interpolated(logits.log_softmax(1), mixed, weight, readable.any(1))
-        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize(("name", "alpha"), [("continuous_cache_0", 0.0), ("continuous_cache_1", -1.0)])
-def test_the_global_form_of_a_continuous_cache_is_what_trime_and_histalign_train(name: str, alpha: float) -> None:
-    """One softmax over vocabulary and entries; with theta = 1 / sqrt(D) and alpha = 0 it is HistAlign's eq. 3."""
-    case = golden(name)
-    to_theta = CACHE[name][0] * case["hidden"].shape[-1] ** 0.5
-    for logits, hidden, ids, expected in zip(
-        case["logits"], case["hidden"], case["input_ids"], case["log_probs_global"], strict=True
-    ):
-        steps = torch.arange(len(hidden))
-        readable = (steps[None] < steps[:, None]) & (ids[1:] != 0) & (ids[:-1] != 0)
-        tokens = ids[1:].expand(len(hidden), -1)
-        similarity = scaled_similarity(hidden, hidden) * to_theta + alpha
-        found = cache_log_probs(logits, similarity, tokens, readable)
         torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
 
 

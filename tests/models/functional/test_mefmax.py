@@ -104,17 +104,6 @@ def test_released_cuts_where_a_class_has_its_part_exactly(counts: list[int], cla
     assert released_cuts(shares, classes) == expected
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_plain_loop(seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    size, steep = 2 + 7 * seed, 0.3 + seed / 15
-    ranks = torch.arange(1, size + 1, dtype=torch.float64)
-    counts = (400 * torch.rand(size, generator=generator, dtype=torch.float64) / ranks**steep).long()
-    counts[0] += 1
-    shuffled = counts[torch.randperm(size, generator=generator)]
-    assert list(mefmax(shuffled).boundaries) == plain(counts.tolist())
-
-
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
 def test_plain_loop_on_all_small_tables(size: int) -> None:
     """Many of them reach j/K of the total exactly."""
