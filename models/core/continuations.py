@@ -79,7 +79,6 @@ def write(
     place: float = 0.0,
     *,
     decoding: str = "greedy",
-    sample: int = 0,
 ) -> list[Written]:
     """Continue each row of a training batch; a row may have several prompts or, if it is too short, none.
 
@@ -93,14 +92,13 @@ def write(
         cut: how running text is cut.
         place: where a drawn prompt lies, in [0, 1).
         decoding: as typed after --decode, e.g. `sample` or `nucleus=0.9`. What is drawn for a prompt is a function of
-            the run's seed, of `batch["step"]`, of the prompt and of `sample`, not of the other rows.
-        sample: which of several samples of the same prompts.
+            the run's seed, of `batch["step"]` and of the prompt, not of the other rows.
 
     Raises:
         UsageError: when nothing can continue prompts.
     """
     context = objective.run_context
-    continued = partial(_continued, objective, decoding, (batch.get("step", 0), sample))
+    continued = partial(_continued, objective, decoding, batch.get("step", 0))
     if objective.backbone.architecture == "encoder-decoder":
         source: Any = {name: value for name, value in batch.items() if isinstance(value, Tensor) and name != "labels"}
         continuations = continued(source, context.max_target)
@@ -120,10 +118,8 @@ def write(
     return [Written(row, tokens, new[:most]) for (row, tokens, most), new in zip(prompts, continuations, strict=True)]
 
 
-def _continued(
-    objective: Objective, decoding: str, draw: tuple[int, int], prompts: Batch, most: int
-) -> list[list[int]]:
-    """Continue prompts, or sources; step and sample (`draw`) seed each row's draws together with its prompt."""
+def _continued(objective: Objective, decoding: str, step: int, prompts: Batch, most: int) -> list[list[int]]:
+    """Continue prompts, or sources; the step seeds each row's draws together with its prompt."""
     continue_prompts = objective.run_context.continue_prompts
     if continue_prompts is None:
         raise UsageError(
@@ -135,7 +131,7 @@ def _continued(
     seeds = []
     for ids, mask in zip(prompts["input_ids"].tolist(), prompts["attention_mask"].tolist(), strict=True):
         tokens = [token for token, is_real in zip(ids, mask, strict=True) if is_real]
-        seeds.append(seed_of(objective.run_seed, "continuation", *draw, *tokens))
+        seeds.append(seed_of(objective.run_seed, "continuation", step, 0, *tokens))
     return continue_prompts(prompts, most, decoding, seeds)
 
 

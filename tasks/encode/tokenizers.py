@@ -127,10 +127,6 @@ def analogy_embeddings(
     Returns:
         Embeddings [V, width] in float32.
     """
-    if width < 1 or noise < 0:
-        raise UsageError(
-            f"expected a width of at least 1 and noise of at least 0 for embeddings, got {width} and {noise}"
-        )
     generator = torch.Generator().manual_seed(seed)
     embeddings = torch.randn(len(tokenizer), width, generator=generator)
     placed: set[int] = set()

@@ -114,14 +114,12 @@ class TestWrite:
 
 
 class TestDraws:
-    """What is drawn is a function of run, step, prompt and number of the sample, and of nothing else."""
+    """What is drawn is a function of run, step and prompt, and of nothing else."""
 
-    def seeds(
-        self, kind: str, rows: slice = slice(None), *, seed: int = 0, step: int = 3, sample: int = 0
-    ) -> list[int]:
+    def seeds(self, kind: str, rows: slice = slice(None), *, seed: int = 0, step: int = 3) -> list[int]:
         made, recorded = objective(kind, seed)
         batch: Any = {**still.batch(kind, rows), "step": step}
-        texts = write(made, batch, decoding="topk=3", sample=sample)
+        texts = write(made, batch, decoding="topk=3")
         assert recorded.calls[0][1:] == (7, "topk=3")
         return [text.tokens[0] for text in texts]
 
@@ -131,8 +129,8 @@ class TestDraws:
         assert len(set(whole)) == len(whole)
         assert [seed for at in range(5) for seed in self.seeds(kind, slice(at, at + 1))] == whole
 
-    @pytest.mark.parametrize("change", [{"seed": 1}, {"step": 4}, {"sample": 1}])
-    def test_run_step_and_sample_do(self, change: dict[str, int]) -> None:
+    @pytest.mark.parametrize("change", [{"seed": 1}, {"step": 4}])
+    def test_run_and_step_do(self, change: dict[str, int]) -> None:
         assert not set(self.seeds("gpt2")) & set(self.seeds("gpt2", **change))  # type: ignore[arg-type]
 
 
